@@ -4,6 +4,8 @@ VENV := .venv
 OLDEST := .venv-minimum
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# as an installation does; where Python may write no bytecode, every start of a command would compile its modules
+COMPILED = $(BIN)/python -m compileall -q src
 PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
 # The rooms everything else stands on, the import rule and the public names; tests marked `slow` are left out.
 FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
@@ -21,6 +23,7 @@ demo: $(VENV)/.runtime ## Run the paper's experiments, small, on data they make 
 test: $(VENV)/.development lint ## Run linters, types, doctests and all tests
 	.ci/debian-packages
 	.ci/axe-core
+	$(COMPILED)
 	$(PYTEST)
 
 test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
@@ -44,6 +47,8 @@ hooks: $(VENV)/.development ## Check every commit with ruff, mypy and the import
 	$(BIN)/pre-commit install
 
 bench: $(VENV)/.development ## Time everything beside np.sort and the peers
+	$(COMPILED)
+	$(BIN)/python benchmarks/bench_shapes.py
 	$(BIN)/python benchmarks/bench.py
 
 attack: $(VENV)/.development ## Read 10^6 tables from a grammar, and kill commands 300 times

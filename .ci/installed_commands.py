@@ -12,6 +12,7 @@ import os
 import struct
 import sys
 import wave
+from importlib import import_module
 from pathlib import Path
 
 COMMANDS: list[tuple[str, str]] = [
@@ -66,6 +67,8 @@ COMMANDS: list[tuple[str, str]] = [
     ("schema evaluate", ""),
 ]
 """Each with the extra it needs."""
+MODULES = {"llrkit.app.server": "app", "llrkit.sklearn": "sklearn", "llrkit.torch.detection_metrics": "torch"}
+"""Modules that import an extra as a whole, with that extra."""
 ELSEWHERE = {"app", "demo", "reproduce durations"}
 """``app`` serves until it is ended, and is imported instead; the others take long."""
 
@@ -80,7 +83,7 @@ def main() -> int:
     from llrkit.cli import cli
     from llrkit.cli.last_net import explained
     from llrkit.cli.paths import leaves
-    from llrkit.errors import LlrkitError
+    from llrkit.errors import MissingPackageError
 
     faults = []
     known = {" ".join(path) for path, _ in leaves(cli)}
@@ -99,14 +102,14 @@ def main() -> int:
             faults.append(
                 f"{line}: expected the line to install {needs}, got code {code}: {told.strip()[-300:]}"
             )
-    try:
-        import llrkit.app.server  # noqa: F401
-
-        told = ""
-    except LlrkitError as error:
-        told = str(error)
-    if ("app" in extras) != (told == "") or ("app" not in extras and "llrkit[app]" not in told):
-        faults.append(f"app: {told or 'imported without the extra'}")
+    for module, needs in MODULES.items():
+        try:
+            import_module(module)
+            told = "" if needs in extras else f"imported without the extra {needs}"
+        except MissingPackageError as error:
+            told = "" if needs not in extras and f"llrkit[{needs}]" in str(error) else str(error)
+        if told:
+            faults.append(f"{module}: {told}")
     for fault in faults:
         print(fault)
     return 1 if faults else 0

@@ -3,7 +3,7 @@
     python benchmarks/adapted_backends.py ../shared/data/speech_embeddings
 
 Default steps and sizes; trained on background speakers of other corpora, adapted by dev, same-gender trials
-of eval, side A against side B. Prints the rows of the table of heavy-tailed PLDA in docs/recognition.md.
+of eval, side A against side B. Prints the rows of the table of heavy-tailed PLDA in docs/reference/recognition.md.
 """
 
 from __future__ import annotations

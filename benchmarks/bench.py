@@ -1,7 +1,8 @@
-"""Times llrkit, one np.sort of the same array and the peers side by side in one run.
+"""Times fits, files, intervals, several classes, embeddings and frames beside the peers, in one run.
 
-Every figure is the best of several runs; ratios are to one np.sort in the same run, since the machine is
-shared. Two threaded sorts show whether two cores are free. Writes JSON with everything printed.
+Every figure is the best of several runs; ratios are to something simple in the same run, since the machine
+may be shared. Metrics of sets of every shape are timed by ``bench_shapes.py``. Writes JSON with everything
+that is printed.
 """
 
 from __future__ import annotations
@@ -15,9 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from bench_embeddings import bench_embeddings
 from bench_files import bench_files
 from bench_frames import bench_frames
 from bench_intervals import bench_intervals
-from llrkit.metrics.curves import cross_entropy_curve
 
 
 def timed(call: Callable[[], Any], repeat: int) -> dict[str, float]:
@@ -82,22 +80,6 @@ def everything(target: np.ndarray, nontarget: np.ndarray) -> lk.Evaluation:
     return result
 
 
-def sklearn_metrics(scores: np.ndarray, labels: np.ndarray) -> None:
-    """What scikit-learn has of it: the DET curve and the isotonic fit."""
-    from sklearn.isotonic import IsotonicRegression
-    from sklearn.metrics import det_curve
-
-    det_curve(labels, scores)
-    IsotonicRegression().fit(scores, labels)
-
-
-def llreval_metrics(target: np.ndarray, nontarget: np.ndarray) -> None:
-    """llreval's three metrics."""
-    from llreval.quick_eval import tarnon_2_eer_cllr_mincllr
-
-    tarnon_2_eer_cllr_mincllr(target, nontarget)
-
-
 def trial_set(n: int, n_target: int) -> tuple[np.ndarray, np.ndarray]:
     """Calibrated Gaussian LLRs at EER 5 %."""
     rng = np.random.default_rng(n + n_target)
@@ -115,48 +97,6 @@ def print_memory(n: int, n_target: int) -> None:
     everything(*trial_set(10_000, 1_000))  # import and warm up everything first
     target, nontarget = trial_set(n, n_target)
     print(peak_extra_mib(lambda: everything(target, nontarget)))
-
-
-def bench_set(name: str, n: int, n_target: int, repeat: int, peers: bool) -> dict[str, Any]:
-    target, nontarget = trial_set(n, n_target)
-    scores = np.concatenate([target, nontarget])
-    labels = np.repeat([1, 0], [n_target, n - n_target])
-    source = lk.Scores(target, nontarget)
-    blocks = lk.evaluate(source).summaries.blocks
-    with ThreadPoolExecutor(2) as pool:
-        rows = {
-            "np.sort": timed(lambda: np.sort(scores), repeat),
-            "two np.sort, two threads": timed(lambda: list(pool.map(np.sort, [scores, scores])), repeat),
-            "llrkit evaluate, all curves": timed(lambda: everything(target, nontarget), repeat),
-            "llrkit ECE at 61 priors": timed(lambda: cross_entropy_curve(source, blocks), repeat),
-        }
-    if peers:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            rows["llreval cllr, min_cllr, eer"] = timed(lambda: llreval_metrics(target, nontarget), 2)
-            rows["sklearn det_curve, isotonic"] = timed(lambda: sklearn_metrics(scores, labels), 2)
-    memory = memory_of(n, n_target)
-    sort = rows["np.sort"]
-    print(f"\n{name}: {n:,} trials, {n_target:,} targets, {scores.nbytes / 2**20:.0f} MiB of scores")
-    print(f"{'':30}{'wall s':>9}{'CPU s':>9}{'wall / sort':>13}{'CPU / sort':>12}")
-    for label, row in rows.items():
-        row["wall_ratio"], row["cpu_ratio"] = row["wall"] / sort["wall"], row["cpu"] / sort["cpu"]
-        print(
-            f"{label:30}{row['wall']:9.3f}{row['cpu']:9.3f}{row['wall_ratio']:13.2f}{row['cpu_ratio']:12.2f}"
-        )
-    ours = rows["llrkit evaluate, all curves"]["wall"]
-    for label in ("llreval cllr, min_cllr, eer", "sklearn det_curve, isotonic"):
-        if label in rows:
-            rows[label]["times_slower"] = rows[label]["wall"] / ours
-            print(f"llrkit is {rows[label]['times_slower']:.1f} x faster than {label}")
-    print(f"peak extra memory of evaluate: {memory:.0f} MiB")
-    return {
-        "n": n,
-        "n_target": n_target,
-        "input_mib": scores.nbytes / 2**20,
-        "peak_extra_mib": memory,
-        "rows": rows,
-    }
 
 
 def sklearn_logistic(scores: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
@@ -233,15 +173,7 @@ def main() -> None:
     if options.memory:
         print_memory(*options.memory)
         return
-    sets = [
-        ("1 million", 1_000_000, 7_169),
-        ("1 million, half targets", 1_000_000, 500_000),
-        ("10 million", 10_000_000, 7_169),
-        ("10 million, half targets", 10_000_000, 5_000_000),
-    ]
-    results = {
-        name: bench_set(name, n, n_target, options.repeat, not options.no_peers) for name, n, n_target in sets
-    }
+    results = {}
     for name, n, n_target in (
         ("fits, the paper's size", 427_375, 20_000),
         ("fits, 10 million", 10_000_000, 7_169),

@@ -1,6 +1,7 @@
 """Times llrkit beside its peers on sets of every size and shape, like for like, and the start of commands.
 
-``python benchmarks/bench_shapes.py`` prints CPU milliseconds and writes everything to ``out/shapes.json``.
+``python benchmarks/bench_shapes.py`` prints CPU milliseconds and writes everything to ``out/shapes.json``;
+``python docs/make_benchmarks.py`` makes the tables of the documentation from it.
 Each figure is the best of several runs, all of a row in turns, since the machine may be shared; CPU time says
 more there than wall time.
 """
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,8 @@ from bench import memory_of, trial_set
 from bench_files import in_turns
 
 SIZES = (200, 1_000, 10_000, 60_000, 1_000_000, 10_000_000)
-SHARES = (0.01, 0.5)
+SHAPES = [(n, round(n * share)) for n in SIZES for share in (0.01, 0.5)] + [(10_000_000, 7_169)]
+TWO_SORTS = "two np.sort, two threads"
 JSON = Path("out/shapes.json")
 BARE = ["-c", "import numpy, polars"]
 PROGRAM = ["-c", "from llrkit.cli import main; main()"]
@@ -45,6 +48,7 @@ def calls(n: int, n_target: int) -> dict[str, Callable[[], Any]]:
     labels = np.repeat([1, 0], [n_target, n - n_target])
     named: dict[str, Callable[[], Any]] = {
         "np.sort": lambda: np.sort(values),
+        TWO_SORTS: lambda: both_sorted(values, values),
         "AUC, llrkit": lambda: lk.auc(lk.Scores(target, nontarget)),
         "three, llrkit": lambda: three_metrics(target, nontarget),
         "everything, llrkit": lambda: lk.evaluate(lk.Scores(target, nontarget)),
@@ -69,12 +73,25 @@ def calls(n: int, n_target: int) -> dict[str, Callable[[], Any]]:
         named["three, llreval"] = lambda: tarnon_2_eer_cllr_mincllr(target, nontarget)
     except ImportError:
         pass
+    try:
+        from lir.data.models import LLRData
+        from lir.metrics import cllr, cllr_min
+
+        data = LLRData(features=values[:, None] / np.log(10.0), labels=labels)
+        named["two, lir"] = lambda: (cllr(data), cllr_min(data))
+    except ImportError:
+        pass
     return named
 
 
-def shape(n: int, share: float) -> dict[str, Any]:
+def both_sorted(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Each array sorted in a thread of its own."""
+    with ThreadPoolExecutor(len(arrays)) as pool:
+        return list(pool.map(np.sort, arrays))
+
+
+def shape(n: int, n_target: int) -> dict[str, Any]:
     """The figures of one set."""
-    n_target = round(n * share)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         named = calls(n, n_target)
@@ -126,7 +143,7 @@ def main() -> None:
         "versions": {"llrkit": lk.__version__, "numpy": np.__version__, "python": platform.python_version()},
         "cores": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],
-        "shapes": [shape(n, share) for n in SIZES for share in SHARES if n <= options.largest],
+        "shapes": [shape(n, n_target) for n, n_target in SHAPES if n <= options.largest],
         "start": start_up(options.repeat),
     }
     JSON.parent.mkdir(parents=True, exist_ok=True)

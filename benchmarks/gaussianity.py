@@ -2,7 +2,7 @@
 
     python benchmarks/gaussianity.py ../shared/data/speech_embeddings
 
-Prints the tables of gaussianity.md: the shape of the scores of PLDA, LDA cosine, support vector machines
+Prints the tables of gaussianity.md and gaussianity-tests.md: the shape of the scores of PLDA, LDA cosine, support vector machines
 and UBM-GMM on simulated frames, of all but the last on real embeddings, and a simulation of t-norm.
 """
 

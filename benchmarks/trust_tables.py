@@ -18,7 +18,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROWS = HERE / "trust_rows.jsonl"
-PAGES = tuple(HERE.parent / "docs" / "explanation" / name for name in ("trust.md", "calibration-check.md"))
+_NAMES = ("coverage.md", "calibration-check-measured.md")
+PAGES = tuple(HERE.parent / "docs" / "explanation" / name for name in _NAMES)
 DESIGN = ("effects", "speakers", "sessions", "genders", "seed", "runs")
 _MARKED = re.compile(r"(<!-- rows: ([a-z ]+) -->\n).*?(<!-- end of rows -->)", re.DOTALL)
 

@@ -47,7 +47,7 @@ def test_the_version_is_the_same_everywhere(need):
 
 def test_the_commands_of_the_readme_run_and_the_report_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    commands = program("release-check").readme_commands()
+    commands = program("newcomer.py").readme_commands()
     assert [words[1] for words in commands] == [
         "simulate", "simulate", "evaluate", "diagnose", "calibrate", "apply", "report"]  # fmt: skip
     for words in commands:
@@ -55,6 +55,18 @@ def test_the_commands_of_the_readme_run_and_the_report_is_written(tmp_path, monk
         assert code == 0, said
     assert "<html" in Path("report.html").read_text(encoding="utf-8")
     assert lk.cllr(lk.read_trials("llrs.csv")) < 0.5 * lk.cllr(lk.sample_trials())
+
+
+def test_the_seconds_of_a_newcomer_are_those_that_the_program_wrote():
+    newcomer = program("newcomer.py")
+    page = newcomer.PAGE.read_text(encoding="utf-8")
+    shown = page.split(newcomer.MARKS[0])[1].split(newcomer.MARKS[1])[0]
+    seconds = [int(number) for number in re.findall(r"(\d+) s\b", shown)]
+    times = dict(zip(("pip install", "llrkit", "report open in a browser"), seconds[1:], strict=True))
+    assert abs(seconds[0] - sum(seconds[1:])) <= 2  # each is rounded
+    assert newcomer.noted(page, newcomer.sentence(times)).count(newcomer.MARKS[1]) == 1
+    words = newcomer.sentence(times).split(":")[1]
+    assert words in shown
 
 
 def test_the_table_of_the_readme_is_that_of_the_data(shared):
@@ -98,6 +110,7 @@ def test_release_check_runs_every_command():
     assert called | commands.ELSEWHERE == known
     assert not called & commands.ELSEWHERE
     assert {needs for _, needs in commands.COMMANDS} - {""} == set(PACKAGES) - {"app"}
+    assert set(commands.MODULES.values()) == {"app", "sklearn", "torch"}
 
 
 WITHOUT_EXTRAS = """
@@ -118,7 +131,7 @@ sys.exit(checked.main())
 
 @pytest.mark.slow
 def test_without_extras_every_command_that_needs_one_says_how_to_install_it(tmp_path):
-    packages = [name for names in PACKAGES.values() for name in names]
+    packages = ["torchmetrics", *(name for names in PACKAGES.values() for name in names)]
     script = WITHOUT_EXTRAS.format(packages=packages, folder=str(ROOT / ".ci"), place=str(tmp_path))
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300

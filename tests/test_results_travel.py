@@ -80,7 +80,7 @@ RESULTS = {
     "Refinement": lambda: lk.multiclass.refine(CLASSES),
     "SpoofEvaluation": lambda: lk.spoof.evaluate(SPOOF),
     "AttackDetection": lambda: lk.spoof.attack_detection(TANDEM),
-    "SasvComparison": lambda: lk.spoof.compare_sasv(TANDEM),
+    "SasvComparison": lambda: lk.spoof.compare(TANDEM, TANDEM),
 }
 # maps, sources, numbers, texts and what a user made himself are no results
 NO_RESULTS = ("Map", "Trials", "Source", "Files", "Scores", "Criteria", "Preset", "OperatingPoint", "Costs")

@@ -49,6 +49,13 @@ def constant_asserts(tree):
             yield node.lineno
 
 
+def imports_of_the_folder(tree):
+    """Lines that import what tests share as ``tests.support``, which no old version of pytest can."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+            yield node.lineno
+
+
 def functions_that_test(tree):
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
@@ -59,6 +66,7 @@ def faults(text):
     tree = ast.parse(text)
     found = [f"line {line}: a comparison is thrown away" for line in bare_checks(tree)]
     found += [f"line {line}: always true" for line in constant_asserts(tree)]
+    found += [f"line {line}: tests is not a package" for line in imports_of_the_folder(tree)]
     names = []
     for test in functions_that_test(tree):
         if not asserts_something(test):
@@ -98,6 +106,7 @@ def test_no_test_without_assertion_and_no_bare_check(path):
         ("class TestB:\n    def test_a(self):\n        lk.eer(s)", "test_a asserts nothing"),
         ("def test_a():\n    assert True", "always true"),
         ("def test_a():\n    assert (a == b, 'message')", "always true"),
+        ("from tests.support.commands import run", "not a package"),
         ("def test_a():\n    assert x\ndef test_a():\n    assert y", "defined twice"),
     ],
 )

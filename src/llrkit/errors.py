@@ -21,7 +21,8 @@
     ├── UnknownNameError        a preset, method or column that does not exist (also a ValueError)
     ├── UnconfirmedPresetError  a preset whose definition could not be confirmed, used without saying so
     ├── ForkedProcessError      tables in a process that was forked after polars had been used
-    ├── MissingPackageError     an optional package is not installed; the message says how to get it
+    ├── MissingPackageError     an optional package is not installed; the message says how to get it (also an
+    │                           ImportError)
     └── ClusterError            a cluster cannot be reached, or was lost on the way (exit code 1)
     LlrkitWarning               base class of the warnings
     ├── PooledClassesWarning    labels of more than two kinds were taken as two classes
@@ -38,6 +39,8 @@
     ├── SkippedFilesWarning     a folder holds something that is not read: subfolders, links to nothing
     └── ChangedFileWarning      a calibration file was changed after it was saved, and accepted
 """
+
+from typing import Self
 
 
 class LlrkitError(Exception):
@@ -116,8 +119,19 @@ class ForkedProcessError(LlrkitError):
     """Tables cannot be used in a process that was forked after polars had been used."""
 
 
-class MissingPackageError(LlrkitError):
+class MissingPackageError(LlrkitError, ImportError):
     """An optional package is not installed."""
+
+    @classmethod
+    def of_extra(cls, need: str, extra: str) -> Self:
+        """With the line that installs the extra of llrkit that brings the package.
+
+        Examples
+        --------
+        >>> print(MissingPackageError.of_extra("Word documents need python-docx", "docx"))
+        Word documents need python-docx: pip install 'llrkit[docx]'
+        """
+        return cls(f"{need}: pip install 'llrkit[{extra}]'")
 
 
 class ClusterError(LlrkitError):

@@ -1,6 +1,7 @@
 """The steps by their forms: the numbers of every document are those of the commands that are shown."""
 
 import json
+import re
 import shutil
 import zipfile
 
@@ -35,15 +36,19 @@ def project(tmp_path_factory, need):
             answer = visitor.post(f"{address}/files/read", file=name, use=use, **reading)
             assert answer.status == 303, answer.text
             visitor.wait(address)
+        chosen = {"words": "forensic", "base_10": "", "speaker1": "speaker", "speaker2": ""}
+        assert visitor.post(f"{address}/settings", **chosen).status == 303
+        assert visitor.post(f"{address}/settings", **chosen | {"speaker1": "no such"}).status == 400
         steps = {
-            "evaluate": {"file": "dev.csv", "ci": "speaker", "speakers": "speaker",
-                         "points": "sre08 0.01,10,1"},
-            "advise": {"speakers": ""},
-            "calibrate": {"method": "logistic", "bound": "fixed", "low": "-2", "high": "1.5", "speakers": ""},
+            "evaluate": {"file": "dev.csv", "ci": "speaker", "points": "sre08 0.01,10,1"},
+            "advise": {},
+            "calibrate": {"method": "logistic", "bound": "fixed", "low": "-4.6", "high": "3.5"},
             "validate": {
-                "file": "eval.csv", "ci": "trial", "speakers": "", "on0": "on", "metric0": "cllr",
+                "file": "eval.csv", "ci": "trial", "on0": "on", "metric0": "cllr",
                 "limit0": "at_most", "value0": "0.5", "on2": "on", "metric2": "verdict", "limit2": "at_most",
-                "report_system": 'Cosine "2"', "interval": "on",
+                "report_system": 'Cosine "2"', "interval": "on", "on3": "on", "metric3": "cllr",
+                "limit3": "at_most", "value3": "9", "by3": "speaker", "on4": "on", "metric4": "cllr",
+                "limit4": "at_most", "value4": "0", "change4": "dev.csv",
             },
             "case": {"scores": "0.52\n0.1", "h1": H1, "h2": H2, "train": "dev.csv", "validation": "eval.csv",
                      "verbal": "on", "conditions": "telephone"},
@@ -53,15 +58,134 @@ def project(tmp_path_factory, need):
             assert answer.status == 303, (step, answer.text)
             jobs = {job["step"]: job for job in visitor.wait(address)}
             assert jobs[step]["state"] == "done", jobs[step]
-        pages = {
-            step: visitor.ask("GET", f"{address}/{step}").text for step in ("case", "documents", "validate")
-        }
+        shown = ("evaluate", "calibrate", "validate", "case", "documents")
+        pages = {step: visitor.ask("GET", f"{address}/{step}").text for step in shown}
         assert visitor.post(f"{address}/save", name="Case 12").status == 303
+        pages["saved"] = visitor.ask("GET", "/").text
         again = visitor.post(f"{address}/evaluate", seen="", **steps["evaluate"])
         assert again.status == 400
         assert "another tab" in again.text
+        pages |= later_pages(visitor, address)
     assert server.said == ""
     return place / "projects" / "Case 12", pages
+
+
+def later_pages(visitor, address):
+    """A page after work that failed, after work that was cancelled, and after another choice of words."""
+
+    def seen(step):
+        return re.search(r'name="seen" value="([^"]*)"', visitor.ask("GET", f"{address}/{step}").text)[1]
+
+    wrong = {"file": "eval.csv", "ci": "", "points": "no-such-point"}
+    assert visitor.post(f"{address}/evaluate", seen=seen("evaluate"), **wrong).status == 303
+    visitor.wait(address)
+    pages = {"failed": visitor.ask("GET", f"{address}/evaluate").text}
+    criteria = {
+        "file": "eval.csv",
+        "ci": "trial",
+        "on5": "on",
+        "metric5": "eer",
+        "limit5": "at_most",
+        "value5": "1",
+    }
+    assert visitor.post(f"{address}/validate", seen=seen("validate"), **criteria).status == 303
+    (job,) = (
+        one for one in json.loads(visitor.ask("GET", f"{address}/jobs").text) if one["step"] == "validate"
+    )
+    assert visitor.post(f"{address}/cancel", job=job["id"], page="validate").status == 303
+    (job,) = (one for one in visitor.wait(address) if one["step"] == "validate")
+    assert job["state"] == "cancelled"
+    pages["cancelled"] = visitor.ask("GET", f"{address}/validate").text
+    other = {"words": "nist", "base_10": "on", "speaker1": "", "speaker2": ""}
+    assert visitor.post(f"{address}/settings", **other).status == 303
+    return pages | {
+        f"nist {step}": visitor.ask("GET", f"{address}/{step}").text for step in ("files", "case")
+    }
+
+
+def field_of(page, name):
+    """The value of a text field, or the chosen option."""
+    typed = re.search(rf'<input type="text" name="{name}" value="([^"]*)"', page)
+    if typed:
+        return typed[1]
+    return re.search(r'value="([^"]*)" selected', re.search(rf'<select name="{name}".*?</select>', page)[0])[
+        1
+    ]
+
+
+@pytest.mark.slow
+def test_what_was_given_stays_after_work_that_failed_or_was_cancelled(project):
+    _, pages = project
+    failed, cancelled = pages["failed"], pages["cancelled"]
+    assert "This did not work: " in failed
+    assert [field_of(failed, name) for name in ("file", "points", "ci")] == ["eval.csv", "no-such-point", ""]
+    assert ">Result: dev.csv</h2>" in failed  # what is still below is named
+    assert "Cancelled; nothing was changed." in cancelled
+    assert [field_of(cancelled, f"{name}5") for name in ("metric", "value")] == ["eer", "1"]
+    boxes = re.findall(r'name="on(\d)" value="on"( checked)?', cancelled)
+    assert [on for on, checked in boxes if checked] == ["5"]
+
+
+@pytest.mark.slow
+def test_steps_that_are_out_of_date_lose_their_mark(project):
+    _, pages = project
+    assert pages["case"].count("(done)") == 4
+    assert "(out of date)" not in pages["case"]
+    assert pages["nist case"].count("(out of date)") == 4  # the words have changed
+    assert "(done)" not in pages["nist case"]
+    assert "All of them are open." in pages["saved"]
+    assert "There are none yet." not in pages["saved"]
+
+
+NIST = re.compile(r"\b(targets?|non-?targets?|trials?|miss(es)?|false[- ]alarms?|Pmiss|Pfa)\b", re.IGNORECASE)
+NAMES = re.compile(
+    r"<(pre|script|style|h2)\b.*?</\1>|<[^>]*>|SHA-256.*|misleading_\w+|evidence\.|&[#\w]+;", re.DOTALL
+)
+
+
+@pytest.mark.slow
+def test_all_pages_and_documents_have_one_vocabulary_and_one_unit(project):
+    folder, pages = project
+    for step in ("evaluate", "calibrate", "validate", "case"):
+        shown = NAMES.sub(" ", pages[step])
+        assert not NIST.search(shown), (
+            step,
+            NIST.search(shown),
+            shown[NIST.search(shown).start() - 80 :][:160],
+        )
+    for document in ("evaluation.html", "validation.html", "case.html"):
+        commands = re.findall(r"--vocabulary \w+", (folder / "documents" / document).read_text())
+        assert set(commands) == {"--vocabulary forensic"}
+    assert "target and" in re.sub(r"</?strong>", "", pages["nist files"])
+    assert "60 same-source" not in re.sub(r"</?strong>", "", pages["nist files"])
+
+
+@pytest.mark.slow
+def test_the_recommended_method_is_chosen_with_its_reason(project):
+    folder, pages = project
+    advice = json.loads((folder / "project.json").read_text())["results"]["advise"]
+    assert f"<strong>Recommended: {advice['suggested']}</strong>, because" in pages["calibrate"]
+    assert f">{advice['suggested']} (recommended)</option>" in pages["calibrate"]
+
+
+@pytest.mark.slow
+def test_robustness_is_by_column_and_coherence_from_another_file(project):
+    """The change is that of the library, from a file whose columns have to be named."""
+    folder, pages = project
+    rows = json.loads((folder / "documents" / "validation.json").read_text())["matrix"]
+    calibration = lk.load_map(folder / "documents" / "calibration.json")
+    trials = [
+        lk.read_trials(folder / "files" / name, score="cosine", label="origin", positive="same-source")
+        for name in ("dev.csv", "eval.csv")
+    ]
+    before, after = (lk.cllr(calibration.on(one)) for one in trials)
+    by_kind = {row["characteristic"]: row for row in rows}
+    assert by_kind["coherence"]["result"] == pytest.approx(after - before, rel=1e-12)
+    worst = lk.evaluate(calibration.on(trials[1]), by="speaker").groups
+    assert by_kind["robustness"]["result"] == pytest.approx(
+        max(one.cllr for one in worst.values()), rel=1e-12
+    )
+    assert "worst of 20: speaker = " in pages["validate"]
 
 
 def commands_of(folder):
@@ -76,7 +200,7 @@ def test_the_commands_that_are_shown_give_the_same_numbers(project, tmp_path, mo
     folder, _ = project
     shutil.copytree(folder / "files", tmp_path / "files")
     (tmp_path / "documents").mkdir()
-    shutil.copy(folder / "documents" / "criteria.toml", tmp_path / "documents")
+    shutil.copy(folder / "documents" / "criteria.toml", tmp_path / "documents")  # beside it are the files
     monkeypatch.chdir(tmp_path)
     for step, lines in commands_of(folder).items():
         for line in lines:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.commands import run
+from commands import run
 
 import llrkit as lk
 from llrkit.calibrate.composite.bounded import BoundedMap

@@ -47,27 +47,53 @@ def test_what_would_not_fit_is_refused_before_it_is_held(bombs, name, monkeypatc
     assert len(lk.read_trials(path, nontargets=path if name == "a.npy" else None)) >= ROWS
 
 
-def test_scores_in_a_matrix_are_counted_as_trials(tmp_path, need, monkeypatch):
-    h5py = need("h5py")
-    with h5py.File(tmp_path / "a.h5", "w") as archive:
-        for name, kind in (("scores", "f8"), ("score_mask", "i1")):
-            archive.create_dataset(name, (1000, 2000), kind, compression="gzip", chunks=(500, 500))[:] = 1
-        for name, n in (("row_ids", 1000), ("column_ids", 2000)):
-            archive[f"ID/{name}"] = np.array([f"{i}".encode() for i in range(n)], dtype=h5py.string_dtype())
-    monkeypatch.setenv("LLRKIT_MAX_MEMORY", LIMIT)
-    with pytest.raises(MemoryLimitError, match=r"a\.h5: about .* MB of memory would be needed"):
-        lk.read_trials(tmp_path / "a.h5")
+@pytest.fixture(scope="module")
+def matrices(tmp_path_factory, need):
+    """HDF5 of 1,500 models and 1,000 segments, a trial in every cell or in every 50th, with keys."""
+    h5py, folder = need("h5py"), tmp_path_factory.mktemp("matrices")
+    cells = np.arange(1_500_000).reshape(1500, 1000)
+    for name, step in (("full", 1), ("sparse", 50)):
+        there = cells % step == 0
+        label = np.where(cells // step % 10 == 0, 1, -1) * there
+        arrays = {f"{name}.h5": {"scores": (cells % 7).astype(float), "score_mask": there.astype("i1")},
+                  f"{name}.key.h5": {"trial_mask": label.astype("i1")}}  # fmt: skip
+        for file, held in arrays.items():
+            with h5py.File(folder / file, "w") as archive:
+                for part, array in held.items():
+                    archive.create_dataset(part, data=array, compression="gzip", chunks=(100, 500))
+                for part, n in (("row_ids", 1500), ("column_ids", 1000)):
+                    ids = [f"{part}-{i:08d}".encode() for i in range(n)]
+                    archive[f"ID/{part}"] = np.array(ids, dtype=h5py.string_dtype())
+    return folder
+
+
+def test_trials_of_a_matrix_are_counted_and_not_its_cells(matrices, monkeypatch):
+    monkeypatch.setenv("LLRKIT_MAX_MEMORY", "120M")
+    trials = lk.read_trials(matrices / "sparse.h5", key=matrices / "sparse.key.h5")
+    assert (len(trials), trials.is_target.sum()) == (30_000, 3_000)
+    cells = np.arange(0, 1_500_000, 50)
+    assert trials.table["score"].to_list() == (cells % 7).tolist()
+    assert trials.table["enroll"].to_list() == [f"row_ids-{cell // 1000:08d}" for cell in cells]
+    with pytest.raises(MemoryLimitError, match=r"full\.h5: about .* MB of memory would be needed"):
+        lk.read_trials(matrices / "full.h5", key=matrices / "full.key.h5")
+    monkeypatch.setenv(
+        "LLRKIT_MAX_MEMORY", "300M"
+    )  # each of both files fits, but not what joining them takes
+    with pytest.raises(MemoryLimitError, match=r"full\.h5 and .*full\.key\.h5: about .* MB of memory"):
+        lk.read_trials(matrices / "full.h5", key=matrices / "full.key.h5")
 
 
 PEAK = """
 import resource, sys
 import llrkit as lk
 from llrkit.engine.open_trials import open_trials
+from llrkit.io.reading import Reading
 lk.auc(lk.Scores([1.0], [0.0]))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in sys.argv[1:]:
     try:
-        print(lk.auc(open_trials(path)))
+        path, _, key = path.partition("+")
+        print(lk.auc(open_trials(path, Reading(key=key or None))))
     except lk.LlrkitError as error:
         print(type(error).__name__)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
@@ -75,19 +101,21 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is in kilobytes on Linux")
-def test_the_peak_stays_below_the_limit(bombs, tmp_path):
-    """A group of rows too large to be decoded whole is decoded piece by piece; the rest is refused."""
+def test_the_peak_stays_below_the_limit(bombs, matrices, tmp_path):
+    """A group of rows or a matrix too large to be decoded whole is decoded in pieces; the rest is refused."""
     rows = 8_000_000  # 96 MB of values in one group of rows
     scores = np.random.default_rng(1).integers(0, 50, size=rows) / 64.0
     table = pl.DataFrame({"score": scores, "label": np.tile(np.array([1, 0], np.int32), rows // 2)})
     table.write_parquet(tmp_path / "large.parquet", row_group_size=rows)
     paths = [str(tmp_path / "large.parquet"), *(str(bombs / f"a.{kind}") for kind in ("arrow", "arrows"))]
+    paths += [f"{matrices / kind}.h5+{matrices / kind}.key.h5" for kind in ("full", "sparse")]
     limited = {**os.environ, "LLRKIT_MAX_MEMORY": "120M", "LLRKIT_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", PEAK, *paths], env=limited, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    large, *others, peak = done.stdout.split()
+    large, *others, sparse, peak = done.stdout.split()
     assert abs(float(large) - 0.5) < 0.01
-    assert others == ["MemoryLimitError", "MemoryLimitError"]
+    assert abs(float(sparse) - 0.5) < 0.01
+    assert others == ["MemoryLimitError"] * 3
     assert int(peak) < 200  # megabytes, with what libraries need that are loaded on the way
 
 

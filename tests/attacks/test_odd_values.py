@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pytest
-from tests.support.commands import run
+from commands import run
 
 import llrkit as lk
 from llrkit.errors import FileFormatError, InputError, LlrkitError

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from commands import run
 from numpy.testing import assert_allclose
-from tests.support.commands import run
 
 import llrkit as lk
 from llrkit.errors import FileFormatError, InputError, SkippedFilesWarning, TooFewTrialsError

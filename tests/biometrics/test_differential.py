@@ -5,7 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from tests.support.commands import run
+from commands import run
 
 import llrkit as lk
 from llrkit import biometrics

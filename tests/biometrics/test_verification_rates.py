@@ -6,7 +6,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from tests.support.commands import run
+from commands import run
 
 import llrkit as lk
 from llrkit import biometrics

@@ -98,6 +98,36 @@ def test_misleading_llrs_of_the_validation_are_counted(files):
     assert_allclose(chance, 0.05, rtol=1e-6)
 
 
+def test_an_interval_that_ends_at_a_bound_says_so(files):
+    bound = "3,000"  # 3,041 to two digits
+    for score, said in (
+        ("40", f"{bound}, all of it at the upper bound"),
+        ("8", f" to {bound} (upper bound)"),
+    ):
+        asked = ("--score", score, "--train", files / "train.csv", *PROPOSITIONS)
+        code, out, err = run("case", files / "bounded.json", *asked)
+        assert code == 0, err
+        assert said in out
+
+
+def test_methods_that_are_slow_to_fit_are_fitted_less_often(files, monkeypatch):
+    train, asked = lk.read_trials(files / "train.csv").scores(), []
+
+    def drawn(method, options, train, read, speakers, replicates, seed):
+        asked.append(replicates)
+        return np.zeros((replicates, len(read)))
+
+    monkeypatch.setattr("llrkit.validation.case_interval._drawn", drawn)
+    for fit, more in ((lk.fit_kde, {}), (lk.fit_nig, {}), (lk.fit_nig, {"replicates": 300})):
+        lk.case_report(fit(train), 2.5, h1="he spoke", h2="another spoke", train=train, **more)
+    assert asked == [500, 100, 300]
+
+
+def test_a_level_without_training_trials_is_refused_in_python(files):
+    with pytest.raises(lk.InputError, match=r"level is about the interval.*train="):
+        lk.case_report(lk.load_map(files / "line.json"), 1.0, h1="he spoke", h2="another spoke", level=0.9)
+
+
 def test_a_bound_that_is_reached_is_said(files):
     code, out, err = run("case", files / "bounded.json", "--score", "40", *PROPOSITIONS)
     assert code == 0, err
@@ -125,7 +155,10 @@ def test_negative_llrs_support_the_second_proposition(files):
         (("--score", "1", "--h1", " ", "--h2", "another"), "--h1 is missing"),
         ((*PROPOSITIONS,), "either with --score or as a file with --scores"),
         (("--score", "nan", *PROPOSITIONS), "is not a finite number"),
-        (("--score", "1", "--speakers", "enroll_speaker", *PROPOSITIONS), "give them with train="),
+        (("--score", "1", "--speakers", "enroll_speaker", *PROPOSITIONS), "--speakers is about the interval"),
+        (("--score", "1", "--level", "90%", *PROPOSITIONS), "needs the training trials (--train FILE)"),
+        (("--score", "1", "--replicates", "200", *PROPOSITIONS), "--replicates is about the interval"),
+        (("--score", "1", "--seed", "0", *PROPOSITIONS), "--seed is about the interval"),
         (("--score", "1", "--train", "{}/check.csv", *PROPOSITIONS), "not the trials that trained"),
         (("--score", "1", "--html", "{}/line.json", *PROPOSITIONS), "line.json"),
     ],
@@ -151,6 +184,9 @@ def test_questioned_scores_of_a_file_are_named_by_their_recordings(files, tmp_pa
     got = case(files / "line.json", "--scores", tmp_path / "q.csv")
     assert [row["name"] for row in got["comparisons"]] == ["suspect and call 1", "suspect and call 2"]
     assert [row["score"] for row in got["comparisons"]] == [2.5, -1.0]
+    (tmp_path / "q.csv").write_text("name,score\ncall at noon,2.5\ncall at night,-1\n")
+    got = case(files / "line.json", "--scores", tmp_path / "q.csv")
+    assert [row["name"] for row in got["comparisons"]] == ["call at noon", "call at night"]
 
 
 def test_distances_are_read_as_the_training_scores_were(files, tmp_path):

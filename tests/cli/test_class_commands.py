@@ -108,7 +108,7 @@ def test_compare_trains_on_one_file_and_evaluates_on_the_other(files):
     assert list(rows) == ["raw", "temperature", "scale-offset", "gaussian"]
     dev, evaluation = (mc.read_classes(files / f"{name}.tsv") for name in ("dev", "eval"))
     assert_allclose(rows["temperature"]["cllr"], mc.cllr(mc.fit_temperature(dev).on(evaluation)), rtol=1e-12)
-    assert "Best is" in run("compare", files / "dev.tsv", files / "eval.tsv")[1]
+    assert "The lowest Cllr is that of" in run("compare", files / "dev.tsv", files / "eval.tsv")[1]
 
 
 def test_fuse_joins_on_ids_and_apply_takes_one_file_per_system(files):
@@ -386,4 +386,4 @@ def test_tables_for_papers(files):
     )
     assert code == 0
     assert [line.split(",")[0] for line in out.splitlines()] == ["method", "raw", "temperature"]
-    assert "Best is temperature" in err
+    assert "The lowest Cllr is that of temperature" in err

@@ -149,6 +149,38 @@ def test_a_validation_names_the_shift(files, tmp_path):
         assert ("A shift" in (tmp_path / "report.md").read_text()) is is_named
 
 
+def by_labels(trials, trained):
+    """The moves of two classes as the sentence has them, from means and standard deviations."""
+    said = []
+    for new, old in zip((trials.target, trials.nontarget), (trained.target, trained.nontarget), strict=True):
+        said += [f"{(new.mean() - old.mean()) / old.std():+.2f} standard deviations"]
+        said += [f"their spread is {new.std() / old.std():.2f} times"]
+    return said
+
+
+def test_labels_tell_what_scores_of_one_mode_do_not(files, tmp_path):
+    (tmp_path / "criteria.toml").write_text(
+        '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 9.0\n'
+    )
+    one_mode, cal = files / "one_mode.csv", files / "cal.json"
+    assert "cannot be told without labels" in run("shift", cal, one_mode)[1]  # it does not look at them
+    hypotheses = ("--h1", "he spoke", "--h2", "another spoke")
+    texts = [
+        run("validate", one_mode, "--criteria", tmp_path / "criteria.toml", "--map", cal)[1],
+        run("case", cal, "--score", "1", "--validation", one_mode, *hypotheses)[1],
+        run("evaluate", one_mode, "--map", cal)[1],
+    ]
+    trials, trained = (lk.read_trials(path).scores() for path in (one_mode, files / "train.csv"))
+    llrs = lk.evaluate(lk.load_map(cal).on(trials))
+    loss = f"of Cllr = {llrs.cllr:.4f} bits, their LLRs lose {llrs.cllr_cal:.4f} to calibration"
+    for text in texts:
+        said = " ".join(text.split())
+        assert "cannot be told without labels" not in said
+        assert "Label some" not in said
+        for words in (*by_labels(trials, trained), loss):
+            assert words in said
+
+
 def test_evaluate_and_report_name_the_shift_of_scores_and_of_llrs(files, tmp_path):
     llrs = tmp_path / "llrs.csv"
     code, _, err = run("apply", files / "cal.json", files / "moved.csv", "-o", llrs, "--shift", "ignore")

@@ -46,6 +46,24 @@ def test_evaluating_a_small_table_imports_no_scipy(table):
     assert not modules & {"llrkit.trust.intervals.bootstrap", "llrkit.theory.gaussian_pair"}
 
 
+def test_a_command_imports_no_other_command(table):
+    modules, _ = imported("theory", "--eer", "5%")
+    others = {name for name in modules if name.startswith("llrkit.cli.")}
+    assert not others & {
+        f"llrkit.cli.{name}" for name in ("calibrate", "recognize", "simulate", "app", "fuse")
+    }
+
+
+def test_pictures_and_reports_import_no_statistics_of_scipy(table, tmp_path):
+    heavy = {"scipy.stats", "scipy.optimize", "scipy.sparse", "scipy.linalg"}
+    drawn, _ = imported("plot", "det", table, "--output", tmp_path / "det.png")
+    assert "matplotlib.figure" in drawn
+    assert not drawn & {*heavy, "matplotlib.pyplot", "plotly"}
+    told, _ = imported("report", table, "--output", tmp_path / "report.html")
+    assert "jinja2" in told
+    assert not told & {*heavy, "plotly", "matplotlib"}
+
+
 def test_calibrating_by_logistic_regression_imports_little(table, tmp_path):
     modules, _ = imported("calibrate", table, "--method", "logistic", "--output", tmp_path / "map.json")
     assert not modules & set(NEVER)

@@ -19,7 +19,7 @@ from llrkit.scores.source import reduce_chunks
 VALUES = st.lists(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 2.0, 3.0, np.inf]), min_size=1, max_size=12)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(VALUES, VALUES)
 def test_cells_against_counting(target, nontarget):
     counts = count_trials(Scores(target, nontarget))
@@ -38,7 +38,7 @@ def test_cells_against_counting(target, nontarget):
     assert (counts.n_target, counts.n_nontarget) == (len(target), len(nontarget))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(VALUES, VALUES)
 def test_bins_against_counting(target, nontarget):
     bins = count_trials(Scores(target, nontarget)).bins()

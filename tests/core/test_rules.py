@@ -1,6 +1,7 @@
 """The Beta family of scoring rules against their defining integrals."""
 
 import math
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -20,6 +21,7 @@ CLOSED = [
 GENERIC = [(3, 4), (1.25, 0.75), (2.5, 1), (0.7, 0.6), (0.9, 3), (1, 3), (1, 0.3), (0.25, 1.5)]
 
 
+@cache
 def integral_miss(a, b, z):
     """int_q^1 eta^(a-2) (1-eta)^(b-1) d eta / B(a, b), q = sigmoid(z), by quadrature in the log-odds of eta.
 
@@ -49,7 +51,8 @@ def test_all_closed_forms_are_tested():
 @pytest.mark.parametrize(("a", "b"), CLOSED + GENERIC)
 def test_costs_against_quadrature(a, b):
     rule = ScoringRule(a, b)
-    for z in (-30.0, -12.0, -6.9, -3.0, -0.5, 0.0, 0.3, 2.0, 5.0, 9.2, 14.0, 30.0):
+    # a false alarm is the miss of the exchanged rule at -z: each integral serves twice
+    for z in (-30.0, -9.2, -3.0, -0.3, 0.3, 3.0, 9.2, 30.0):
         assert_allclose(rule.miss(z), integral_miss(a, b, z), rtol=1e-9, err_msg=f"miss at z = {z}")
         assert_allclose(rule.fa(z), integral_miss(b, a, -z), rtol=1e-9, err_msg=f"fa at z = {z}")
 

@@ -43,7 +43,7 @@ TIES = st.sampled_from([-3.0, -1.0, -0.0, 0.0, 0.5, 2.0, 2.0000001, 7.0, 1000.0]
 ANY = st.floats(-1e6, 1e6, width=32)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(
     st.one_of(st.lists(TIES, min_size=24, max_size=60), st.lists(ANY, min_size=24, max_size=60)),
     st.data(),

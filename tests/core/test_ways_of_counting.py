@@ -1,5 +1,7 @@
 """One answer for every way of counting: cells or sorted ranges, whatever the chunks, ranges and threads."""
 
+import errno
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core import collected, counting, pooling, score_bins, score_ranges
+from llrkit.core import collected, counting, pooling, score_bins, score_ranges, spilled_scores
 from llrkit.core import grid as grid_module
 from llrkit.core.counting import FirstLook, count
 from llrkit.core.grid import Grid
@@ -43,6 +45,12 @@ class Pieces(ScoreSource):
 
     def place(self, row):
         return f"row {row}"
+
+
+class PiecesReadAgain(Pieces):
+    """The same, as if every pass read them from files."""
+
+    reads_again = True
 
 
 def brute_force(target, nontarget):
@@ -81,7 +89,7 @@ def score_sets(draw):
     ]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(score_sets(), st.integers(1, 12), st.integers(1, 4), st.integers(1, 3))
 def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ranges, threads):
     scores = lk.Scores.from_classes(*sets)
@@ -100,7 +108,7 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
             patch.setattr(counting, "ALWAYS_SORTED", always)
             patch.setattr(counting, "MOST_PASSES", passes)
             assert look.sorts == (always > 0)
-            for one in (source, scores):
+            for one in (source, PiecesReadAgain(scores, size, threads), scores):
                 counted = count(one, look, THRESHOLDS)
                 assert_bins(counted.bins, expected)
                 assert_array_equal(counted.target_below, below[0])
@@ -113,7 +121,7 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
         assert_array_equal(one, made[0].block_starts)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(any), min_size=1, max_size=400),
     st.integers(1, 60),
@@ -160,8 +168,40 @@ def test_a_score_that_most_trials_have_is_counted_not_collected(monkeypatch):
     kept = [source.reduce(collected.CollectedScores.within(chosen)) for chosen in ranges]
     largest = max(sum(map(len, (*one.target, *one.nontarget))) for one in kept)
     assert largest < 10_000 / 4
-    counted = count(source, look, THRESHOLDS)
-    assert_bins(counted.bins, brute_force(target, nontarget))
+    for one in (source, PiecesReadAgain(lk.Scores(target, nontarget), 500)):
+        counted = count(one, look, THRESHOLDS)
+        assert_bins(counted.bins, brute_force(target, nontarget))
+
+
+def test_files_are_read_twice_however_many_ranges_there_are(monkeypatch):
+    rng = np.random.default_rng(6)
+    scores = lk.Scores(rng.normal(1.0, 1.0, 40_000), rng.normal(-1.0, 1.0, 60_000))
+    monkeypatch.setattr(score_ranges, "COLLECT_BYTES", 100_000)
+    monkeypatch.setattr(grid_module, "MOST_POINTS", 10_000)
+    monkeypatch.setattr(counting, "MOST_PASSES", 100)
+    source = PiecesReadAgain(scores, 9_000)
+    spilled = lk.evaluate(source)
+    assert source.passes == 2
+    assert spilled.min_cllr == lk.evaluate(scores).min_cllr
+    # a disk without room: as many passes as ranges, and the same answer
+    monkeypatch.setattr(spilled_scores, "_MORE_ROOM", float("inf"))
+    source = PiecesReadAgain(scores, 9_000)
+    collected_again = lk.evaluate(source)
+    assert source.passes == 1 + 8
+    assert collected_again.to_dict() == spilled.to_dict()
+
+
+def test_a_disk_that_fills_up_costs_passes_not_the_answer(monkeypatch):
+    rng = np.random.default_rng(7)
+    scores = lk.Scores(rng.normal(1.0, 1.0, 4_000), rng.normal(-1.0, 1.0, 6_000))
+    monkeypatch.setattr(score_ranges, "COLLECT_BYTES", 20_000)
+    monkeypatch.setattr(grid_module, "MOST_POINTS", 100)
+
+    def full(self, which, i, piece):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(spilled_scores.SpilledScores, "_write", full)
+    assert lk.evaluate(PiecesReadAgain(scores, 900)).min_cllr == lk.evaluate(scores).min_cllr
 
 
 def test_a_large_set_takes_one_pass_for_each_range(monkeypatch):

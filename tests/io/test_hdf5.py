@@ -116,7 +116,7 @@ def test_bosaris_files_have_the_published_layout(tmp_path, need):
 def test_a_missing_hdf5_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "s.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(lk.InputError, match=r"pip install llrkit\[hdf5\]"):
+    with pytest.raises(lk.MissingPackageError, match=r"pip install 'llrkit\[hdf5\]'"):
         lk.read_trials(tmp_path / "s.h5")
 
 

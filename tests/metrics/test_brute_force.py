@@ -17,7 +17,7 @@ from llrkit.core.hull import pav_blocks
 from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.discrimination import best_errors
 
-MANY = settings(max_examples=500)
+MANY = settings(max_examples=200)
 INF = math.inf
 
 tied = st.sampled_from([-INF, -3.0, -1.0, -0.0, 0.0, 1.0, 2.0, 2.5, INF])
@@ -140,7 +140,7 @@ def test_eer_threshold_against_brute_force(sets):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(SETS, SETS)
 def test_hter_against_brute_force(dev, sets):
     # the threshold is the library's own, tested above; the errors are counted here
@@ -151,7 +151,7 @@ def test_hter_against_brute_force(dev, sets):
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(SETS)
 def test_eer_against_linear_program(sets):
     # Randomize between all thresholds so that the larger of the two error rates is as small as can be.
@@ -170,7 +170,7 @@ def test_eer_against_linear_program(sets):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(SETS)
 def test_trapezium_bound_at_all_priors(sets):
     # M-21: the best error rate is at most min(prior, 1 - prior, ROCCH-EER), and reaches the EER somewhere
@@ -182,7 +182,7 @@ def test_trapezium_bound_at_all_priors(sets):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(SETS)
 def test_eer_is_the_largest_minimum_error_over_priors(sets):
     # M-19; the best vertex changes only at the PAV LLRs, where the piecewise linear maximum lies
@@ -244,7 +244,7 @@ def test_hull_has_no_collinear_vertex_against_brute_force(sets):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(SETS)
 def test_best_errors_against_brute_force(sets):
     odds = np.linspace(-6, 6, 25)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from pieces import Pieces
 
 import llrkit as lk
+from llrkit.errors import PooledClassesWarning
 from llrkit.evaluation.condition_map import group_map
 
 RNG = np.random.default_rng(7)
@@ -146,3 +147,54 @@ def test_the_command_shares_a_class_and_says_so(tmp_path):
     assert run("plot", "heat-map", path, "--by", "attack", "--shared", "bonafide", "-o", picture)[0] == 0
     assert "A10" in picture.read_text()
     assert run("plot", "zoo", path, "--by", "attack", "--shared", "bonafide", "-o", picture)[0] == 2
+
+
+THREE = {
+    "score": [3.0, 2.0, 0.25, 2.5, -1.0, 0.5, 1.0, -2.0],
+    "label": ["target", "target", "nontarget", "nontarget", "spoof", "spoof", "spoof", "spoof"],
+    "attack": ["-"] * 4 + ["A01", "A01", "A02", "A02"],
+}
+
+
+@pytest.mark.parametrize("word", ["bonafide", "Bona fide", "bona_fide"])
+def test_bona_fide_trials_of_three_kinds_are_targets_and_nontargets(word):
+    result = lk.evaluate(lk.Trials(THREE), by="attack", shared=word)
+    assert (result.n_target, result.n_nontarget) == (4, 4)
+    by_hand = {**THREE, "label": [label != "spoof" for label in THREE["label"]]}
+    assert result.eer == lk.evaluate(lk.Trials(by_hand)).eer
+    for attack, group in result.groups.items():
+        chosen = [i for i, own in enumerate(THREE["attack"]) if own in ("-", attack)]
+        alone = lk.Trials({name: [values[i] for i in chosen] for name, values in by_hand.items()})
+        assert (group.n_target, group.n_nontarget, group.eer) == (4, 2, lk.evaluate(alone).eer)
+    assert "all bona fide trials (targets and non-targets)" in result.shared.sentence("attack")
+    # and that is another answer than targets alone give
+    with pytest.warns(PooledClassesWarning, match="both count as non-target"):
+        targets = lk.evaluate(lk.Trials(THREE), by="attack", shared="target")
+    assert targets.groups["A01"].n_target == 2
+    assert targets.groups["A01"].eer < result.groups["A01"].eer
+
+
+def test_spoofs_of_three_kinds_can_be_shared_by_groups_of_bona_fide_trials():
+    table = {**THREE, "attack": ["a", "b", "a", "b", "x", "x", "x", "x"]}
+    result = lk.evaluate(lk.Trials(table), by="attack", shared="spoof")
+    assert [(group.n_target, group.n_nontarget) for group in result.groups.values()] == [(2, 4), (2, 4)]
+    assert "all spoofed trials" in result.shared.sentence("attack")
+
+
+def test_labels_of_two_classes_mean_the_same_by_either_word():
+    one, other = (lk.evaluate(TRIALS, by="attack", shared=word) for word in ("bonafide", "target"))
+    assert one.to_dict() == other.to_dict()
+    assert one.shared.sentence("attack") == other.shared.sentence("attack")
+
+
+def test_the_command_speaks_of_bona_fide_trials_and_warns_of_no_pooled_classes(tmp_path):
+    path = tmp_path / "three.csv"
+    rows = zip(*THREE.values(), strict=True)
+    path.write_text("score,label,attack\n" + "".join(f"{s},{label},{a}\n" for s, label, a in rows))
+    code, out, err = run("evaluate", path, "--by", "attack", "--shared", "bonafide", "--json", "-")
+    assert code == 0
+    assert json.loads(out)["groups"]["A01"]["n_target"] == 4
+    assert "4 + 4  bona fide + spoof" in err
+    assert "both count" not in err
+    _, _, err = run("evaluate", path, "--by", "attack", "--shared", "target", "--json", "-")
+    assert "'nontarget' and 'spoof' both count as non-target" in err

@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from commands import run
 from drawn import some_groups
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.support.commands import run
 
 import llrkit as lk
 from llrkit.errors import InputError, UnknownNameError

@@ -6,7 +6,9 @@ import math
 import re
 
 import numpy as np
+import polars as pl
 import pytest
+from commands import run
 
 import llrkit as lk
 from llrkit.report.case_document import case_document
@@ -183,3 +185,16 @@ def test_no_word_of_another_community_is_left(results, command, words):
         found = re.finditer(rf"(?<![\w./=-])(?:{OTHERS[words]})(?![\w=-]|\.\w|/\w)", said, re.IGNORECASE)
         left = [said[max(0, m.start() - 50) : m.end() + 30] for m in found]
         assert left == [], (kind, left[:10])
+
+
+def test_evaluate_on_the_command_line_shows_thresholds_to_base_ten(tmp_path):
+    table = pl.DataFrame({"score": [2.0, -0.5, 1.0, -2.0, 0.6, -1.0], "label": [1, 1, 1, 0, 0, 0]})
+    table.write_csv(tmp_path / "s.csv")
+    asked = ("evaluate", tmp_path / "s.csv", "--point", "0.01", "--html", tmp_path / "page.html")
+    code, out, err = run(*asked, "--base-10")
+    assert code == 0, err
+    threshold = math.log(0.99 / 0.01)
+    assert f"threshold {threshold / math.log(10):.3f} in log10 LR" in out
+    assert f"{threshold:.3f}" in run(*asked)[1]
+    assert f"{threshold:.3f}" not in out
+    assert "--base-10 is about LLRs" in run(*asked, "--base-10", "--fmr", "0.1")[2]

@@ -301,6 +301,17 @@ def test_the_page_is_as_wide_as_the_window(chromium, opened, report):
     narrow.close()
 
 
+BROKEN_HEADERS = """
+() => [...document.querySelectorAll('thead th')].filter(head => {
+  const style = getComputedStyle(head), pen = document.createElement('canvas').getContext('2d');
+  pen.font = style.font;
+  const room = head.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return head.textContent.trim().split(/[\\s-]+/).some(word => pen.measureText(word).width > room + 1);
+}).map(head => head.textContent)
+"""
+"""Heads of columns that are narrower than one of their words."""
+
+
 def test_the_print_view_fits_a4(chromium, report):
     page = load(chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="dark"), report)
     printed = page.pdf(prefer_css_page_size=True)
@@ -321,6 +332,7 @@ def test_the_print_view_fits_a4(chromium, report):
         inside,
     )
     assert over == []
+    assert page.evaluate(BROKEN_HEADERS) == []
     assert page.evaluate("document.getElementById('figure0')._fullLayout.paper_bgcolor") == "#FFFFFF"
     assert page.locator("#panel-form").is_hidden()
     assert page.locator("main details:not([open])").count() == 0  # nothing on paper can be opened

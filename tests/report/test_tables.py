@@ -96,7 +96,7 @@ def test_tables_of_several_classes():
     for row, result in zip(rows, [plain, *plain["per_class"]], strict=True):
         for name in ("n", "cllr", "refined_cllr", "error_rate", "refined_error_rate"):
             assert float(row[name]) == result[name]
-        assert float(row["calibration_loss"]) == result["cllr"] - result["refined_cllr"]
+        assert float(row["cllr_cal"]) == result["cllr"] - result["refined_cllr"]
     assert f"| all | 120 | {number(found.cllr)} | " in lk.format_table(found, "markdown")
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from tests.support.commands import run
+from commands import run
 
 from llrkit import spoof
 from llrkit.errors import InputError
@@ -119,3 +119,23 @@ def test_the_command_speaks_of_attack_presentations(tmp_path):
     code, _, err = run("spoof", tmp_path / "s.csv", "--cm-threshold", "0.8")
     assert code == 2
     assert "--cm-threshold is for APCER" in err
+
+
+def test_worst_apcer_and_acer_have_intervals_and_the_note_names_what_has_none():
+    rng = np.random.default_rng(5)
+    labels = ["target"] * 300 + ["spoof"] * 400
+    trials = spoof.SpoofTrials(
+        {"cm": np.repeat([2.0, -1.0], [300, 400]) + rng.normal(size=700), "label": labels,
+         "attack": ["-"] * 300 + ["a", "b"] * 200}, attack="attack",
+    )  # fmt: skip
+    rates = spoof.attack_detection(trials, threshold=0.5)
+    plain = rates.to_dict()
+    assert plain["apcer_interval"] == rates.worst.interval
+    low, high = plain["acer_interval"]
+    assert low < rates.acer < high
+    # of two independent rates: the variances of both, over four
+    width = sum((end[1] - end[0]) ** 2 for end in (rates.worst.interval, rates.bpcer_interval)) ** 0.5 / 2
+    assert high - low == pytest.approx(width, rel=0.02)
+    shown = {name: note for name, _, note in rates.rows()}
+    assert all(shown[name].startswith("[") for name in ("BPCER", "APCER", "ACER"))
+    assert "none for the BPCER at an APCER" in rates.note

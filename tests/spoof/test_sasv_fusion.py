@@ -6,8 +6,8 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from commands import run
 from scipy.optimize import minimize
-from tests.support.commands import run
 
 import llrkit as lk
 from llrkit import spoof
@@ -88,12 +88,17 @@ def test_trained_fusions_have_the_lowest_loss_against_another_optimizer(trials, 
 
 
 def test_non_linear_fusion_beats_linear_and_the_sum(table):
-    compared = spoof.compare_sasv(spoof.SpoofTrials(table), spoof.SpoofTrials(draw(3)), costs="a-dcf1")
-    rows = {row["method"]: row for row in compared.rows}
+    train, test = spoof.SpoofTrials(table), spoof.SpoofTrials(draw(3))
+    compared = spoof.compare(train, test, costs="a-dcf1")
+    rows = {row["method"]: row for row in compared.to_dict()["rows"]}
     for method in ("bayes", "bayes-trained"):
-        assert rows[method]["eval_min"] < rows["linear"]["eval_min"] < rows["sum of scores"]["eval_min"]
-        assert rows[method]["eval_act"] < 1.3 * rows[method]["eval_min"]
-    assert rows["sum of scores"]["eval_act"] is None
+        assert rows[method]["min"] < rows["linear"]["min"] < rows["raw"]["min"]
+        assert rows[method]["act"] < 1.3 * rows[method]["min"]
+        fused = test.fused(compared.maps[method])
+        assert rows[method]["act"] == spoof.a_dcf(fused, "a-dcf1")
+        assert rows[method]["train_min"] == spoof.min_a_dcf(train.fused(compared.maps[method]), "a-dcf1")
+    assert rows["raw"]["act"] is None
+    assert compared.best == min(("bayes", "bayes-trained", "linear"), key=lambda name: rows[name]["act"])
 
 
 def test_files_and_memory_agree(trials, table, tmp_path):
@@ -147,10 +152,11 @@ def test_the_command_with_one_file_and_with_two(files, trials):
     assert code == 0, err
     one = json.loads(out)
     assert "bayes-trained" in err
-    for ours, theirs in zip(two["methods"], one["methods"], strict=True):
-        assert ours["dev_min"] == theirs["dev_min"] == theirs["eval_min"]
-    best = next(row for row in one["methods"] if row["method"] == "bayes-trained")
-    assert best["dev_min"] == spoof.min_a_dcf(trials.fused(spoof.fit_sasv(trials)))
+    for ours, theirs in zip(two["rows"], one["rows"], strict=True):
+        assert ours["min"] == theirs["min"] == theirs["train_min"]
+        assert "train_min" not in ours
+    best = next(row for row in one["rows"] if row["method"] == "bayes-trained")
+    assert best["min"] == spoof.min_a_dcf(trials.fused(spoof.fit_sasv(trials)))
     code, _, err = run("apply", files / "b.json", files / "both.tsv", "-o", files / "llrs.tsv")
     assert code == 0, err
     llrs = pl.read_csv(files / "llrs.tsv", separator="\t")["llr"].to_numpy()

@@ -289,3 +289,53 @@ def test_evaluation_equals_the_single_functions():
     assert hull.sv_eer == lk.eer(trials.pair("sasv", ("target",), ("nontarget",)))
     nearest = spoof.evaluate(trials, eer="nearest")
     assert nearest.t_eer == spoof.t_eer_nearest(trials)
+
+
+def few_speakers(n=8):
+    rng = np.random.default_rng(3)
+    kinds = np.repeat(["target", "nontarget", "spoof"], 160)
+    shift = np.repeat([2.0, -2.0, -1.0], 160)
+    table = {
+        "asv": shift + 1.5 * rng.normal(size=480),
+        "cm": np.repeat([2.0, 2.0, -2.0], 160) + 1.5 * rng.normal(size=480),
+        "label": kinds,
+        "attack": np.where(kinds == "spoof", np.array(["A01", "A02"])[np.arange(480) % 2], "-"),
+        "speaker": np.arange(480) % n,
+    }
+    return spoof.SpoofTrials(table, asv="asv", cm="cm", attack="attack")
+
+
+def test_few_speakers_are_told_and_many_are_not():
+    notes = spoof.evaluate(few_speakers(8), speakers="speaker").interval_notes
+    assert any("as many as 8 speakers with equal shares: below 20" in note for note in notes)
+    notes = spoof.evaluate(few_speakers(40), speakers="speaker").interval_notes
+    assert not any("below 20" in note for note in notes)
+
+
+def test_every_number_without_an_interval_has_a_printed_reason():
+    costs = spoof.SpoofCosts("rare", 0.000001, 0.5, 0.499999)  # everybody is rejected
+    result = spoof.evaluate(few_speakers(40), costs, speakers="speaker")
+    missing = [name for name in result.numbers if name not in result.intervals]
+    assert missing
+    titles = dict(result._cost_titles())
+    for name in missing:
+        assert any(note.startswith(f"none for {titles[name]}") for note in result.interval_notes)
+    assert spoof.evaluate(few_speakers(40), costs).interval_notes == []
+
+
+def test_the_verification_error_rate_has_no_worst_attack():
+    result = spoof.evaluate(few_speakers())
+    assert "sv_eer" not in result.worst_attack
+    assert set(result.worst_attack["spf_eer"]) == {"attack", "value"}
+
+
+def test_the_table_names_the_scores_that_decide():
+    rows = {name: note for name, _, note in spoof.evaluate(few_speakers()).rows()}
+    assert rows["SPF-EER"] == "targets against spoofs, by asv"
+    assert rows["CM-EER"].endswith("by the countermeasure")
+
+
+def test_a_free_asv_threshold_needs_costs_of_its_errors():
+    with pytest.raises(lk.errors.InputError, match="rejects everybody would cost nothing"):
+        spoof.min_t_dcf(few_speakers(), "asvspoof2019", asv_threshold="free")
+    assert 0.0 < spoof.min_t_dcf(few_speakers(), "asvspoof5", asv_threshold="free") < 1.0

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -497,6 +498,22 @@ def test_everything_the_template_shows_is_accepted():
     found = criteria_from_dict(tomllib.loads(shown.replace('ci = "trial"\n', "")))
     assert {row.characteristic for row in found.rows} == set(CHARACTERISTICS)
     assert tuple(found.report) == REPORT_FIELDS
+
+
+def test_template_and_page_ask_for_robustness_and_coherence_alike():
+    """As defined by Meuwly et al. (2017): kept when a property changes, better with more or better data."""
+    page = Path(__file__).parents[2] / "docs" / "reference" / "validation.md"
+    commented = re.compile(r"^# (?=\[\[criterion|\w+ = )", re.MULTILINE)
+    texts = (
+        commented.sub("", criteria_template().partition("# How good")[2]),
+        re.search(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)[1],
+    )
+    for text in texts:
+        rows = {row["characteristic"]: row for row in tomllib.loads(text)["criterion"]}
+        assert "by" in rows["robustness"]
+        assert "change_from" not in rows["robustness"]
+        assert rows["coherence"]["change_from"] == "shorter.csv"
+        assert rows["coherence"]["at_most"] == 0.0
 
 
 def test_criteria_from_python_and_from_a_file_are_the_same(files):

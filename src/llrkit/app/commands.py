@@ -35,7 +35,7 @@ def evaluate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> lis
     options = [word for point in asked["points"] for word in ("--point", point)]
     options += [word for name in ("by", "ci") if asked[name] for word in (f"--{name}", asked[name])]
     options += _columns("--speakers", asked["speakers"])
-    start = ["llrkit", "evaluate", path, *reading_arguments(reading), *options]
+    start = ["llrkit", "evaluate", path, *reading_arguments(reading), *options, *_words(asked)]
     out = ["--html", f"{DOCUMENTS}/evaluation.html", "--json", f"{DOCUMENTS}/evaluation.json"]
     return [[*start, *out], [*start, "--table", "csv"]]
 
@@ -63,7 +63,7 @@ def calibrate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> li
 def validate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> list[Command]:
     """Of the validation."""
     options = ["--criteria", f"{DOCUMENTS}/criteria.toml", "--map", _MAP]
-    options += [f"--{name.replace('_', '-')}" for name in ("verbal", "base_10") if asked[name]]
+    options += [*(["--verbal"] if asked["verbal"] else []), *_words(asked)]
     return [["llrkit", "validate", path, *reading_arguments(reading), *options, *_written("validation")]]
 
 
@@ -77,9 +77,13 @@ def case_commands(
     options += ["--train", train, *_columns("--speakers", asked["speakers"])] if train else []
     options += ["--validation", validation] if validation else []
     options += ["--conditions", asked["conditions"]] if asked["conditions"] else []
-    options += [f"--{name.replace('_', '-')}" for name in ("verbal", "base_10") if asked[name]]
+    options += [*(["--verbal"] if asked["verbal"] else []), *_words(asked)]
     how = reading_arguments(reading) if train or validation else []
     return [["llrkit", "case", _MAP, *scores, *options, *how, *_written("case")]]
+
+
+def _words(asked: dict[str, Any]) -> Command:
+    return ["--vocabulary", asked["words"], *(["--base-10"] if asked["base_10"] else [])]
 
 
 def _written(name: str) -> Command:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS
+from llrkit._llr_units import llr_unit
+from llrkit.app.project import FILES
+from llrkit.validation.criteria import CHARACTERISTICS, LLRS, REPORT_FIELDS
 
 METRICS = {
     "accuracy": ("cllr", "at_most", "0.5"),
@@ -20,11 +22,13 @@ CHOICES = {
     "cllr_cal": "Cllr lost to calibration (bits)",
     "eer": "equal error rate (0 to 1)",
     "auc": "area under the ROC (0 to 1)",
-    "misleading_target": "strongest misleading LLR, same source (nats)",
-    "misleading_nontarget": "strongest misleading LLR, different sources (nats)",
+    "misleading_target": "strongest misleading LLR, same source",
+    "misleading_nontarget": "strongest misleading LLR, different sources",
     "verdict": "no evidence of miscalibration",
 }
 """Metrics of the form; a file of criteria can have more."""
+SECONDARY = ("robustness", "coherence", "generalization")
+"""How performance changes (Meuwly, Ramos & Haraksim 2017): over a column, or from another file."""
 SHOWN = ("accuracy", "discriminating power", "calibration")
 ALL = tuple(CHARACTERISTICS)
 
@@ -57,8 +61,17 @@ def criteria_text(asked: Mapping[str, Any]) -> str:
     for row in asked["rows"]:
         values = {"characteristic": row["characteristic"], "metric": row["metric"]}
         if row["metric"] != "verdict":
-            values[row["limit"]] = row["value"]
-        if asked["interval"] and row["metric"] in ("cllr", "min_cllr", "cllr_cal", "eer", "auc"):
+            nats = llr_unit(asked.get("base_10", False)).nats if row["metric"] in LLRS else 1.0
+            values[row["limit"]] = row["value"] * nats
+        if row.get("by"):
+            values["by"] = row["by"]
+        if row.get("change_from"):
+            values["change_from"] = f"../{FILES}/{row['change_from']}"  # as seen from the documents
+        if (
+            asked["interval"]
+            and not row.get("change_from")
+            and row["metric"] in ("cllr", "min_cllr", "cllr_cal", "eer", "auc")
+        ):
             values["use"] = "interval"
         lines += _table("[[criterion]]", values)
     return "\n".join(lines)

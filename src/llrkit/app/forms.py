@@ -10,10 +10,10 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
-from llrkit._llr_units import LN10
-from llrkit.app.criteria_form import ALL, CHOICES
+from llrkit.app.criteria_form import ALL, CHOICES, SECONDARY
 from llrkit.app.names import one_line
 from llrkit.app.project import USES, Project, ScoreFile
+from llrkit.app.settings import UNITS, WORDS, Settings
 from llrkit.errors import InputError
 
 LARGEST = 256 << 10
@@ -39,6 +39,8 @@ METHODS = (
     "bigaussian",
     "pav",
 )
+FILE_FIELDS = ("file", "train", "validation", "questioned")
+"""Choices that are names of files."""
 Form = Mapping[str, str]
 
 
@@ -86,30 +88,65 @@ def reading_choices(form: Form, file: ScoreFile) -> tuple[str, dict[str, Any]]:
     return use, reading
 
 
+def as_typed(form: Form) -> dict[str, str]:
+    """What a form shows again after a refusal or a failure; only the scores of a case have lines."""
+    return {name: text[:4000] if name == "scores" else one_line(text, 4000) for name, text in form.items()}
+
+
+def settings_choices(form: Form, project: Project) -> Settings:
+    """What is chosen once for the whole project."""
+    columns = columns_of(project)
+    speakers = tuple(dict.fromkeys(name for name in (form.get("speaker1"), form.get("speaker2")) if name))
+    for name in speakers:
+        if name not in columns:
+            raise InputError(f"there is no column {one_line(name, 60)!r}")
+    return Settings(_one_of(form, "words", WORDS), _one_of(form, "base_10", UNITS) == "on", speakers)
+
+
+def columns_of(project: Project) -> list[str]:
+    """All columns of files of known origin, each once."""
+    files = [file for file in project.files.values() if file.labeled and file.facts]
+    return list(dict.fromkeys(name for file in files for name in (file.facts or {}).get("columns", ())))
+
+
+def _said_by(project: Project) -> dict[str, Any]:
+    """The settings, as choices of every step."""
+    return project.settings.to_dict()
+
+
+def _intervals(form: Form, project: Project) -> dict[str, Any]:
+    """The kind of intervals, with the speakers where they are for trials that share them."""
+    ci = _one_of(form, "ci", ("", "trial", "speaker"))
+    speakers = list(project.settings.speakers)
+    if ci == "speaker" and not speakers:
+        raise InputError("choose the columns of the speakers first, on the page of the files")
+    return {"ci": ci, "speakers": speakers if ci == "speaker" else []}
+
+
 def evaluate_choices(form: Form, project: Project) -> dict[str, Any]:
     """Of the evaluation."""
     file = labeled_file(form, project, "file")
     points = [one_line(point, 40) for point in re.split(r"[\s;]+", form.get("points", "")) if point]
     return {
-        "file": file.name, "points": points[:20], "ci": _one_of(form, "ci", ("", "trial", "speaker")),
-        "speakers": _names(form.get("speakers", "")), "by": one_line(form.get("by", ""), 100),
+        **_said_by(project), **_intervals(form, project), "file": file.name, "points": points[:20],
+        "by": one_line(form.get("by", ""), 100),
     }  # fmt: skip
 
 
 def advise_choices(form: Form, project: Project) -> dict[str, Any]:
     """Of the advice."""
-    return {"file": _training(project).name, "speakers": _names(form.get("speakers", ""))}
+    return {**_said_by(project), "file": _training(project).name}
 
 
 def calibrate_choices(form: Form, project: Project) -> dict[str, Any]:
-    """Of the calibration; fixed bounds are given to base ten."""
+    """Of the calibration; fixed bounds are given in the unit of the project."""
     bound = _one_of(form, "bound", BOUNDS)
     if bound == "fixed":
         low, high = (_number(form, name, what) for name, what in (("low", "lower"), ("high", "upper")))
-        bound = f"fixed:{low * LN10!r},{high * LN10!r}"
+        nats = project.settings.unit.nats
+        bound = f"fixed:{low * nats!r},{high * nats!r}"
     method = _one_of(form, "method", METHODS)
-    speakers = _names(form.get("speakers", ""))
-    return {"file": _training(project).name, "method": method, "bound": bound, "speakers": speakers}
+    return {**_said_by(project), "file": _training(project).name, "method": method, "bound": bound}
 
 
 def validate_choices(form: Form, project: Project) -> dict[str, Any]:
@@ -126,16 +163,34 @@ def validate_choices(form: Form, project: Project) -> dict[str, Any]:
         row: dict[str, Any] = {"characteristic": characteristic, "metric": metric, "limit": limit}
         if metric != "verdict":
             row["value"] = _number(form, f"value{i}", f"limit of {characteristic}")
+        if characteristic in SECONDARY:
+            row |= _compared(form, i, characteristic, project)
         rows.append(row)
     if not rows:
         raise InputError("choose at least one criterion")
     report = {name: one_line(form.get(f"report_{name}", ""), 1000) for name in REPORTED}
     return {
-        "file": labeled_file(form, project, "file").name, "rows": rows, "report": report,
-        "ci": _one_of(form, "ci", ("", "trial", "speaker")), "speakers": _names(form.get("speakers", "")),
-        "interval": bool(form.get("interval")), "verbal": bool(form.get("verbal")),
-        "base_10": bool(form.get("base_10")),
+        **_said_by(project), **_intervals(form, project), "rows": rows, "report": report,
+        "file": labeled_file(form, project, "file").name, "interval": bool(form.get("interval")),
+        "verbal": bool(form.get("verbal")),
     }  # fmt: skip
+
+
+def _compared(form: Form, i: int, characteristic: str, project: Project) -> dict[str, str]:
+    """What a secondary characteristic is about: the values of a column, or the change from another file."""
+    by, before = one_line(form.get(f"by{i}", ""), 100), form.get(f"change{i}", "")
+    if characteristic == "generalization" and not (by or before):
+        return {}  # the file itself holds data of another kind
+    if bool(by) == bool(before):
+        raise InputError(
+            f"{characteristic}: choose either a column, every value of which must meet the limit, or a file "
+            "from which the change is counted"
+        )
+    if before:
+        return {"change_from": labeled_file(form, project, f"change{i}").name}
+    if by not in columns_of(project):
+        raise InputError(f"{characteristic}: there is no column {one_line(by, 60)!r}")
+    return {"by": by}
 
 
 REPORTED = ("system", "version", "hypotheses", "population", "conditions")
@@ -158,15 +213,11 @@ def case_choices(form: Form, project: Project) -> dict[str, Any]:
     if bool(scores) == bool(questioned):
         raise InputError("give the questioned scores either as numbers or as a file")
     train = _training(project).name if form.get("train") else ""
-    speakers = _names(form.get("speakers", ""))
-    if speakers and not train:
-        raise InputError("speakers are those of the training trials, which are needed for the interval")
     validation = labeled_file(form, project, "validation").name if form.get("validation") else ""
     return {
-        "scores": scores, "questioned": questioned, "h1": h1, "h2": h2, "train": train,
-        "speakers": speakers, "validation": validation,
+        **_said_by(project), "scores": scores, "questioned": questioned, "h1": h1, "h2": h2, "train": train,
+        "speakers": list(project.settings.speakers) if train else [], "validation": validation,
         "conditions": one_line(form.get("conditions", ""), 2000), "verbal": bool(form.get("verbal")),
-        "base_10": bool(form.get("base_10")),
     }  # fmt: skip
 
 

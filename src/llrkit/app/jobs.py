@@ -1,4 +1,4 @@
-"""Work in the background: each job has a process of its own, can be watched, and can be cancelled."""
+"""Work in the background: each job has a process for itself, can be watched, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class Job:
     id: str
     step: str
     task: dict[str, Any]
+    form: dict[str, str] = field(default_factory=dict)
+    """What was typed for it, as the page shows it again."""
     state: str = "waiting"
     """waiting, running, done, failed or cancelled."""
     progress: tuple[str, float, float | None, str] = ("starting", 0.0, None, "")
@@ -101,12 +103,20 @@ class Workers:
             job.state, job.process = "running", process
         with self._lock:
             self._running.add(job)
+        again = False
         try:
-            return _talk(process, job)
+            result, again = _talk(process, job)
+            return result
         finally:
-            _end(process)
+            with job.lock:
+                job.process = None  # a cancel must not end what works for another job by then
+                again = again and job.state == "running"
             with self._lock:
                 self._running.discard(job)
+                kept = again and self._spare is None and not self._closed
+                self._spare = process if kept else self._spare
+            if not kept:
+                _end(process)
 
 
 def _started() -> subprocess.Popen[str]:
@@ -127,7 +137,8 @@ def _end(process: subprocess.Popen[str]) -> None:
                 pipe.close()
 
 
-def _talk(process: subprocess.Popen[str], job: Job) -> dict[str, Any] | None:
+def _talk(process: subprocess.Popen[str], job: Job) -> tuple[dict[str, Any] | None, bool]:
+    """What came of a job, and whether its process may do another."""
     assert process.stdin is not None and process.stdout is not None  # noqa: PT018
     try:
         process.stdin.write(json.dumps(job.task) + "\n")
@@ -135,13 +146,12 @@ def _talk(process: subprocess.Popen[str], job: Job) -> dict[str, Any] | None:
         for line in process.stdout:
             message = json.loads(line)
             if "result" in message:
-                result: dict[str, Any] = message["result"]
-                return result
+                return message["result"], message["again"]
             if "error" in message:
                 job.error = message["error"]
-                return None
+                return None, False
             what, done, total, unit = message["progress"]
             job.progress = (what, done, total, unit)
     except (OSError, ValueError):  # it was ended in the middle of a line
-        return None
-    return None
+        return None, False
+    return None, False

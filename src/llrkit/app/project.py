@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from llrkit.app.settings import Settings
 from llrkit.errors import InputError
 
 SCHEMA = "llrkit.project/1"
@@ -20,6 +21,10 @@ USES = {"train": "calibration", "validation": "validation", "questioned": "quest
 """What a file can be for."""
 STEPS = ("evaluate", "advise", "calibrate", "validate", "case")
 CALIBRATION = "calibration.json"
+RESTS_ON_CALIBRATION, RESTS_ON_SETTINGS = f"{DOCUMENTS}/{CALIBRATION}", "/settings"
+"""Among the inputs of a step, where no file can have these names."""
+OF_TRAINING = ("advise", "calibrate")
+"""Steps of the file that is for calibration, whichever that is."""
 MOST_FILES = 50
 
 
@@ -58,6 +63,7 @@ class Project:
     files: dict[str, ScoreFile] = field(default_factory=dict)
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By step: ``choices``, ``commands``, ``sections``, ``documents``, ``inputs`` and what else it shows."""
+    settings: Settings = field(default_factory=Settings)
     changed: bool = False
     """Since it was saved."""
     revision: int = 0
@@ -101,32 +107,45 @@ class Project:
             self.touch()
 
     def inputs(self, names: list[str], *, calibrated: bool) -> dict[str, str]:
-        """What a step rests on, as hashes: files with how they are read, and the calibration."""
+        """What a step rests on, as hashes: files with how they are read, the calibration, the settings."""
         with self.lock:
             used = {}
             for name in names:
                 if name in self.files:
                     file = self.files[name]
                     text = json.dumps([file.sha256, file.reading], sort_keys=True)
-                    used[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+                    used[name] = _short_hash(text)
             if calibrated and "calibrate" in self.results:
-                used[CALIBRATION] = self.results["calibrate"]["made"]
+                used[RESTS_ON_CALIBRATION] = self.results["calibrate"]["made"]
+            used[RESTS_ON_SETTINGS] = _short_hash(json.dumps(self.settings.to_dict(), sort_keys=True))
         return used
 
     def is_stale(self, step: str) -> bool:
-        """Whether a result rests on files or a calibration that have changed since."""
+        """Whether a result rests on files, settings or a calibration that have changed since."""
         result = self.results.get(step)
         if result is None:
             return False
         known: Mapping[str, str] = result["inputs"]
-        names = [name for name in known if name != CALIBRATION]
-        return dict(known) != self.inputs(names, calibrated=CALIBRATION in known)
+        calibrated = RESTS_ON_CALIBRATION in known
+        if calibrated and self.is_stale("calibrate"):
+            return True
+        if step in OF_TRAINING:
+            train = self.with_use("train")
+            if train is None or train.name not in known:
+                return True
+        names = [name for name in known if not name.startswith((DOCUMENTS + "/", "/"))]
+        return dict(known) != self.inputs(names, calibrated=calibrated)
 
     def to_dict(self) -> dict[str, Any]:
         """As it is saved."""
         with self.lock:
             return {
                 "schema": SCHEMA,
+                "settings": self.settings.to_dict(),
                 "files": [asdict(file) for file in self.files.values()],
                 "results": json.loads(json.dumps(self.results)),
             }
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -16,9 +16,8 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from llrkit.app import pages, uploads
-from llrkit.app.forms import CHOICES_OF, read_form, reading_choices
+from llrkit.app.forms import CHOICES_OF, FILE_FIELDS, as_typed, read_form, reading_choices, settings_choices
 from llrkit.app.guard import SANDBOXED
-from llrkit.app.names import one_line
 from llrkit.app.project import DOCUMENTS, Project
 from llrkit.app.session import Session
 from llrkit.errors import InputError, LlrkitError
@@ -41,6 +40,7 @@ def application(session: Session) -> Starlette:
             Route("/p/{id}/cancel", cancel, methods=["POST"]),
             Route("/p/{id}/save", save, methods=["POST"]),
             Route("/p/{id}/close", close, methods=["POST"]),
+            Route("/p/{id}/settings", settle, methods=["POST"]),
             Route("/p/{id}/files", upload, methods=["PUT"]),
             Route("/p/{id}/files/read", read_file, methods=["POST"]),
             Route("/p/{id}/files/remove", remove_file, methods=["POST"]),
@@ -160,6 +160,20 @@ async def read_file(request: Request) -> Response:
     return _to(project, "files")
 
 
+async def settle(request: Request) -> Response:
+    """Choose the words, the unit of LLRs and the columns of the speakers."""
+    project, form = _project(request), await read_form(request)
+    try:
+        chosen = settings_choices(form, project)
+    except LlrkitError as error:
+        return pages.project_page(_session(request), project, "files", error=_said(error), status=400)
+    with project.lock:
+        if chosen != project.settings:
+            project.settings = chosen
+            project.touch()
+    return _to(project, "files")
+
+
 async def remove_file(request: Request) -> Response:
     """Take a file out of the project."""
     project, form = _project(request), await read_form(request)
@@ -189,13 +203,12 @@ async def work(request: Request) -> Response:
                 "you want another one"
             )
         choices = CHOICES_OF[step](form, project)
-        uses = [choices[name] for name in ("file", "train", "validation", "questioned") if choices.get(name)]
+        uses = [choices[name] for name in FILE_FIELDS if choices.get(name)]
+        uses += [row["change_from"] for row in choices.get("rows", ()) if row.get("change_from")]
         calibrated = step in ("validate", "case")
-        session.start(project, step, choices, uses=uses, calibrated=calibrated)
+        session.start(project, step, choices, uses=uses, calibrated=calibrated, form=as_typed(form))
     except LlrkitError as error:
-        values = {name: one_line(text, 4000) for name, text in form.items()} if step == shown else None
-        if values is not None and step == "case":
-            values["scores"] = form.get("scores", "")[:4000]
+        values = as_typed(form) if step == shown else None
         return pages.project_page(session, project, shown, error=_said(error), values=values, status=400)
     return _to(project, shown)
 

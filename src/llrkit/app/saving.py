@@ -18,6 +18,7 @@ from llrkit._atomic import write_atomically
 from llrkit._inputs import file_sha256
 from llrkit.app.names import is_file_name, project_name
 from llrkit.app.project import DOCUMENTS, FILES, SCHEMA, STEPS, USES, Project, ScoreFile
+from llrkit.app.settings import Settings
 from llrkit.errors import FileFormatError, InputError
 
 STATE = "project.json"
@@ -95,6 +96,7 @@ def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # no
     plain = _read(folder / STATE)
     project = Project.new(id, working)
     project.name = name
+    project.settings = Settings.from_dict(plain.get("settings", {}))
     for one in plain["files"]:
         file = _score_file(one)
         source = folder / FILES / file.name
@@ -118,6 +120,7 @@ def _read(path: Path) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         _require(isinstance(plain, dict) and plain.get("schema") == SCHEMA)
         _require(isinstance(plain["files"], list) and isinstance(plain["results"], dict))
+        Settings.from_dict(plain.get("settings", {}))
         for one in plain["files"]:
             _score_file(one)
         for step, result in plain["results"].items():

@@ -29,7 +29,7 @@ try:
     from llrkit.app.pages import refused
     from llrkit.app.routes import application
 except ImportError:
-    raise MissingPackageError("the app needs starlette and uvicorn: pip install 'llrkit[app]'") from None
+    raise MissingPackageError.of_extra("the app needs starlette and uvicorn", "app") from None
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PREFIX = "llrkit-app-"

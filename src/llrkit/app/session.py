@@ -83,8 +83,9 @@ class Session:
         *,
         uses: list[str],
         calibrated: bool = False,
+        form: dict[str, str] | None = None,
     ) -> Job:
-        """Begin the work of a step; ``uses`` are the files it rests on."""
+        """Begin the work of a step; ``uses`` are the files it rests on, ``form`` is what was typed."""
         with self.lock, project.lock:
             running = self.jobs.get((project.id, step))
             if running is not None and running.is_open:
@@ -95,13 +96,14 @@ class Session:
             out = project.folder / "work" / id
             out.mkdir(parents=True)
             files = {
-                name: {"path": file.path, "use": file.use, "sha256": file.sha256, "reading": file.reading}
+                name: {"path": file.path, "use": file.use, "sha256": file.sha256, "reading": file.reading,
+                       "columns": (file.facts or {}).get("columns", [])}
                 for name, file in project.files.items()
-            }
+            }  # fmt: skip
             task = {"kind": step.partition(" ")[0], "folder": str(project.folder), "out": str(out),
                     "files": files, "choices": choices}  # fmt: skip
             inputs = project.inputs(uses, calibrated=calibrated)
-            job = Job(id, step, task)
+            job = Job(id, step, task, form or {})
             self.jobs[project.id, step] = job
 
         def finished(done: Job, result: dict[str, Any] | None) -> None:

@@ -1,13 +1,15 @@
-"""The process that does one piece of work: a line of JSON in, lines of progress and a result out.
+"""The process that does one piece of work at a time: a line of JSON in, lines of progress and a result out.
 
 It is a process of its own, so that it can be ended at any moment, the pages answer meanwhile, and a file that
-exhausts the memory ends nothing else. Nothing is unpickled on either side.
+exhausts the memory ends nothing else. After work that ended well it takes the next, unless it has grown
+large. Nothing is unpickled on either side.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import sys
 import threading
 import time
@@ -16,6 +18,8 @@ from typing import IO, Any
 
 PERIOD = 0.1
 """Seconds between two messages on progress."""
+LARGEST = 1 << 30
+"""Bytes; a process that needed more does not take another piece of work."""
 
 
 class Telling:
@@ -59,28 +63,55 @@ class Telling:
 
 
 def main() -> None:
-    """Wait for a task, do it, end."""
+    """Wait for tasks and do them, until one fails or has made the process large."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever else is printed must not be taken for an answer
     os.environ["MPLBACKEND"] = "agg"
     telling = Telling(out)
-    from llrkit._progress import watched_by
-    from llrkit.app.tasks import prepare, run
-    from llrkit.errors import LlrkitError, LlrkitWarning
+    from llrkit.app.tasks import prepare
 
     prepare()
-    line = sys.stdin.readline()
-    if not line:
-        return
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
+    while _do(lines.get(), telling):
+        pass
+
+
+def _listen(lines: queue.SimpleQueue[str]) -> None:
+    """Hand on what the application asks for, and end with it."""
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(1)
+
+
+def _has_grown() -> bool:
+    """Whether this process needed much memory, which it may still hold; unknown on Windows."""
+    if sys.platform == "win32":
+        return True
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak * (1 if sys.platform == "darwin" else 1024) > LARGEST
+
+
+def _do(line: str, telling: Telling) -> bool:
+    """One piece of work; whether this process may do another."""
+    from llrkit._progress import watched_by
+    from llrkit.app.tasks import Task, run
+    from llrkit.errors import LlrkitError, LlrkitWarning
+
     try:
         with warnings.catch_warnings(record=True) as caught, watched_by(telling):
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", LlrkitWarning)
-            result = run(json.loads(line))
-        said = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
+            task = Task.from_dict(json.loads(line))
+            result = run(task)
+        texts = (str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
+        said = dict.fromkeys(map(task.say, texts))
         result["warnings"] = [*said, *result.get("warnings", ())]
-        telling.say({"result": result})
+        again = not _has_grown()
+        telling.say({"result": result, "again": again})
+        return again
     except LlrkitError as error:
         telling.say({"error": str(error)})
     except MemoryError:
@@ -90,11 +121,7 @@ def main() -> None:
     except BaseException as error:  # a panic of polars is no Exception
         first = (str(error).strip() or "no message").splitlines()[0][:300]
         telling.say({"error": f"this should not happen, please report it: {type(error).__name__}: {first}"})
-
-
-def _end_with_parent() -> None:
-    sys.stdin.read()
-    os._exit(1)
+    return False
 
 
 if __name__ == "__main__":

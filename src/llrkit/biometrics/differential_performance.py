@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from scipy.stats import fisher_exact
 
 from llrkit._arrays import FloatArray
 from llrkit._random import RNG, seed_of
@@ -195,6 +194,8 @@ def _inequity(
 
 def _tests(names: list[str], errors: FloatArray, sizes: FloatArray) -> dict[str, float]:
     """Each group against all others (Fisher's exact test), corrected for the number of groups."""
+    from scipy.stats import fisher_exact  # takes longer to import than all of llrkit
+
     p = []
     wrong, n = np.round(errors).astype(int), np.maximum(np.round(sizes), 1).astype(int)
     wrong = np.minimum(wrong, n)

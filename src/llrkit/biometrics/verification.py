@@ -21,8 +21,9 @@ from llrkit.metrics.threshold_choice import same_rate, threshold_for_false_alarm
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.trust.intervals.curve_rates import CurveRates, curve_rates
+from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.numbers import score_cuts
 from llrkit.trust.intervals.speakers import Columns, find_speakers
 
 FMRS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -87,7 +88,7 @@ def verification_rates(
     below = source.reduce(BelowCounts.at(thresholds))
     people = find_speakers(source, speakers) if speakers is not None else None
     cuts = np.minimum(thresholds, _above_all(path))
-    rates = curve_rates(source, cuts, people, level)
+    rates = curve_rates(source, cuts, people, level, along=score_cuts(result))
     low, high = rates.along_roc(_slopes(result, rates.thresholds))
     rows = []
     for i, (rate, threshold) in enumerate(zip(wanted, thresholds, strict=True)):
@@ -99,7 +100,7 @@ def verification_rates(
         beyond = rejects_all and math.isinf(path.threshold[-2])
         n_miss = path.n_target if rejects_all else float(below.target[i])
         n_fa = 0.0 if rejects_all else float(path.n_nontarget - below.nontarget[i])
-        effect = _design_effect(rates, at)
+        effect = rates.design_effect(1, at)
         rows.append(
             RatesAtFmr(
                 wanted=rate,
@@ -142,15 +143,6 @@ def _slopes(result: Measurements, thresholds: FloatArray) -> FloatArray:
     blocks = result.summaries.blocks
     block = np.maximum(np.searchsorted(blocks.low, thresholds, side="right") - 1, 0)
     return np.asarray(np.exp(np.clip(blocks.llr[block], -_STEEPEST, _STEEPEST)))
-
-
-def _design_effect(rates: CurveRates, at: int) -> float:
-    """Variance of the FMR over that of as many independent comparisons; at least 1."""
-    rate = float(rates.fa.rate[at])
-    if rates.by_speaker is None or not 0.0 < rate < 1.0:
-        return 1.0
-    error = float(rates.by_speaker[1].standard_error[at]) * math.sqrt(float(rates.counted_once[at]))
-    return max(1.0, error**2 * rates.n[1] / (rate * (1.0 - rate)))
 
 
 def _interval(

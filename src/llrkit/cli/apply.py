@@ -10,10 +10,11 @@ import click
 
 from llrkit._format import counted
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.class_commands import refuse_for_classes
-from llrkit.cli.class_map_commands import apply_classes, is_class_map
+from llrkit.cli.kinds.asked import ToApply
+from llrkit.cli.kinds.two_classes import TwoClassFiles
+from llrkit.cli.kinds.which_kind import files_of_map
 from llrkit.cli.output import is_standard_output, parse_points, parse_share
-from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options, worker_options
+from llrkit.cli.reading import accept_changed_option, reading_options, worker_options
 from llrkit.errors import InputError
 
 
@@ -45,21 +46,7 @@ from llrkit.errors import InputError
 @accept_changed_option
 @reading_options
 @worker_options
-def apply_command(
-    calibration: str,
-    scores: tuple[str, ...],
-    output: str,
-    to: str | None,
-    key_output: str | None,
-    outside: str,
-    shift: str,
-    base_10: bool,
-    force: bool,
-    posterior: str | None,
-    decide: str | None,
-    accept_changed: bool,
-    **reading: Any,
-) -> None:
+def apply_command(scores: tuple[str, ...], **options: Any) -> None:
     """Turn scores into LLRs with a saved calibration or fusion.
 
     All columns are kept as they are; the LLRs are in the column 'llr', and 'llr_map' says which calibration
@@ -77,47 +64,53 @@ def apply_command(
       llrkit apply cal.json scores/ -o llrs/ --workers 4
       llrkit apply cal.json eval.csv -o decisions.csv --posterior 0.01 --decide sre08
     """
+    asked, given = ToApply.split(options)
+    files_of_map(asked.calibration, scores, given, accept_changed=asked.accept_changed).apply(asked)
+
+
+def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
+    """Write the LLRs that a saved map makes of scores."""
     from llrkit.calibrate.map_files import load_map
     from llrkit.engine.apply import ApplyOptions, apply_map
     from llrkit.shift.judge import judge_for
     from llrkit.theory.operating_points import operating_point
 
-    given = TrialInput.of(reading)
-    if is_class_map(calibration, accept_changed=accept_changed):
-        refuse_for_classes(
-            key_output=key_output, base_10=base_10, force=force, posterior=posterior, decide=decide,
-            shift=shift != "warn",
-        )  # fmt: skip
-        apply_classes(calibration, scores, output, to=to, given=given, accept_changed=accept_changed)
-        return
-    fitted = load_map(calibration, accept_changed=accept_changed)
+    scores, given = files.paths, files.given
+    fitted = load_map(asked.calibration, accept_changed=asked.accept_changed)
     how = given.reading
     if fitted.n_systems > 1 and len(scores) == 1 and how.score:
         how = replace(how, score=tuple(how.score[0].split(",")))
-    name = f"{Path(calibration).name} {sha256_of(calibration)[:12]}"
+    name = f"{Path(asked.calibration).name} {sha256_of(asked.calibration)[:12]}"
     options = ApplyOptions(
         name=name,
-        outside=outside,
-        shift=shift,
-        base_10=base_10,
-        force=force,
-        posterior=None if posterior is None else parse_share(posterior, "--posterior"),
-        decide=None if decide is None else operating_point(parse_points([decide])[0]),
+        outside=asked.outside,
+        shift=asked.shift,
+        base_10=asked.base_10,
+        force=asked.force,
+        posterior=None if asked.posterior is None else parse_share(asked.posterior, "--posterior"),
+        decide=None if asked.decide is None else operating_point(parse_points([asked.decide])[0]),
     )
-    judge = judge_for(fitted, shift)
-    if output.endswith("/") or Path(output).is_dir():
+    judge = judge_for(fitted, asked.shift)
+    if asked.output.endswith("/") or Path(asked.output).is_dir():
         from llrkit.engine.apply_folder import apply_parts
 
-        if len(scores) > 1 or key_output or to not in (None, "parquet"):
-            raise InputError(f"{output}: a folder takes the LLRs of one directory or pattern, as Parquet")
-        done = apply_parts(fitted, scores[0], output, how, options, run=given.part_runner(), judge=judge)
+        if len(scores) > 1 or asked.key_output or asked.to not in (None, "parquet"):
+            raise InputError(
+                f"{asked.output}: a folder takes the LLRs of one directory or pattern, as Parquet"
+            )
+        done = apply_parts(
+            fitted, scores[0], asked.output, how, options, run=given.part_runner(), judge=judge
+        )
     elif given.cluster.any:
         raise InputError("a cluster writes a folder: let the output end in '/'")
     else:
-        done = apply_map(fitted, scores, output, how, options, to=to, key_output=key_output, judge=judge)
+        done = apply_map(
+            fitted, scores, asked.output, how, options, to=asked.to, key_output=asked.key_output, judge=judge
+        )
     for note in done.notes:
         click.echo(note, err=True)
-    column = "log10_lr" if base_10 else "llr"
+    column = "log10_lr" if asked.base_10 else "llr"
     click.echo(
-        f"{counted(done.rows, 'LLR')} written to {output} (column {column!r})", err=is_standard_output(output)
+        f"{counted(done.rows, 'LLR')} written to {asked.output} (column {column!r})",
+        err=is_standard_output(asked.output),
     )

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.class_commands import (
-    classes_option,
-    has_classes,
-    prior_option,
-    refuse_for_classes,
-)
-from llrkit.cli.class_map_commands import calibrate_classes
+from llrkit.cli.class_options import classes_option, prior_option
+from llrkit.cli.kinds.asked import ToCalibrate
+from llrkit.cli.kinds.two_classes import TwoClassFiles
+from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.output import (
     bound_options,
     json_option,
@@ -29,7 +26,7 @@ from llrkit.cli.output import (
     unwarned,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.reading import cluster_options, reading_options
 from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -91,20 +88,7 @@ def _spelled(value: Any) -> str:
 @reading_options
 @cluster_options
 @json_option
-def calibrate_command(
-    train: str,
-    method: str,
-    output: str,
-    settings: tuple[str, ...],
-    by: str | None,
-    groups: str | None,
-    bound: str,
-    speakers: str | None,
-    classes: str | None,
-    prior: str | None,
-    json_path: str | None,
-    **reading: Any,
-) -> None:
+def calibrate_command(train: str, classes: str | None, prior: str | None, **options: Any) -> None:
     """Train a map from score to LLR and save it.
 
     LLRs are bounded where evidence is thin: by default no LLR is stronger than the number of independent
@@ -123,16 +107,12 @@ def calibrate_command(
       llrkit calibrate dev.tsv --speakers enroll_speaker,test_speaker -o cal.json
       llrkit calibrate languages.tsv --method scale-offset --prior counts -o cal.json
     """
-    given = TrialInput.of(reading)
-    if has_classes(train, classes, prior, given):
-        refuse_for_classes(
-            by=by, groups=groups, speakers=speakers, bound=bound if bound != "sources" else None
-        )
-        calibrate_classes(
-            train, method=method, settings=settings, output=output, classes=classes, prior=prior,
-            json_path=json_path, given=given,
-        )  # fmt: skip
-        return
+    asked, given = ToCalibrate.split(options)
+    score_files((train,), given, classes=classes, prior=prior).calibrate(asked)
+
+
+def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
+    """Train a map of scores of targets and non-targets and save it."""
     from llrkit.calibrate.class_gap import class_gap, gap_sentence
     from llrkit.calibrate.composite.bounded import BoundedMap
     from llrkit.calibrate.composite.conditional import fit_by
@@ -141,72 +121,76 @@ def calibrate_command(
     from llrkit.choose.methods import METHODS, method_name
     from llrkit.evaluation.evaluate import evaluate
 
-    parse_bound(bound)  # a word nobody knows is refused before anything is read
-    trials = given.open(train)
-    options = parse_options(settings)
-    if by and "," in by:
-        raise InputError(f"calibrate --by takes one column, got {by!r}")
-    if method == "best" and by:
+    parse_bound(asked.bound)  # a word nobody knows is refused before anything is read
+    (train,) = files.paths
+    trials = files.given.open(train)
+    options = parse_options(asked.settings)
+    if asked.by and "," in asked.by:
+        raise InputError(f"calibrate --by takes one column, got {asked.by!r}")
+    if asked.method == "best" and asked.by:
         raise InputError("--by and --method best do not go together")
-    fit = fit_best if method == "best" else METHODS[method_name(method)]
-    refuse_unknown(fit, options, method)
+    fit = fit_best if asked.method == "best" else METHODS[method_name(asked.method)]
+    refuse_unknown(fit, options, asked.method)
     if options.get("point") is not None:
         options["point"] = parse_points([str(options["point"])])[0]
     by_groups = False
-    if groups:
-        if by:
+    if asked.groups:
+        if asked.by:
             raise InputError("--groups and --by do not go together")
-        columns, deals = split_names(groups), method == "best" or options.get("alpha") == "auto"
-        by_groups = bound == "sources" and (len(columns or ()) == 1 or not deals)
+        columns, deals = split_names(asked.groups), asked.method == "best" or options.get("alpha") == "auto"
+        by_groups = asked.bound == "sources" and (len(columns or ()) == 1 or not deals)
         if not by_groups and not deals:
-            raise InputError(f"--groups bound the LLRs here: leave out --bound {bound}, or the groups")
+            raise InputError(f"--groups bound the LLRs here: leave out --bound {asked.bound}, or the groups")
         # a fit bounds LLRs by its groups itself; if it only deals its folds by them, another bound may follow
         options |= {
             "groups": columns,
-            **({"speakers": split_names(speakers)} if by_groups else {"bound": "none"}),
+            **({"speakers": split_names(asked.speakers)} if by_groups else {"bound": "none"}),
         }
     # reversed scores are told by the evaluation, which tests for them, and classes without overlap below
-    with options_as_typed(), unwarned(ReversedScoresWarning, when=not by), unwarned(NoOverlapWarning):
-        if method == "best":
+    with options_as_typed(), unwarned(ReversedScoresWarning, when=not asked.by), unwarned(NoOverlapWarning):
+        if asked.method == "best":
             fitted = fit_best(trials, **options)
-        elif by:
-            fitted = fit_by(trials, by, fit, **options)
+        elif asked.by:
+            fitted = fit_by(trials, asked.by, fit, **options)
         else:
             fitted = fit(trials, **options)
     chosen = fitted.details
     with unwarned(NoOverlapWarning):
-        fitted = fitted if by_groups else bound_map(fitted, trials, bound, speakers=split_names(speakers))
+        fitted = (
+            fitted
+            if by_groups
+            else bound_map(fitted, trials, asked.bound, speakers=split_names(asked.speakers))
+        )
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
         training_sha256=sha256_of(train),
-        **_hashes(key=reading["key"], nontargets=reading["nontargets"]),
+        **_hashes(key=files.given.reading.key, nontargets=files.given.reading.nontargets),
         training_cllr_before=before.cllr,
         training_cllr=after.cllr,
         training_min_cllr=after.min_cllr,
         training_eer=after.eer,
     )
-    fitted.save(output)
-    to_stderr = json_path == "-"
-    click.echo(f"{fitted!r}", err=to_stderr)
+    fitted.save(asked.output)
+    click.echo(f"{fitted!r}", err=asked.to_stderr)
     if "cross_validation" in chosen:
-        _show_cross_validation(chosen, to_stderr)
+        _show_cross_validation(chosen, asked.to_stderr)
     if "alpha_choice" in chosen:
-        click.echo(_words_on_alpha(chosen["alpha_choice"]), err=to_stderr)
-    click.echo(bound_sentence(fitted), err=to_stderr)
+        click.echo(_words_on_alpha(chosen["alpha_choice"]), err=asked.to_stderr)
+    click.echo(bound_sentence(fitted), err=asked.to_stderr)
     if isinstance(fitted, BoundedMap):
-        click.echo(_effect_of_bounds(fitted, trials), err=to_stderr)
-    if bound == "none" and (gap := class_gap(trials)) is not None:
+        click.echo(_effect_of_bounds(fitted, trials), err=asked.to_stderr)
+    if asked.bound == "none" and (gap := class_gap(trials)) is not None:
         said = gap_sentence(gap, bounded=isinstance(fitted, BoundedMap))
-        click.echo(f"{said[0].upper()}{said[1:]}.", err=to_stderr)
+        click.echo(f"{said[0].upper()}{said[1:]}.", err=asked.to_stderr)
     click.echo(
         f"On the {before.n_target:,} + {before.n_nontarget:,} training trials Cllr goes from "
-        f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {output}",
-        err=to_stderr,
+        f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {asked.output}",
+        err=asked.to_stderr,
     )
     if before.verdict.outcome == "uninformative":
-        click.echo(f"The scores are {before.verdict.text}", err=to_stderr)
-    write_json(fitted.to_dict(), "calibrate", json_path)
+        click.echo(f"The scores are {before.verdict.text}", err=asked.to_stderr)
+    write_json(fitted.to_dict(), "calibrate", asked.json_path)
 
 
 def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:

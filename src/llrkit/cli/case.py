@@ -34,10 +34,11 @@ from llrkit.errors import InputError
 @click.option("--speakers", metavar="COLUMN[,COLUMN]", help="Columns of the training speakers.")
 @click.option("--validation", "evaluation", metavar="FILE",
               help="Other trials of known origin: how often LLRs this strong mislead.")  # fmt: skip
-@click.option("--level", default="95%", show_default=True, metavar="SHARE", help="Of the interval.")
-@click.option("--replicates", type=click.IntRange(min=100), default=500, show_default=True,
-              help="Drawn sets of trials, where a calibration has to be fitted again.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the drawing.")
+@click.option("--level", metavar="SHARE", help="Of the interval.  [default: 95%]")
+@click.option("--replicates", type=click.IntRange(min=100),
+              help="Drawn sets of trials, where a calibration has to be fitted again.  [default: 500, 100 "
+              "for methods that are slow to fit]")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), help="Of the drawing.  [default: 0]")
 @click.option("--conditions", default="", metavar="TEXT", help="For which recordings MAP may be used.")
 @click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
 @words_option("forensic")
@@ -58,9 +59,9 @@ def case_command(
     train: str | None,
     speakers: str | None,
     evaluation: str | None,
-    level: str,
-    replicates: int,
-    seed: int,
+    level: str | None,
+    replicates: int | None,
+    seed: int | None,
     conditions: str,
     verbal: bool,
     words: str,
@@ -100,6 +101,10 @@ def case_command(
                 f"{name} is missing: an LLR says nothing without the two propositions it compares, in words "
                 'that can follow "if"'
             )
+    of_interval = {"--speakers": speakers, "--level": level, "--replicates": replicates, "--seed": seed}
+    for name, value in of_interval.items():
+        if value is not None and not train:
+            raise InputError(f"{name} is about the interval, which needs the training trials (--train FILE)")
     require_word(docx_path)
     given = TrialInput.of(reading)
     if not (train or evaluation) and given.reading.given():
@@ -113,9 +118,9 @@ def case_command(
         train=given.open(train, **as_it_was_trained(calibration)) if train else None,
         validation=given.open(evaluation) if evaluation else None,
         speakers=split_names(speakers),
-        level=parse_share(level, "--level"),
+        level=None if level is None else parse_share(level, "--level"),
         replicates=replicates,
-        rng=seed,
+        rng=seed or 0,
         conditions=conditions,
         verbal=verbal,
     )

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.class_commands import (
-    classes_option,
-    compare_classes,
-    has_classes,
-    prior_option,
-    refuse_for_classes,
-)
+from llrkit.cli.class_options import classes_option, prior_option
+from llrkit.cli.kinds.asked import ToCompare
+from llrkit.cli.kinds.two_classes import TwoClassFiles
+from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.output import (
     input_files,
     json_option,
@@ -21,11 +18,13 @@ from llrkit.cli.output import (
     print_table,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.reading import cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, write_page
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit.evaluation.compare import Comparison
+    from llrkit.multiclass.compare_methods import ClassComparison
     from llrkit.scores.source import ScoreSource
 
 SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too good."
@@ -47,17 +46,7 @@ SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too goo
 @cluster_options
 @json_option
 def compare_command(
-    train: str,
-    evaluation: str,
-    methods: str | None,
-    evaluation_key: str | None,
-    points: tuple[str, ...],
-    classes: str | None,
-    prior: str | None,
-    table_style: str | None,
-    html_path: str | None,
-    json_path: str | None,
-    **reading: Any,
+    train: str, evaluation: str, classes: str | None, prior: str | None, **options: Any
 ) -> None:
     """Train calibrators on TRAIN and evaluate them on EVALUATION.
 
@@ -68,45 +57,48 @@ def compare_command(
       llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
       llrkit compare dev.csv eval.csv --methods logistic,best
     """
-    given = TrialInput.of(reading)
-    if has_classes(train, classes, prior, given):
-        refuse_for_classes(html=html_path)
-        compare_classes(
-            train, evaluation, methods=methods, evaluation_key=evaluation_key, classes=classes, prior=prior,
-            json_path=json_path, given=given, table_style=table_style,
-        )  # fmt: skip
-        return
+    asked, given = ToCompare.split(options)
+    score_files((train, evaluation), given, classes=classes, prior=prior).compare(asked)
+
+
+def compare_on_scores(files: TwoClassFiles, asked: ToCompare) -> None:
+    """Train calibrators on the first file and show what they give on the second."""
     from llrkit.choose.methods import CANDIDATES
     from llrkit.evaluation.compare import compare
 
-    trained, tested = given.open(train), given.open(evaluation, key=evaluation_key or given.reading.key)
+    (train, evaluation), given = files.paths, files.given
+    trained, tested = given.open(train), given.open(evaluation, key=asked.evaluation_key or given.reading.key)
     same_trials = _same_trials(trained, tested, train, evaluation)
-    points_asked = parse_points(points) or ("sre08", "sre10")
-    comparison = compare(trained, tested, methods or CANDIDATES, points=points_asked)
-    to_stderr = json_path == "-"
-    if table_style is not None:
+    points = parse_points(asked.points) or ("sre08", "sre10")
+    comparison = compare(trained, tested, asked.methods or CANDIDATES, points=points)
+    title = f"Calibrators trained on {train} and evaluated on {evaluation}; no bounds are added:"
+    show_comparison(comparison, asked, title=title, same_trials=same_trials)
+    if asked.html_path is not None:
+        beside = asked.to_stderr or asked.table_style is not None
+        warned = (SAME_TRIALS,) if same_trials else ()
+        read = input_files(given.reading, train, evaluation, asked.evaluation_key)
+        write_page(
+            comparison, asked.html_path, files=read, title="Calibrators compared", cautions=warned,
+            to_stderr=beside,
+        )  # fmt: skip
+
+
+def show_comparison(
+    comparison: Comparison | ClassComparison, asked: ToCompare, *, title: str = "", same_trials: bool = False
+) -> None:
+    """The table of a comparison of any kind, what could not be trained, the sentence, and JSON."""
+    if asked.table_style is not None:
         from llrkit.report.paper_tables import format_table
 
-        click.echo(format_table(comparison, table_style), nl=False, err=to_stderr)
+        click.echo(format_table(comparison, asked.table_style), nl=False, err=asked.to_stderr)
     else:
-        click.echo(
-            f"Calibrators trained on {train} and evaluated on {evaluation}; no bounds are added:",
-            err=to_stderr,
-        )
-        header, rows = comparison.table()
-        print_table(header, rows, to_stderr=to_stderr)
+        print_table(*comparison.table(), to_stderr=asked.to_stderr, title=title)
     for name, reason in comparison.failed.items():
         click.echo(f"{name} could not be trained: {reason}", err=True)
-    click.echo(f"\n{comparison.sentence}", err=to_stderr or table_style is not None)
+    click.echo(f"\n{comparison.sentence}", err=asked.to_stderr or asked.table_style is not None)
     if same_trials:
         click.echo(SAME_TRIALS, err=True)
-    if html_path is not None:
-        title = "Calibrators compared"
-        beside = to_stderr or table_style is not None
-        warned = (SAME_TRIALS,) if same_trials else ()
-        files = input_files(given.reading, train, evaluation, evaluation_key)
-        write_page(comparison, html_path, files=files, title=title, cautions=warned, to_stderr=beside)
-    write_json(comparison.to_dict(), "compare", json_path)
+    write_json(comparison.to_dict(), "compare", asked.json_path)
 
 
 def _same_trials(trained: ScoreSource, tested: ScoreSource, train: str, evaluation: str) -> bool:

@@ -15,17 +15,14 @@ from llrkit.cli.biometric_rates import (
     rates_section,
     scored_only,
 )
-from llrkit.cli.class_commands import (
-    classes_option,
-    evaluate_classes,
-    has_classes,
-    posteriors_option,
-    prior_option,
-    refuse_for_classes,
-)
+from llrkit.cli.class_options import classes_option, posteriors_option, prior_option
+from llrkit.cli.kinds.asked import ToEvaluate
+from llrkit.cli.kinds.two_classes import TwoClassFiles
+from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.known_costs import known_costs, words_on_known
 from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
+    base_10_option,
     by_option,
     input_files,
     interval_options,
@@ -40,9 +37,9 @@ from llrkit.cli.output import (
     vocabulary_option,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.reading import cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
-from llrkit.errors import InputError, ReversedScoresWarning
+from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.evaluation.result import Evaluation
@@ -76,6 +73,7 @@ if TYPE_CHECKING:
 @click.option("--p-known", metavar="SHARE", help="With --known: their share; by default the preset's.")
 @map_option
 @vocabulary_option
+@base_10_option
 @fmr_option
 @failures_option
 @interval_options
@@ -86,34 +84,7 @@ if TYPE_CHECKING:
 @html_option
 @json_option
 def evaluate_command(
-    scores: str,
-    points: tuple[str, ...],
-    by: str | None,
-    shared: str | None,
-    threshold_from: str | None,
-    threshold_key: str | None,
-    classes: str | None,
-    prior: str | None,
-    posteriors: bool,
-    allow_unconfirmed: bool,
-    table_style: str | None,
-    html_path: str | None,
-    json_path: str | None,
-    equalize: str | None,
-    known: str | None,
-    p_known: str | None,
-    map_path: str | None,
-    accept_changed: bool,
-    words: str,
-    fmrs: tuple[str, ...],
-    failures: str | None,
-    ci: str | None,
-    speakers: str | None,
-    recordings: str | None,
-    level: str,
-    replicates: int,
-    seed: int,
-    **reading: Any,
+    scores: str, classes: str | None, prior: str | None, posteriors: bool, **options: Any
 ) -> None:
     """Evaluate a file of scores: EER, Cllr, detection costs.
 
@@ -139,81 +110,105 @@ def evaluate_command(
       llrkit evaluate llrs.csv --map cal.json
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
-    given = TrialInput.of(reading)
-    if has_classes(scores, classes, prior, given):
-        refuse_for_classes(
-            by=by, shared=shared, threshold_from=threshold_from, equalize=equalize, speakers=speakers,
-            known=known, p_known=p_known, ci=None if ci == "none" else ci, fmr=fmrs or None,
-            failures=failures, vocabulary=None if words == "nist" else words, map=map_path,
-        )  # fmt: skip
-        evaluate_classes(
-            scores, classes=classes, prior=prior, posteriors=posteriors, points=points,
-            allow_unconfirmed=allow_unconfirmed, html_path=html_path, json_path=json_path, given=given,
-            table_style=table_style,
-        )  # fmt: skip
-        return
+    asked, given = ToEvaluate.split(options)
+    files = score_files((scores,), given, classes=classes, prior=prior, posteriors=posteriors)
+    files.evaluate(asked)
+
+
+def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
+    """The numbers of a file of targets and non-targets."""
+    from llrkit.core.bona_fide import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.systems import titles_of
 
-    if shared is not None and by is None:
+    (scores,), given = files.paths, files.given
+    if asked.shared is not None and asked.by is None:
         raise InputError("--shared is for groups: name their column (--by)")
-    if known is not None and equalize is not None:
+    if asked.known is not None and asked.equalize is not None:
         raise InputError("--known and --equalize do not go together")
-    if known is None and p_known is not None:
+    if asked.known is None and asked.p_known is not None:
         raise InputError("--p-known is for --known")
-    comparisons = open_with_failures(given, scores, failures)
-    trials = scored_only(comparisons, failures)
+    if asked.base_10 and (asked.fmrs or asked.words == "biometrics"):
+        raise InputError(
+            "--base-10 is about LLRs; the thresholds of --fmr and of --vocabulary biometrics are scores as "
+            "the file has them"
+        )
+    of_kinds = speaks_of_spoofs(asked.shared)
+    with unwarned(PooledClassesWarning, when=of_kinds):
+        comparisons = open_with_failures(given, scores, asked.failures)
+    trials = scored_only(comparisons, asked.failures)
     mixed = []
-    if known is not None:
-        share = None if p_known is None else parse_share(p_known, "--p-known")
-        mixed = known_costs(trials, parse_points(points) or ["sre12"], known, share, allow_unconfirmed)
-    moved, of_shift = named_shift(map_path, trials, split_names(speakers), accept_changed=accept_changed)
-    dev = given.open(threshold_from, key=threshold_key, nontargets=None) if threshold_from else None
+    if asked.known is not None:
+        share = None if asked.p_known is None else parse_share(asked.p_known, "--p-known")
+        mixed = known_costs(
+            trials, parse_points(asked.points) or ["sre12"], asked.known, share, asked.allow_unconfirmed
+        )
+    moved, of_shift = named_shift(
+        asked.map_path, trials, split_names(asked.speakers), accept_changed=asked.accept_changed
+    )
+    dev = (
+        given.open(asked.threshold_from, key=asked.threshold_key, nontargets=None)
+        if asked.threshold_from
+        else None
+    )
     # the sentence below a table for the terminal says so itself
-    with unwarned(ReversedScoresWarning, when=table_style is None):
+    with (
+        unwarned(ReversedScoresWarning, when=asked.table_style is None),
+        unwarned(PooledClassesWarning, when=of_kinds),
+    ):
         result = evaluate(
             trials,
-            parse_points(points) or (("sre08", "sre10") if known is None else ("sre12",)),
-            by=split_names(by),
-            shared=shared,
+            parse_points(asked.points) or (("sre08", "sre10") if asked.known is None else ("sre12",)),
+            by=split_names(asked.by),
+            shared=asked.shared,
             threshold_from=dev,
-            ece=html_path is not None and equalize is None,
-            allow_unconfirmed=allow_unconfirmed,
-            equalize=split_names(equalize),
-            ci=ci,
-            speakers=split_names(speakers),
-            recordings=split_names(recordings),
-            level=parse_share(level, "--level"),
-            replicates=replicates,
-            rng=seed,
+            ece=asked.html_path is not None and asked.equalize is None,
+            allow_unconfirmed=asked.allow_unconfirmed,
+            equalize=split_names(asked.equalize),
+            ci=asked.ci,
+            speakers=split_names(asked.speakers),
+            recordings=split_names(asked.recordings),
+            level=parse_share(asked.level, "--level"),
+            replicates=asked.replicates,
+            rng=asked.seed,
         )
-    rates = rates_of(comparisons, fmrs, words, failures, split_names(speakers), parse_share(level, "--level"))
-    to_stderr = json_path == "-"
+        rates = rates_of(
+            bona_fide_and_spoofs(comparisons, asked.shared),
+            asked.fmrs,
+            asked.words,
+            asked.failures,
+            split_names(asked.speakers),
+            parse_share(asked.level, "--level"),
+        )
     (name,) = titles_of([scores])
     chosen = " and ".join(given.reading.where)
-    if table_style is not None:
+    if asked.table_style is not None:
         from llrkit.report.paper_tables import format_table
 
-        rows = result if by else {name: result}
-        shown = format_table(rows, table_style, row_title=", ".join(result.by) or "system", words=words)
-        click.echo(shown, nl=False, err=to_stderr)
+        rows = result if asked.by else {name: result}
+        shown = format_table(
+            rows, asked.table_style, row_title=", ".join(result.by) or "system", words=asked.words
+        )
+        click.echo(shown, nl=False, err=asked.to_stderr)
     else:
         title = f"{scores}, only {chosen}" if chosen else scores
-        print_evaluation(result, title=title, to_stderr=to_stderr, words=words)
-    if rates is not None and table_style is None:
-        print_rates(rates, to_stderr=to_stderr)
+        print_evaluation(
+            result, title=title, to_stderr=asked.to_stderr, words=asked.words, base_10=asked.base_10
+        )
+    if rates is not None and asked.table_style is None:
+        print_rates(rates, to_stderr=asked.to_stderr)
     for cost in mixed:
-        click.echo(words_on_known(cost), err=to_stderr)
+        click.echo(words_on_known(cost), err=asked.to_stderr)
     if moved:
-        click.echo(f"\n{moved}", err=to_stderr or table_style is not None)
-    if html_path is not None:
-        beside = to_stderr or table_style is not None
-        files = input_files(given.reading, scores, threshold_from, threshold_key, map_path)
+        click.echo(f"\n{moved}", err=asked.to_stderr or asked.table_style is not None)
+    if asked.html_path is not None:
+        beside = asked.to_stderr or asked.table_style is not None
+        read = input_files(given.reading, scores, asked.threshold_from, asked.threshold_key, asked.map_path)
         ties = ties_of({name: result}, {name: trials})
         sections = [] if rates is None else [rates_section({name: rates})]
         write_page(
-            {name: result}, html_path, files=files, by=by, ties=ties, to_stderr=beside, words=words,
-            cautions=[moved] if moved else [], sections=sections,
+            {name: result}, asked.html_path, files=read, by=asked.by, ties=ties, to_stderr=beside,
+            words=asked.words, base_10=asked.base_10, cautions=[moved] if moved else [], sections=sections,
         )  # fmt: skip
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
@@ -223,7 +218,7 @@ def evaluate_command(
         more["where"] = list(given.reading.where)
     if rates is not None:
         more["biometrics"] = rates.to_dict()
-    write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", json_path)
+    write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", asked.json_path)
 
 
 def _repeated(trials: ScoreSource) -> dict[str, int | None]:
@@ -239,13 +234,16 @@ def _repeated(trials: ScoreSource) -> dict[str, int | None]:
     return {} if n == 0 else {"repeated_trials": n}
 
 
-def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist") -> None:
+def print_evaluation(
+    result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist", base_10: bool = False
+) -> None:
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
+    from llrkit._llr_units import llr_unit
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation import words as in_words
     from llrkit.evaluation.over_groups import group_name
 
-    by = ", ".join(result.by)
+    by, unit = ", ".join(result.by), llr_unit(base_10)
     keep = (
         *result.by,
         *map(group_name, result.groups),
@@ -255,11 +253,12 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
     def say(text: str) -> str:
         return vocabulary(words).say(text, keep=keep)
 
-    table = [(say(name), value, say(note)) for name, value, note in in_words.rows(result)]
+    table = [(say(name), value, say(note)) for name, value, note in in_words.rows(result, unit)]
     print_table(("", "", ""), table, to_stderr=to_stderr, title=title, left=(0, 2))
     if result.groups:
         click.echo("", err=to_stderr)
-        header, rows = in_words.group_rows(result.groups, by)
+        of_spoofs = result.shared is not None and result.shared.of_kinds
+        header, rows = in_words.group_rows(result.groups, by, of_spoofs=of_spoofs)
         print_table([header[0], *map(say, header[1:])], rows, to_stderr=to_stderr)
         click.echo(f"\n{say(in_words.on_groups(result.groups, by))}", err=to_stderr)
     if result.shared is not None:
@@ -271,4 +270,5 @@ def print_evaluation(result: Evaluation, *, title: str, to_stderr: bool, words: 
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
     for note in result.uncertainty.notes if result.uncertainty is not None else ():
         click.echo(f"\nIntervals: {say(note)}", err=to_stderr)
-    click.echo(f"\n{say(result.sentence)}", err=to_stderr)
+    told = in_words.sentence(result, result.verdict.in_unit(unit))
+    click.echo(f"\n{vocabulary(words).say_of_sources(told, keep=keep)}", err=to_stderr)

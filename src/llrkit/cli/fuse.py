@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.class_commands import classes_option, has_classes, refuse_for_classes
-from llrkit.cli.class_map_commands import fuse_classes
+from llrkit.cli.class_options import classes_option
+from llrkit.cli.kinds.asked import ToFuse
+from llrkit.cli.kinds.score_files import ScoreFiles
+from llrkit.cli.kinds.spoof_files import SpoofFiles
+from llrkit.cli.kinds.two_classes import TwoClassFiles
+from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.output import bound_options, json_option, parse_share, split_names, write_json
-from llrkit.cli.reading import TrialInput, reading_options
-from llrkit.cli.sasv import fuse_sasv, refuse_with_sasv, require_sasv, sasv_options
+from llrkit.cli.reading import reading_options
+from llrkit.cli.sasv import require_sasv, sasv_options
 from llrkit.errors import InputError
 
 
@@ -37,25 +42,13 @@ from llrkit.errors import InputError
 @json_option
 def fuse_command(
     scores: tuple[str, ...],
-    output: str,
-    method: str,
-    prior: str | None,
     classes: str | None,
-    ids: str | None,
-    score_columns: str | None,
-    quality: str | None,
-    features: str,
-    missing: str,
-    regularization: float,
-    bound: str,
-    speakers: str | None,
     sasv: bool,
     asv_column: str | None,
     cm_column: str | None,
     costs: str | None,
     evaluation: tuple[str, ...],
-    json_path: str | None,
-    **reading: Any,
+    **options: Any,
 ) -> None:
     """Train the fusion of several systems: one file each, joined on the ids of the trials.
 
@@ -69,56 +62,49 @@ def fuse_command(
       llrkit fuse --sasv asv.tsv cm.tsv -o sasv.json
       llrkit fuse --sasv dev.tsv --asv-column ecapa --cm-column aasist --on eval.tsv -o sasv.json
     """
+    asked, given = ToFuse.split(options)
+    files: ScoreFiles
     if sasv:
-        refuse_with_sasv(
-            prior=prior, classes=classes, score_columns=score_columns, quality=quality, speakers=speakers,
-            features=features if features != "linear" else None,
-            missing=missing if missing != "error" else None, bound=bound if bound != "sources" else None,
-        )  # fmt: skip
-        fuse_sasv(
-            scores, output=output, method=method, columns={"asv": asv_column, "cm": cm_column},
-            evaluation=evaluation, costs=costs, regularization=regularization, ids=ids,
-            json_path=json_path, reading=reading,
-        )  # fmt: skip
-        return
-    require_sasv(asv_column=asv_column, cm_column=cm_column, costs=costs, on=evaluation)
-    # trials that some system has not scored are kept until the fit decides what becomes of them
-    given = TrialInput.of(reading | {"ids": ids, "missing": "error" if missing == "error" else "subset"})
-    if has_classes(scores[0], classes, None, given, score_columns):
-        refuse_for_classes(
-            quality=quality, ids=ids, speakers=speakers, bound=bound if bound != "sources" else None
-        )
-        fuse_classes(
-            scores, output=output, prior=prior, classes=classes, regularization=regularization,
-            json_path=json_path, given=TrialInput.of(reading | {"missing": missing}),
-        )  # fmt: skip
-        return
+        columns = {"asv": asv_column, "cm": cm_column}
+        files = SpoofFiles(scores, given, columns=columns, costs=(costs,) if costs else (), others=evaluation)
+    else:
+        require_sasv(asv_column=asv_column, cm_column=cm_column, costs=costs, on=evaluation)
+        files = score_files(scores, given, classes=classes, score_columns=asked.score_columns)
+    files.fuse(asked)
+
+
+def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
+    """One LLR from the scores of several systems."""
     from llrkit.calibrate.composite.fusion import fit_fusion
     from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.scores.trials import Trials
 
-    if len(scores) == 1 and not score_columns:
+    scores, missing = files.paths, files.given.reading.missing
+    # trials that some system has not scored are kept until the fit decides what becomes of them
+    how = replace(files.given.reading, missing="error" if missing == "error" else "subset")
+    given = replace(files.given, reading=how)
+    if len(scores) == 1 and not asked.score_columns:
         raise InputError("one file: name the columns of the systems with --score-columns a,b,c")
-    if len(scores) > 1 and score_columns:
+    if len(scores) > 1 and asked.score_columns:
         raise InputError("--score-columns is for one file; several files have one score each")
     if given.reading.nontargets is not None:
         raise InputError("--nontargets is for one system; a fusion needs to know which trials are the same")
-    parse_bound(bound)
-    columns = {"score": tuple(score_columns.split(","))} if score_columns else {}
+    parse_bound(asked.bound)
+    columns = {"score": tuple(asked.score_columns.split(","))} if asked.score_columns else {}
     trials = given.open(*scores, **columns)
     fitted = fit_fusion(
         trials,
-        method=method,
-        prior=parse_share(prior or "0.5", "--prior"),
-        quality_columns=quality.split(",") if quality else (),
-        features=features,
+        method=asked.method,
+        prior=parse_share(asked.prior or "0.5", "--prior"),
+        quality_columns=asked.quality.split(",") if asked.quality else (),
+        features=asked.features,
         missing=missing,
-        regularization=regularization,
+        regularization=asked.regularization,
     )
     complete = trials.complete() if isinstance(trials, Trials) and missing != "error" else trials
     linear = repr(fitted)
-    bounded = bound_map(fitted, complete, bound, speakers=split_names(speakers))
+    bounded = bound_map(fitted, complete, asked.bound, speakers=split_names(asked.speakers))
     fused = evaluate(bounded.on(complete))
     bounded = bounded.with_provenance(
         training_files=list(scores),
@@ -126,12 +112,11 @@ def fuse_command(
         training_cllr=fused.cllr,
         training_eer=fused.eer,
     )
-    bounded.save(output)
-    to_stderr = json_path == "-"
-    click.echo(f"{linear}\n{bound_sentence(bounded)}", err=to_stderr)
+    bounded.save(asked.output)
+    click.echo(f"{linear}\n{bound_sentence(bounded)}", err=asked.to_stderr)
     click.echo(
         f"On the training trials the fusion has EER {100 * fused.eer:.2f} % and Cllr {fused.cllr:.4f} bits. "
-        f"Saved in {output}",
-        err=to_stderr,
+        f"Saved in {asked.output}",
+        err=asked.to_stderr,
     )
-    write_json(bounded.to_dict(), "fuse", json_path)
+    write_json(bounded.to_dict(), "fuse", asked.json_path)

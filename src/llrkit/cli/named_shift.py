@@ -34,21 +34,27 @@ def named_shift(
         return "", {}
     from llrkit.calibrate.map_files import load_map
     from llrkit.shift.check import check_shift
+    from llrkit.shift.judge import text_by_labels
     from llrkit.validation.given_calibration import scores_beside
 
     fitted = load_map(map_path, accept_changed=accept_changed)
-    scores: ScoreSource | None = trials
+    scores = trials
     if trials.roles.calibrated and not (fitted.reading or {}).get("calibrated"):
-        scores = scores_beside(trials, fitted)
-        if scores is None:
+        beside = scores_beside(trials, fitted)
+        if beside is None:
             names = ", ".join((fitted.reading or {}).get("score") or ()) or "which is not known"
             raise InputError(
                 f"--map {map_path}: beside its LLRs the file keeps no scores in the column of training "
                 f"({names}), without which no shift can be told"
             )
+        scores = beside
     try:
         check = check_shift(fitted, scores, speakers=speakers)
     except TooFewTrialsError as error:
         text = f"No shift was looked for: {error}."
         return text, {"shift": {"text": text}}
-    return check.text, {"shift": check.to_dict()}
+    plain = check.to_dict()
+    if check.refusal:  # what scores do not tell, their labels do
+        llrs = fitted.on(trials) if scores is trials else trials
+        plain["text"] = text_by_labels(fitted, check, scores, llrs)
+    return plain["text"], {"shift": plain}

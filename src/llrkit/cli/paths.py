@@ -53,20 +53,22 @@ READS_NOTHING = ("simulate",)
 """Commands for which names of options above mean numbers."""
 
 
-def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """All commands that do something, with the words that call them."""
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from leaves(command, (*path, name))
-        else:
-            yield (*path, name), command
+def leaves(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """The command, or all commands in it, that do something, with the words that call them."""
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    for name, inner in command.commands.items():
+        yield from leaves(inner, (*path, name))
 
 
-def guard_inputs(program: click.Group) -> None:
-    """Let every command refuse to write over what it reads, and notice when that changes."""
-    for path, command in leaves(program):
-        if command.callback is not None:
-            command.callback = _guarded(command.callback, reads=path[0] not in READS_NOTHING)
+def guard_inputs(name: str, command: click.Command) -> None:
+    """Let a command refuse to write over what it reads, and notice when that changes."""
+    for _, one in leaves(command):
+        if one.callback is not None:
+            one.callback = _guarded(one.callback, reads=name not in READS_NOTHING)
 
 
 def _guarded(callback: Callable[..., Any], *, reads: bool) -> Callable[..., Any]:

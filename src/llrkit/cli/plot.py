@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._vocabulary import vocabulary
-from llrkit.cli.class_commands import class_curves, classes_option, prior_option
+from llrkit.cli.class_options import classes_option, prior_option
+from llrkit.cli.kinds.several_classes import SeveralClassFiles
 from llrkit.cli.output import (
     base_10_option,
     parse_points,
     parse_share,
     point_option,
     split_names,
+    unwarned,
     vocabulary_option,
 )
 from llrkit.cli.plot_options import (
@@ -33,7 +35,7 @@ from llrkit.cli.reading import (
     reading_options,
     score_columns_option,
 )
-from llrkit.errors import InputError
+from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
     from llrkit.plot.picture import Picture
@@ -138,6 +140,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       llrkit plot groups face.csv --by sex --fmr 1e-3 -o groups.pdf
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
+    from llrkit.core.bona_fide import speaks_of_spoofs
+
     kind = ALIASES.get(kind, kind)
     if not scores and not (kind == "theory" or (kind == "two-gaussians" and options["eer"])):
         raise InputError(f"plot {kind}: give at least one file of scores")
@@ -146,7 +150,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     refuse_unused(kind, click.get_current_context())
     words = vocabulary(options["words"])
     names = split_names(options["names"] or "") or []
-    pictures = _pictures(kind, scores, options)
+    with unwarned(PooledClassesWarning, when=speaks_of_spoofs(options["shared"])):
+        pictures = _pictures(kind, scores, options)
     if options["base_10"]:
         pictures = _to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]
@@ -181,8 +186,8 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
 
     plot = PLOTS[kind.replace("-", "_")]
     if kind in OF_CLASSES:
-        curves = [curve for file in scores for curve in class_curves(kind, file, options, _input(options))]
-        return [plot.draw(curve, renderer="none") for curve in curves]
+        files = SeveralClassFiles(scores, _input(options), options["classes"], options["prior"])
+        return [plot.draw(curve, renderer="none") for curve in files.curves(kind)]
     if options["shared"] and kind not in (*OF_SCORES, "heat-map"):
         raise InputError(f"plot {kind}: --shared is for groups of one column (--by COLUMN)")
     if kind in OF_SCORES:

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit._progress import stage, tracked
-from llrkit.cli.class_commands import (
-    classes_option,
-    evaluate_classes,
-    has_classes,
-    prior_option,
-    refuse_for_classes,
-)
+from llrkit.cli.class_options import classes_option, prior_option
+from llrkit.cli.kinds.asked import ToReport
+from llrkit.cli.kinds.two_classes import TwoClassFiles
+from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
     base_10_option,
@@ -35,7 +32,6 @@ from llrkit.cli.output import (
 from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
 from llrkit.cli.reading import (
     CALIBRATED,
-    TrialInput,
     cluster_options,
     names_option,
     reading_options,
@@ -115,36 +111,7 @@ def require_word(docx_path: str | None) -> None:
 @unconfirmed_option
 @full_paths_option
 @json_option
-def report_command(
-    scores: tuple[str, ...],
-    output: str | None,
-    docx_path: str | None,
-    title: str,
-    score_columns: str | None,
-    names: str | None,
-    points: tuple[str, ...],
-    by: str | None,
-    train: str | None,
-    train_key: str | None,
-    methods: str | None,
-    classes: str | None,
-    prior: str | None,
-    check: bool,
-    theory: bool,
-    map_path: str | None,
-    accept_changed: bool,
-    words: str,
-    base_10: bool,
-    ci: str | None,
-    speakers: str | None,
-    recordings: str | None,
-    level: str,
-    replicates: int,
-    seed: int,
-    allow_unconfirmed: bool,
-    json_path: str | None,
-    **reading: Any,
-) -> None:
+def report_command(scores: tuple[str, ...], classes: str | None, prior: str | None, **options: Any) -> None:
     """Write a report on one or several score files: one HTML page that needs no network.
 
     Plain words, numbers, interactive plots, an operating-point panel, methods text and provenance. Several
@@ -159,88 +126,95 @@ def report_command(
       llrkit report llrs.csv --map cal.json -o report.html
       llrkit report scores.csv --docx report.docx
     """
-    if output is None and docx_path is None:
+    asked, given = ToReport.split(options)
+    if asked.output is None and asked.docx_path is None:
         raise InputError("where should the report go? -o report.html writes a page, --docx a Word document")
-    require_word(docx_path)
-    given = TrialInput.of(reading)
-    if has_classes(scores[0], classes, prior, given, score_columns):
-        refuse_for_classes(
-            by=by, train=train, check=check or None, theory=theory or None, docx=docx_path,
-            vocabulary=None if words == "nist" else words, map=map_path, base_10=base_10 or None,
-        )  # fmt: skip
-        if len(scores) > 1:
-            raise InputError(f"a report on several classes takes one file, got {len(scores)}")
-        evaluate_classes(
-            scores[0], classes=classes, prior=prior, posteriors=False, points=points,
-            allow_unconfirmed=allow_unconfirmed, html_path=output, json_path=json_path, given=given,
-            command="report",
-        )  # fmt: skip
-        return
+    require_word(asked.docx_path)
+    files = score_files(scores, given, classes=classes, prior=prior, score_columns=asked.score_columns)
+    files.report(asked)
+
+
+def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
+    """A report on scores of targets and non-targets, of one or several systems."""
     from llrkit.choose.methods import CANDIDATES
     from llrkit.evaluation.compare import compare
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.trust.calibration.check import check_calibration
     from llrkit.trust.intervals.bands import curve_bands
 
-    columns = split_names(by)
-    asked = parse_points(points) or ("sre08", "sre10")
-    systems = given.open_systems(scores, score_columns, names)
-    if train and len(systems) > 1:
+    scores, given = files.paths, files.given
+    columns = split_names(asked.by)
+    chosen = parse_points(asked.points) or ("sre08", "sre10")
+    systems = given.open_systems(scores, asked.score_columns, asked.names)
+    if asked.train and len(systems) > 1:
         raise InputError(f"--train goes with one system; these are {len(systems)}")
-    if map_path and len(systems) > 1:
+    if asked.map_path and len(systems) > 1:
         raise InputError(f"--map goes with one system; these are {len(systems)}")
-    who, confidence = split_names(speakers), parse_share(level, "--level")
-    moved, of_shift = named_shift(map_path, next(iter(systems.values())), who, accept_changed=accept_changed)
-    of_intervals: dict[str, Any] = {"ci": ci, "level": confidence, "replicates": replicates, "rng": seed}
-    of_intervals |= {"recordings": split_names(recordings)}
-    if ci != "none" or not check:  # the check looks at speakers by itself
+    who, confidence = split_names(asked.speakers), parse_share(asked.level, "--level")
+    moved, of_shift = named_shift(
+        asked.map_path, next(iter(systems.values())), who, accept_changed=asked.accept_changed
+    )
+    of_intervals: dict[str, Any] = {
+        "ci": asked.ci,
+        "level": confidence,
+        "replicates": asked.replicates,
+        "rng": asked.seed,
+    }
+    of_intervals |= {"recordings": split_names(asked.recordings)}
+    if asked.ci != "none" or not asked.check:  # the check looks at speakers by itself
         of_intervals["speakers"] = who
     results = {
         name: evaluate(
-            trials, asked, by=columns, ece=True, allow_unconfirmed=allow_unconfirmed, **of_intervals
+            trials, chosen, by=columns, ece=True, allow_unconfirmed=asked.allow_unconfirmed, **of_intervals
         )
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
     }
-    parts: dict[str, Any] = {"ties": ties_of(results, systems), "words": words, "base_10": base_10}
+    parts: dict[str, Any] = {
+        "ties": ties_of(results, systems),
+        "words": asked.words,
+        "base_10": asked.base_10,
+    }
     parts["cautions"] = [moved] if moved else []
-    if check:
+    if asked.check:
         watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")
         parts["checks"] = {name: check_calibration(trials, speakers=who) for name, trials in watched}
         parts["bands"] = {
             name: curve_bands(trials, results[name], speakers=who, level=confidence)
             for name, trials in systems.items()
         }
-    if theory:
+    if asked.theory:
         from llrkit.report.theory_section import theory_section
 
         parts["sections"] = [theory_section(results)]
-    if words == "biometrics":
+    if asked.words == "biometrics":
         from llrkit.biometrics.verification import verification_rates
         from llrkit.cli.biometric_rates import rates_section
 
         rates = {name: verification_rates(t, speakers=who, level=confidence) for name, t in systems.items()}
         parts["sections"] = [rates_section(rates), *parts.get("sections", [])]
     comparison = None
-    if train:
+    if asked.train:
         how = given.reading
-        column = how.score or ((score_columns,) if score_columns else None)
-        trained = given.open(train, key=train_key or how.key, score=column, nontargets=None)
+        column = how.score or ((asked.score_columns,) if asked.score_columns else None)
+        trained = given.open(asked.train, key=asked.train_key or how.key, score=column, nontargets=None)
         with stage("calibrators"):
-            comparison = compare(trained, next(iter(systems.values())), methods or CANDIDATES, points=asked)
+            comparison = compare(
+                trained, next(iter(systems.values())), asked.methods or CANDIDATES, points=chosen
+            )
     write_page(
         results,
-        output,
-        docx_path,
+        asked.output,
+        asked.docx_path,
         llrs=all(trials.roles.calibrated for trials in systems.values()),
-        files=input_files(given.reading, *scores, train, train_key, map_path),
-        title=title,
-        by=by,
+        files=input_files(given.reading, *scores, asked.train, asked.train_key, asked.map_path),
+        title=asked.title,
+        by=asked.by,
         comparison=comparison,
-        to_stderr=json_path == "-",
+        to_stderr=asked.to_stderr,
         **parts,
     )
     told = {"systems": {name: result.to_dict() for name, result in results.items()}, **of_shift}
-    write_json(told, "report", json_path)
+    write_json(told, "report", asked.json_path)
 
 
 def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource]) -> dict[str, TiedScores]:

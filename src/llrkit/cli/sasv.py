@@ -9,11 +9,12 @@ import click
 
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.output import print_table, unwarned, write_json
-from llrkit.cli.reading import TrialInput
 from llrkit.cli.spoof import open_spoof_trials, parse_costs, speaking_of_kinds
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
+    from llrkit.cli.kinds.asked import ToFuse
+    from llrkit.cli.kinds.spoof_files import SpoofFiles
     from llrkit.spoof.spoof_trials import SpoofTrials
 
 
@@ -41,64 +42,51 @@ def require_sasv(**given: Any) -> None:
             raise InputError(f"--{name.replace('_', '-')} is for --sasv")
 
 
-def refuse_with_sasv(**given: Any) -> None:
-    """Refuse what a fusion of speaker verification and countermeasure has no use for."""
-    for name, value in given.items():
-        if value:
-            raise InputError(f"--{name.replace('_', '-')} does not go with --sasv")
-
-
-def fuse_sasv(
-    scores: tuple[str, ...],
-    *,
-    output: str,
-    method: str,
-    columns: dict[str, str | None],
-    evaluation: tuple[str, ...],
-    costs: str | None,
-    regularization: float,
-    ids: str | None,
-    json_path: str | None,
-    reading: dict[str, Any],
-) -> None:
+def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     """Train the fusion, save it, and print the a-DCF of every method."""
-    from llrkit.spoof.sasv_comparison import compare_sasv
+    from llrkit.spoof.compare_fusions import compare
     from llrkit.spoof.sasv_fusion import RIDGE, fit_sasv
 
-    chosen = parse_costs(costs or "asvspoof5")
-    wanted: Any = "bayes-trained" if method == "logistic" else method
+    costs = parse_costs(files.costs[0] if files.costs else "asvspoof5")
+    wanted: Any = "bayes-trained" if asked.method == "logistic" else asked.method
     with unwarned(PooledClassesWarning), speaking_of_kinds():
-        dev = _trials(scores, columns, ids, reading)
-        others = _trials(evaluation, columns, ids, reading) if evaluation else None
-        fusion = fit_sasv(dev, wanted, costs=chosen, regularization=regularization or RIDGE)
-        compared = compare_sasv(dev, others, costs=chosen)
+        dev, held = _trials(files, files.paths)
+        others = _trials(files, files.others)[0] if files.others else None
+        fusion = fit_sasv(dev, wanted, costs=costs, regularization=asked.regularization or RIDGE)
+        compared = compare(dev, dev if others is None else others, costs=costs)
+    # as the columns of the files are called, by which 'apply' finds them again
+    fusion = replace(fusion, reading={**(fusion.reading or {}), "score": list(held)})
+    ids = files.given.reading.ids
     fusion = fusion.with_provenance(
-        training_files=list(scores), training_sha256=[sha256_of(path) for path in scores]
+        training_files=list(files.paths),
+        training_sha256=[sha256_of(path) for path in files.paths],
+        **({"joined_on": list(ids)} if ids else {}),
     )
-    fusion.save(output)
-    to_stderr = json_path == "-"
-    header, rows = compared.table()
-    print_table(header, rows, to_stderr=to_stderr, title=f"a-DCF {compared.costs}")
-    click.echo(f"\n{fusion!r}\nSaved in {output}", err=to_stderr)
-    write_json({**compared.to_dict(), "chosen": wanted, "fusion": fusion.to_dict()}, "fuse", json_path)
+    fusion.save(asked.output)
+    print_table(*compared.table(), to_stderr=asked.to_stderr, title=f"a-DCF {compared.costs}")
+    click.echo(f"\n{fusion!r}\nSaved in {asked.output}", err=asked.to_stderr)
+    write_json({**compared.to_dict(), "chosen": wanted, "fusion": fusion.to_dict()}, "fuse", asked.json_path)
 
 
-def _trials(
-    files: tuple[str, ...], columns: dict[str, str | None], ids: str | None, reading: dict[str, Any]
-) -> SpoofTrials:
-    if len(files) == 1:
-        return open_spoof_trials(files[0], columns, None, reading)
-    if len(files) != 2:
-        raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(files)}")
+def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tuple[str, ...]]:
+    """The trials, and the columns of their files that hold the scores."""
+    ids, given = files.given.reading.ids, files.given.reading.with_files(ids=())
+    if len(paths) == 1:
+        trials = open_spoof_trials(paths[0], files.columns, None, replace(files.given, reading=given))
+        return trials, tuple(trials.systems[system] for system in ("asv", "cm") if system in trials.systems)
+    if len(paths) != 2:
+        raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(paths)}")
     from llrkit.io.countermeasures import join_countermeasure
     from llrkit.io.open import table_options
     from llrkit.io.reading import TANDEM
     from llrkit.io.tables import read_table
     from llrkit.spoof.spoof_trials import SpoofTrials
 
-    given = TrialInput.of(reading).reading
     given.require(TANDEM)
-    named = (replace(given, score=(name,)) if name else given for name in (columns["asv"], columns["cm"]))
-    asv, cm = (read_table(file, **table_options(one)) for file, one in zip(files, named, strict=True))
-    joined, asv_name, cm_name, label = join_countermeasure(asv, cm, tuple(ids.split(",")) if ids else ())
-    return SpoofTrials(joined, asv=asv_name, cm=cm_name, label=label)
+    columns = (files.columns["asv"], files.columns["cm"])
+    named = (replace(given, score=(name,)) if name else given for name in columns)
+    asv, cm = (read_table(file, **table_options(one)) for file, one in zip(paths, named, strict=True))
+    joined = join_countermeasure(asv, cm, ids)
+    asv_name, cm_name = joined.score
+    trials = SpoofTrials(joined.table, asv=asv_name, cm=cm_name, label=joined.label or "")
+    return trials, (asv.score[0], cm.score[0])

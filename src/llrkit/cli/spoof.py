@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.kinds.asked import ToEvaluate
+from llrkit.cli.kinds.spoof_files import SpoofFiles
 from llrkit.cli.output import (
     json_option,
     parse_share,
@@ -85,12 +87,8 @@ def spoof_command(
     convention: str,
     asv_threshold: str,
     variants: tuple[str, ...],
-    speakers: str | None,
-    words: str,
     cm_threshold: str | None,
-    level: str,
-    json_path: str | None,
-    **reading: Any,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Evaluate spoofing detection and spoofing-robust verification: EERs, a-DCF, t-DCF, t-EER.
 
@@ -105,60 +103,84 @@ def spoof_command(
       llrkit spoof scores.tsv --eer nearest
       llrkit spoof scores.tsv --cm-column pad --attack-column species --vocabulary biometrics
     """
+    asked, given = ToEvaluate.split(options)
+    SpoofFiles(
+        (scores,),
+        given,
+        columns={"asv": asv_column, "cm": cm_column, "sasv": sasv_column},
+        attack=attack_column,
+        costs=costs,
+        convention=convention,
+        asv_threshold=asv_threshold,
+        cm_threshold=cm_threshold,
+        variants=variants,
+    ).evaluate(asked)
+
+
+def evaluate_spoofs(files: SpoofFiles, asked: ToEvaluate) -> None:
+    """The numbers of a file of targets, non-targets and spoofs."""
     from llrkit.spoof.presentation_attacks import attack_detection
     from llrkit.spoof.spoof_evaluation import evaluate
 
-    if cm_threshold is not None and words != "biometrics":
+    if files.cm_threshold is not None and asked.words != "biometrics":
         raise InputError("--cm-threshold is for APCER and BPCER (--vocabulary biometrics)")
 
-    columns = {"asv": asv_column, "cm": cm_column, "sasv": sasv_column}
-    trials = open_spoof_trials(scores, columns, attack_column, reading)
-    if cm_threshold is not None and "cm" not in trials.systems:
+    (scores,) = files.paths
+    trials = open_spoof_trials(scores, files.columns, files.attack, files.given)
+    if files.cm_threshold is not None and "cm" not in trials.systems:
         raise InputError("--cm-threshold is for the scores of a countermeasure (--cm-column)")
     with unwarned(PooledClassesWarning), speaking_of_kinds():
         result = evaluate(
             trials,
-            [parse_costs(text) for text in costs] or ("asvspoof5", "a-dcf1"),
-            eer=convention,  # type: ignore[arg-type]
-            asv_threshold="eer" if asv_threshold == "eer" else parse_share(asv_threshold, "--asv-threshold"),
-            speakers=split_names(speakers),
-            level=parse_share(level, "--level"),
+            [parse_costs(text) for text in files.costs] or ("asvspoof5", "a-dcf1"),
+            eer=files.convention,  # type: ignore[arg-type]
+            asv_threshold="eer"
+            if files.asv_threshold == "eer"
+            else parse_share(files.asv_threshold, "--asv-threshold"),
+            speakers=split_names(asked.speakers),
+            level=parse_share(asked.level, "--level"),
         )
-        others = _other_t_dcfs(trials, variants, result)
+        others = _other_t_dcfs(trials, files.variants, result)
         pad = None
-        if words == "biometrics" and result.cm_eer is not None:
+        if asked.words == "biometrics" and result.cm_eer is not None:
             pad = attack_detection(
                 trials,
-                threshold=None if cm_threshold is None else parse_share(cm_threshold, "--cm-threshold"),
+                threshold=None
+                if files.cm_threshold is None
+                else parse_share(files.cm_threshold, "--cm-threshold"),
                 asv_threshold=result.asv_threshold,
-                speakers=split_names(speakers),
-                level=parse_share(level, "--level"),
+                speakers=split_names(asked.speakers),
+                level=parse_share(asked.level, "--level"),
             )
-    print_spoof(result, title=scores, to_stderr=json_path == "-", words=words)
+    print_spoof(result, title=scores, to_stderr=asked.to_stderr, words=asked.words)
     for row in others:
         how = "best ASV threshold" if row["variant"] == "free" else "trials that pass both systems counted"
-        click.echo(f"min t-DCF {row['name']}, {how}: {row['min']:.4f}", err=json_path == "-")
+        click.echo(f"min t-DCF {row['name']}, {how}: {row['min']:.4f}", err=asked.to_stderr)
     if pad is not None:
-        click.echo("", err=json_path == "-")
-        print_table(("", "", ""), pad.rows(), to_stderr=json_path == "-", left=(0, 2))
-        click.echo(f"Note: {pad.note}", err=json_path == "-")
+        click.echo("", err=asked.to_stderr)
+        print_table(("", "", ""), pad.rows(), to_stderr=asked.to_stderr, left=(0, 2))
+        click.echo(f"Note: {pad.note}", err=asked.to_stderr)
     more: dict[str, Any] = {} if pad is None else {"attack_detection": pad.to_dict()}
     if others:
         more["t_dcf_variants"] = others
-    write_json({"scores": scores, **result.to_dict(), **more}, "spoof", json_path)
+    write_json({"scores": scores, **result.to_dict(), **more}, "spoof", asked.json_path)
 
 
 def _other_t_dcfs(
     trials: SpoofTrials, variants: tuple[str, ...], result: SpoofEvaluation
 ) -> list[dict[str, Any]]:
     """The minimum t-DCFs of other definitions that were asked for; without intervals."""
-    from llrkit.spoof.tandem_costs import min_t_dcf
+    from llrkit.spoof.detection_costs import spoof_costs
+    from llrkit.spoof.tandem_costs import FREE_2019, min_t_dcf
 
     if variants and result.asv_threshold is None:
         raise InputError("--t-dcf is for a tandem of ASV and CM scores with all three kinds of trials")
     rows: list[dict[str, Any]] = []
     for variant in dict.fromkeys(variants):
         for name in result.tandem_names:
+            if variant == "free" and spoof_costs(name).form == "asvspoof2019":
+                click.echo(f"Left out: {FREE_2019}", err=True)
+                continue
             if variant == "free":
                 least = min_t_dcf(trials, name, asv_threshold="free")
             else:
@@ -169,15 +191,14 @@ def _other_t_dcfs(
 
 
 def open_spoof_trials(
-    path: str, columns: dict[str, str | None], attack: str | None, reading: dict[str, Any]
+    path: str, columns: Mapping[str, str | None], attack: str | None, given: TrialInput
 ) -> SpoofTrials:
     """The trials of a file, in batches or on a cluster; the columns by system."""
     from llrkit.engine.open_trials import open_in_batches
     from llrkit.spoof.spoof_trials import SYSTEMS, SpoofTrials
 
-    if reading.get("score_column"):
+    if given.reading.score:
         raise InputError("--score-column: name the columns of the systems (--asv-column, --cm-column, ...)")
-    given = TrialInput.of(reading)
     named = {system: name for system, name in columns.items() if name}
     if not named:
         named = {name: name for name in SYSTEMS if _has_column(path, given.reading, name)}
@@ -203,7 +224,7 @@ def open_spoof_trials(
 @contextmanager
 def speaking_of_kinds() -> Iterator[None]:
     """Say of a label that is none which kinds of trials there are."""
-    from llrkit.scores.kind_tables import KNOWN_KINDS
+    from llrkit.scores.kinds import KNOWN_KINDS
 
     try:
         yield
@@ -254,5 +275,5 @@ def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool, words: 
         print_table(header, by_attack, to_stderr=to_stderr)
     for reason in dict.fromkeys(result.reasons.values()):
         click.echo(f"Left out: {say(reason)}", err=True)
-    for note in result.uncertainty.notes if result.uncertainty is not None else ():
+    for note in result.interval_notes:
         click.echo(f"\nIntervals: {say(note)}", err=to_stderr)

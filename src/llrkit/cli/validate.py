@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +121,10 @@ def validate_command(
     require_word(docx_path)
     calibration = load_map(map_path, accept_changed=accept_changed) if map_path else None
     given = TrialInput.of(reading)
-    trials, asked = given.open(scores), read_criteria(criteria)
+    trials = given.open(scores)
+    # the key of the scores, their non-targets and what is chosen of them are not those of other files
+    elsewhere = given.reading.with_files(key=None, nontargets=None, where=())
+    asked = replace(read_criteria(criteria), reading=elsewhere)
     to_stderr = json_path == "-"
     apply = None if calibration is None else _is_to_be_applied(calibration, map_path or "", trials, scores)
     if apply and calibration is not None:

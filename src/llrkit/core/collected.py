@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins, bins_of_sorted, joined_bins
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.scores import Scores
-from llrkit.scores.source import thread_count
+from llrkit.scores.source import each_in_threads
 
 _WORTH_A_THREAD = 1 << 18
 
@@ -50,24 +49,28 @@ class CollectedScores:
 def sorted_classes(collected: CollectedScores) -> tuple[Array, Array]:
     """Both classes in ascending order, each sorted once, by two threads if they are large."""
     pieces = (collected.target, collected.nontarget)
-    if min(map(_size, pieces)) < _WORTH_A_THREAD or thread_count() == 1:
-        return _ascending(pieces[0]), _ascending(pieces[1])
-    with ThreadPoolExecutor(2) as pool:
-        target, nontarget = pool.map(_ascending, pieces)
+    small = min(map(_size, pieces)) < _WORTH_A_THREAD
+    target, nontarget = each_in_threads(_ascending, pieces, threads=1 if small else None)
     return target, nontarget
 
 
 def bins_of_range(
-    chosen: ScoreRange, target: Array, nontarget: Array, repeated: tuple[IntArray, IntArray]
+    chosen: ScoreRange,
+    target: Array,
+    nontarget: Array,
+    repeated: tuple[IntArray, IntArray],
+    *,
+    threads: int | None = None,
 ) -> ScoreBins:
     """The bins of the sorted scores of a range, with those that were only counted in their places."""
     if not chosen.repeated:
-        return bins_of_sorted(target, nontarget)
+        return bins_of_sorted(target, nontarget, threads=threads)
     values = np.array(chosen.repeated)
     t, n = (np.concatenate([[0], x.searchsorted(values), [len(x)]]) for x in (target, nontarget))
     parts = []
     for i in range(len(values) + 1):
-        parts.append(bins_of_sorted(target[t[i] : t[i + 1]], nontarget[n[i] : n[i + 1]]))
+        here = target[t[i] : t[i + 1]], nontarget[n[i] : n[i + 1]]
+        parts.append(bins_of_sorted(*here, threads=threads))
         if i < len(values):
             at = slice(i, i + 1)
             parts.append(ScoreBins(repeated[0][at], repeated[1][at], values[at], values[at]))

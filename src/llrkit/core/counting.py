@@ -7,6 +7,7 @@ by ranges of score. Which way it is follows from the numbers of trials alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins, bins_of_sorted, joined_bins
 from llrkit.core.score_index import score_indexes
 from llrkit.core.score_ranges import ScoreRange, ranges_needed, score_ranges
+from llrkit.core.spilled_scores import SpilledScores, can_spill
 from llrkit.core.summary import Both, both
 from llrkit.core.trial_counts import count_on
 from llrkit.scores import Scores, ScoreSource
@@ -32,6 +34,8 @@ MUCH_SMALLER = 16
 MOST_PASSES = 4
 """A set that takes more passes to collect is counted in cells, unless the cells are too many."""
 MOST_CELLS = 1 << 24
+RANGES_OF_FILES = 4
+"""Ranges of scores in files for one that would be collected: every thread holds one at a time."""
 KEEP_BYTES = 128 << 20
 """Bins that a source in memory keeps for the next metric have at most so many bytes."""
 
@@ -139,6 +143,12 @@ def _by_sorting(source: ScoreSource, look: FirstLook, thresholds: FloatArray) ->
     def drawn() -> Sample:
         return source.reduce(Sample.of) if look.sample is None else look.sample
 
+    several = ranges_needed(look.n_target, look.n_nontarget) > 1
+    if several and can_spill(source, look.n_target + look.n_nontarget):
+        try:
+            return _by_spilling(source, look, drawn, thresholds)
+        except OSError:  # a disk that is full after all; what cannot be read is told by the next pass
+            pass
     parts = []
     below = [np.zeros(len(thresholds), dtype=np.int64) for _ in range(2)]
     for chosen in score_ranges(look.n_target, look.n_nontarget, drawn):
@@ -152,6 +162,17 @@ def _by_sorting(source: ScoreSource, look: FirstLook, thresholds: FloatArray) ->
                 counts += count_below(chosen, ascending, times, thresholds)
     bins = parts[0] if len(parts) == 1 else joined_bins(parts)
     return Counted(bins, *below)
+
+
+def _by_spilling(
+    source: ScoreSource, look: FirstLook, drawn: Callable[[], Sample], thresholds: FloatArray
+) -> Counted:
+    """One pass that sorts the scores into files by ranges, which are then counted two at a time."""
+    ranges = score_ranges(look.n_target, look.n_nontarget, drawn, finer=RANGES_OF_FILES)
+    with SpilledScores(ranges) as spilled:
+        found = spilled.counted(source.reduce(spilled.take), thresholds)
+    target, nontarget = (np.sum([counts[i] for _, counts in found], axis=0) for i in range(2))
+    return Counted(joined_bins(bins for bins, _ in found), target, nontarget)
 
 
 def _in_cells(source: ScoreSource, look: FirstLook, thresholds: FloatArray) -> Counted:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.score_rows import LENGTH, ScoreRows, score_rows
+from llrkit.core.score_rows import ScoreRows, score_rows
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
@@ -173,16 +173,16 @@ def moments_of_rows(rows: ScoreRows) -> ClassMoments:
     >>> moments_of_rows(ScoreRows(np.arange(129.0))).variance
     array([1386.66666667])
     """
-    moments, n = ClassMoments.of(rows.last), rows.table.size
+    moments, n, length = ClassMoments.of(rows.last), rows.table.size, rows.length
     if n:
         d1, d2, d3, d4 = rows.powers
         with np.errstate(over="ignore", invalid="ignore"):
             center = float(rows.middle[len(rows.middle) // 2])  # near the median, so not far from the mean
             e = rows.middle - center
-            m1 = (LENGTH * e + d1).sum()
-            m2 = (LENGTH * e**2 + 2 * e * d1 + d2).sum()
-            m3 = (LENGTH * e**3 + 3 * e**2 * d1 + 3 * e * d2 + d3).sum()
-            m4 = (LENGTH * e**4 + 4 * e**3 * d1 + 6 * e**2 * d2 + 4 * e * d3 + d4).sum()
+            m1 = (length * e + d1).sum()
+            m2 = (length * e**2 + 2 * e * d1 + d2).sum()
+            m3 = (length * e**3 + 3 * e**2 * d1 + 3 * e * d2 + d3).sum()
+            m4 = (length * e**4 + 4 * e**3 * d1 + 6 * e**2 * d2 + 4 * e * d3 + d4).sum()
             of_rows = _about_mean(n, center, m1, m2, m3, m4)
         if not np.isfinite(of_rows[3]).all():  # beyond 1e75: infinite or nan, as one by one
             one_by_one = ClassMoments.of(rows.finite)

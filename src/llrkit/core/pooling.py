@@ -6,10 +6,12 @@ import numpy as np
 
 from llrkit._arrays import BoolArray, Counts, IntArray
 from llrkit.core.special import blocks
+from llrkit.scores.source import each_in_threads
 
 _AT_A_TIME = 1 << 16
 _FEW = 1 << 7
 """So few bins are pooled one by one; passes over arrays would cost more."""
+_WORTH_THREADS = 1 << 20
 _LARGEST_PRODUCT = float(1 << 62)
 
 
@@ -29,8 +31,12 @@ def pooled_starts(target: Counts, nontarget: Counts) -> IntArray:
         target, nontarget = target.astype(np.float64), nontarget.astype(np.float64)
     if len(target) <= _AT_A_TIME:
         return _pooled(target, nontarget)
-    ranges = blocks(len(target), _AT_A_TIME)
-    start = np.concatenate([part.start + _pooled(target[part], nontarget[part]) for part in ranges])
+
+    def starts_in(part: slice) -> IntArray:
+        return np.asarray(_pooled(target[part], nontarget[part]) + part.start)
+
+    threads = 1 if len(target) < _WORTH_THREADS else None
+    start = np.concatenate(each_in_threads(starts_in, blocks(len(target), _AT_A_TIME), threads=threads))
     return start[_pooled(np.add.reduceat(target, start), np.add.reduceat(nontarget, start))]
 
 

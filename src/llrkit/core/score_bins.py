@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +11,14 @@ import numpy as np
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit.core.pooling import pooled_starts
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.scores.source import thread_count
+from llrkit.scores.source import each_in_threads
 
 _RANGE = 1 << 17
 """Scores of a class in a range, about: what is made of them stays in the cache."""
+_LOOKED_UP = 1 << 15
+"""Scores of the smaller class in ranges that are put together."""
+_WORTH_THREADS = 1 << 19
+"""So many scores to look up are worth a pool of threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +71,36 @@ def bins_of_sorted(target: Array, nontarget: Array, *, threads: int | None = Non
     """
     if max(len(target), len(nontarget)) <= _RANGE:
         return runs_of_range(target, nontarget)
+    borders, looked_up = _ranges(target, nontarget)
+
+    def runs_at(i: int) -> ScoreBins:
+        (t, n), (t_stop, n_stop) = borders[i : i + 2]
+        return runs_of_range(target[t:t_stop], nontarget[n:n_stop])
+
+    few = looked_up < _WORTH_THREADS  # short calls of two threads would wait for each other
+    return joined_bins(each_in_threads(runs_at, range(len(borders) - 1), threads=1 if few else threads))
+
+
+def _ranges(target: Array, nontarget: Array) -> tuple[list[tuple[int, int]], int]:
+    """Where ranges begin and end in both classes, and how many scores are looked up in all of them.
+
+    Neighbors in which the same class has few scores are one range: it is the few that take the time.
+    """
     cuts = np.unique(np.concatenate([target[_RANGE::_RANGE], nontarget[_RANGE::_RANGE]]))
     t, n = (
         np.concatenate([[0], np.searchsorted(ascending, cuts), [len(ascending)]])
         for ascending in (target, nontarget)
     )
-
-    def runs_at(i: int) -> ScoreBins:
-        return runs_of_range(target[t[i] : t[i + 1]], nontarget[n[i] : n[i + 1]])
-
-    ranges = range(len(cuts) + 1)
-    workers = thread_count(threads)
-    if workers == 1:
-        return joined_bins(map(runs_at, ranges))
-    with ThreadPoolExecutor(workers) as pool:
-        return joined_bins(pool.map(runs_at, ranges))
+    borders, looked_up, here, of_targets = [(0, 0)], 0, 0, None
+    for t_start, n_start, targets, nontargets in zip(
+        t.tolist(), n.tolist(), np.diff(t).tolist(), np.diff(n).tolist(), strict=False
+    ):
+        few, fewer_targets = min(targets, nontargets), targets <= nontargets
+        if (t_start or n_start) and (fewer_targets != of_targets or here + few > _LOOKED_UP):
+            borders.append((t_start, n_start))
+            here = 0
+        of_targets, here, looked_up = fewer_targets, here + few, looked_up + few
+    return [*borders, (len(target), len(nontarget))], looked_up
 
 
 def runs_of_range(target: Array, nontarget: Array) -> ScoreBins:

@@ -14,7 +14,7 @@ from llrkit.scores import Scores
 
 _SORT_BELOW = 1 << 19  # sorting so few is faster than anything else (measured)
 _SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster (measured)
-_SCORES_PER_BUCKET = 4
+_SCORES_PER_BUCKET = 16
 _BLOCK = 1 << 15  # temporary arrays of this length stay in the inner caches
 
 

@@ -46,14 +46,19 @@ def ranges_needed(n_target: int, n_nontarget: int) -> int:
     return -(-8 * (n_target + n_nontarget) // COLLECT_BYTES)
 
 
-def score_ranges(n_target: int, n_nontarget: int, sample: Callable[[], Sample]) -> list[ScoreRange]:
+def score_ranges(
+    n_target: int, n_nontarget: int, sample: Callable[[], Sample], *, finer: int = 1
+) -> list[ScoreRange]:
     """Ascending ranges with about as many scores each; the sample is drawn only if there are several.
+
+    ``finer`` ranges take the place of one that would be collected, where collecting is not what costs.
 
     A score that fills a good part of a range by itself is counted instead, since no cut can divide it.
     """
     n = ranges_needed(n_target, n_nontarget)
     if n <= 1:
         return [ScoreRange()]
+    n *= finer
     drawn = sample()
     classes = (drawn.target.values, n_target), (drawn.nontarget.values, n_nontarget)
     values = np.concatenate([sampled for sampled, _ in classes])

@@ -7,15 +7,16 @@ from functools import cached_property
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, FloatArray
+from llrkit.core.special import blocks
 from llrkit.scores import Scores
 
-LENGTH = 64
-"""Scores in a row."""
+_SHORT, _LONG, _LONG_FROM = 64, 256, 1 << 21
+"""Scores in a row, of fewer scores and of so many or more: there neighbors are closer still."""
 WORTH_ROWS = 1 << 15
 """With fewer scores, neighbors are too far apart for rows to save anything."""
 _NARROW = 2.0**-7
 """Four terms of a power series give the losses of a row that is no wider to 1 part in 10^14 or better."""
-_AT_A_TIME = 1 << 10  # rows worked on together: they stay in the cache
+_AT_A_TIME = 1 << 16  # scores worked on together: they stay in the cache
 
 
 class ScoreRows:
@@ -44,20 +45,24 @@ class ScoreRows:
         above = int(np.searchsorted(ascending, np.inf))
         self.n_pos_inf = len(ascending) - above
         self.finite = ascending[self.n_neg_inf : above]
-        self.table = self.finite[: len(self.finite) // LENGTH * LENGTH].reshape(-1, LENGTH)
+        self.length = _LONG if len(self.finite) >= _LONG_FROM else _SHORT
+        """Scores in a row."""
+        rows = len(self.finite) // self.length
+        self.table = self.finite[: rows * self.length].reshape(rows, self.length)
         self.last = self.finite[self.table.size :]
         """The finite scores after the last row."""
-        self.middle: FloatArray = self.table[:, LENGTH // 2].astype(np.float64)
+        self.middle: FloatArray = self.table[:, self.length // 2].astype(np.float64)
 
     @cached_property
     def powers(self) -> FloatArray:
         """Sums of the first four powers of the deviations, one column for each row."""
         powers = np.empty((4, len(self.table)))
-        first, second = np.empty((2, min(_AT_A_TIME, len(self.table)), LENGTH))
+        at_a_time = min(_AT_A_TIME // self.length, len(self.table))
+        first, second = np.empty((2, at_a_time, self.length))
         with np.errstate(over="ignore", invalid="ignore"):  # as in Moments: scores beyond 1e75 have none
-            for start in range(0, len(self.table), _AT_A_TIME):
-                here = slice(start, min(start + _AT_A_TIME, len(self.table)))
-                deviation, square = first[: here.stop - start], second[: here.stop - start]
+            for here in blocks(len(self.table), max(at_a_time, 1)):
+                n = here.stop - here.start
+                deviation, square = first[:n], second[:n]
                 np.subtract(self.table[here], self.middle[here, None], out=deviation, dtype=np.float64)
                 np.multiply(deviation, deviation, out=square)
                 np.add.reduce(deviation, axis=1, out=powers[0, here])
@@ -88,7 +93,7 @@ class ScoreRows:
         loss = np.logaddexp(0.0, x)
         p, q = np.exp(x - loss), np.exp(-loss)  # the derivative of the loss, and what it lacks to 1
         second = p * q
-        terms = LENGTH * loss + p * d1 + second / 2.0 * d2
+        terms = self.length * loss + p * d1 + second / 2.0 * d2
         terms += second * (q - p) / 6.0 * d3 + second * (1.0 - 6.0 * second) / 24.0 * d4
         return float(terms.sum())
 

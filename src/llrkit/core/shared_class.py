@@ -41,6 +41,8 @@ class SharedClass:
     """Values of the column that are no groups: they mark the shared class."""
     automatic: bool
     """Whether nobody asked for it."""
+    of_kinds: bool = False
+    """Whether targets and non-targets together are the bona fide trials, and the others spoofs."""
 
     @property
     def _other(self) -> int:
@@ -88,7 +90,9 @@ class SharedClass:
     def sentence(self, by: str) -> str:
         """What the groups are compared with, in words."""
         why = ", because no group has any of its own" if self.automatic else ""
-        return f"Each {by} is evaluated against all {self.name} trials, which the groups share{why}."
+        name = {"target": "bona fide", "nontarget": "spoofed"}[self.name] if self.of_kinds else self.name
+        which = " (targets and non-targets)" if name == "bona fide" else ""
+        return f"Each {by} is evaluated against all {name} trials{which}, which the groups share{why}."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as in the JSON of the command line."""

@@ -11,10 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.calibrate.composite.sasv_map import SASV
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.core.score_histogram import ClassHistogram
 from llrkit.core.special import probability
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
+from llrkit.io.countermeasures import join_countermeasure
 from llrkit.io.llr_columns import OWN_COLUMNS, kept_as, refuse_calibrated, with_llrs
 from llrkit.io.open import open_batches
 from llrkit.io.reading import PLAIN, PathArg, Reading
@@ -165,16 +167,33 @@ def apply_map(
         )
     names = system_names([str(path) for path in paths])
     said = _compared(names, fitted.system_names)
-    scans = [open_batches(path, reading) for path in paths]
+    tandem = fitted.method.startswith(SASV)
+    scans = [
+        open_batches(path, _as_named(fitted, reading, i) if tandem else reading)
+        for i, path in enumerate(paths)
+    ]
     try:
         return applied(side_by_side(scans, names, reading.ids, missing=missing), *said)
     except NotAlignedError:
         policy = "subset" if missing else "error"
         tables = [scan.whole() for scan in scans]
-        joined = Scan.of(join_systems(tables, names, ids=reading.ids, missing=policy, labeled=False))
+        if tandem:  # a countermeasure scores segments, of which a trial has one
+            ids = reading.ids or tuple(fitted.provenance.get("joined_on", ()))
+            whole = join_countermeasure(tables[0], tables[1], ids, names, labeled=False)
+        else:
+            whole = join_systems(tables, names, ids=reading.ids, missing=policy, labeled=False)
+        joined = Scan.of(whole)
         order = "the files do not have the same trials in the same order: joined in memory"
         watch = fitted.watch(options.outside)
         return applied(joined, *said, order)
+
+
+def _as_named(fitted: Map, reading: Reading, place: int) -> Reading:
+    """How a file of one system is read: the column of its scores as in training, unless one is named."""
+    held = (fitted.reading or {}).get("score") or ()
+    if reading.score is not None or len(held) != fitted.n_systems:
+        return reading
+    return replace(reading, score=(held[place],))
 
 
 def _placed(

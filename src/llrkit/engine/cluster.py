@@ -27,6 +27,9 @@ _WORKER_ENVIRONMENT = {
 }
 """Workers need arrays of the same sizes again and again: giving them back each time costs a third more. An
 arena for each thread would hold on to memory that others need."""
+_NEVER_GIVEN_UP = {"distributed.deploy.lost-worker-timeout": "1000 hours"}
+"""Dask gives a worker up that is not there again 15 seconds after it died, as on a busy machine or after a
+second death. If no worker comes at all, that is said after the timeout."""
 
 
 @contextmanager
@@ -74,8 +77,8 @@ def cluster(
         import distributed  # noqa: F401
         from dask import config
     except ImportError:
-        raise MissingPackageError("Dask is not installed: pip install llrkit[dask]") from None
-    with config.set({TIMEOUT_SETTING: timeout}):
+        raise MissingPackageError.of_extra("clusters need Dask", "dask") from None
+    with config.set({TIMEOUT_SETTING: timeout, **_NEVER_GIVEN_UP}):
         if scheduler is not None:
             with _client_of(scheduler, tls, timeout) as client:
                 yield client

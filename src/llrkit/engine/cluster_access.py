@@ -115,9 +115,7 @@ def on_this_machine(dashboard: int | None = None) -> dict[str, Any]:
 
         security = Security.temporary()
     except ImportError:
-        raise MissingPackageError(
-            "workers on this machine need cryptography, which is not installed: pip install llrkit[dask]"
-        ) from None
+        raise MissingPackageError.of_extra("workers on this machine need cryptography", "dask") from None
     options: dict[str, Any] = {
         "host": LOOPBACK,
         "protocol": "tls",

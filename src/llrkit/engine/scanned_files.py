@@ -77,6 +77,11 @@ class Files(ScoreSource):
         return target, nontarget
 
     @property
+    def reads_again(self) -> bool:
+        """A set that is large enough for this to matter is read in every pass."""
+        return True
+
+    @property
     def kept_counts(self) -> dict[str, Any] | None:
         """Counts for the next metric, as long as the trials themselves are kept."""
         return self._counts if self._kept.sets else None

@@ -11,12 +11,10 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import number
-from llrkit._progress import tracked
-from llrkit._results import Result, text_table
 from llrkit.calibrate.maps import Map
 from llrkit.choose.best import fit_best
-from llrkit.choose.methods import CANDIDATES, METHODS, Methods, fit_quietly, named_fits
-from llrkit.errors import InputError
+from llrkit.choose.compared import RAW, Compared, cllr_sentence, compared_on
+from llrkit.choose.methods import CANDIDATES, METHODS, Methods
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.frame_rows import named_rows
 from llrkit.evaluation.result import Evaluation
@@ -48,34 +46,15 @@ class ScoreToLlr(Curve):
         super().__post_init__()
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(Result):
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Compared[Evaluation, Map]):
     """What each calibrator gives on the evaluation set; the raw scores come first."""
-
-    evaluations: Mapping[str, Evaluation]
-    maps: Mapping[str, Map]
-    failed: Mapping[str, str]
-    """Methods that could not be trained, with the reason."""
-
-    @property
-    def best(self) -> str:
-        """The method with the lowest Cllr."""
-        trained = {name: result.cllr for name, result in self.evaluations.items() if name != "raw"}
-        if not trained:
-            raise InputError(f"no method could be trained: {dict(self.failed)}")
-        return min(trained, key=trained.__getitem__)
 
     @property
     def sentence(self) -> str:
         """What the comparison comes to, in plain words."""
-        best, raw = self.evaluations[self.best], self.evaluations["raw"]
-        if best.cllr < raw.cllr:
-            return (
-                f"The lowest Cllr is that of {self.best}: {number(best.cllr)} bits instead of "
-                f"{number(raw.cllr)} with the raw scores; {number(best.cllr_cal)} are still lost to "
-                "calibration."
-            )
-        return f"None of them is better than the raw scores, whose Cllr is {number(raw.cllr)} bits."
+        best = self.evaluations[self.best]
+        return cllr_sentence(self.best, best.cllr, best.cllr_cal, self.evaluations[RAW].cllr)
 
     def map_curves(self, points: int = 257) -> dict[str, ScoreToLlr]:
         """What each map makes of the range of the raw scores, where it is a map of one score alone.
@@ -85,7 +64,7 @@ class Comparison(Result):
         points
             Number of scores at which each map is evaluated.
         """
-        low, high = self.evaluations["raw"].moments.extremes
+        low, high = self.evaluations[RAW].moments.extremes
         scores = np.linspace(low, high, points)
         plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
         return {name: ScoreToLlr(scores, fitted(scores, outside="ignore")) for name, fitted in plain.items()}
@@ -93,21 +72,13 @@ class Comparison(Result):
     def _frame_rows(self) -> list[dict[str, Any]]:
         return named_rows("method", self.evaluations)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, as in the JSON of the command line."""
-        rows = []
-        for name, result in self.evaluations.items():
-            rows.append(
-                {
-                    "method": name,
-                    "cllr": result.cllr,
-                    "min_cllr": result.min_cllr,
-                    "cllr_cal": result.cllr_cal,
-                    "eer": result.eer,
-                    "points": [point.to_dict() for point in result.points],
-                }
-            )
-        return {"rows": rows, "best": self.best, "failed": dict(self.failed)}
+    def _loss(self, name: str) -> float:
+        return self.evaluations[name].cllr
+
+    def _row(self, name: str) -> dict[str, Any]:
+        result = self.evaluations[name]
+        numbers = {key: getattr(result, key) for key in ("cllr", "min_cllr", "cllr_cal", "eer")}
+        return {**numbers, "points": [point.to_dict() for point in result.points]}
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people."""
@@ -120,10 +91,6 @@ class Comparison(Result):
             numbers = [number(value) for value in (result.cllr, result.min_cllr, result.cllr_cal)]
             rows.append([name, *numbers, *costs])
         return header, rows
-
-    def __repr__(self) -> str:
-        failed = [f"{name}: {reason}" for name, reason in self.failed.items()]
-        return "\n".join([text_table(*self.table()), *failed])
 
 
 @takes_labels
@@ -142,8 +109,12 @@ def compare(
 
     Parameters
     ----------
+    train
+        Trials that the calibrators are trained on.
+    test
+        Trials that they are evaluated on.
     methods
-        Names of calibrators.
+        Names of calibrators, separated by commas, or a list of names and of functions.
     points
         Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     options
@@ -162,15 +133,11 @@ def compare(
     logistic  0.0838    0.0738      0.0101     0.1015     0.1176
     """
     train, test = as_source(train), as_source(test)
-    fits = named_fits(methods, _FITS)
-    evaluations = {"raw": evaluate(test, points)}
-    maps, failed = {}, {}
-    for name, fit in tracked(fits.items(), "comparing", len(fits), "methods"):
-        try:
-            fitted = fit_quietly(fit, train, options.get(name, {}))
-        except InputError as error:
-            failed[name] = str(error)
-            continue
-        maps[name] = fitted
-        evaluations[name] = evaluate(fitted.on(test), points)
-    return Comparison(MappingProxyType(evaluations), MappingProxyType(maps), MappingProxyType(failed))
+    compared = compared_on(
+        train,
+        methods,
+        _FITS,
+        lambda name: options.get(name, {}),
+        lambda fitted: evaluate(test if fitted is None else fitted.on(test), points),
+    )
+    return Comparison(*compared)

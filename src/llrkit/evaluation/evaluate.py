@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from types import MappingProxyType
 
 from llrkit._random import RNG, seed_of
+from llrkit.core.bona_fide import bona_fide_and_spoofs
 from llrkit.core.column_values import By, trials_with_values
+from llrkit.core.shared_class import class_to_share
 from llrkit.core.special import probability
-from llrkit.errors import InputError, TooFewTrialsError
+from llrkit.errors import InputError, PooledClassesWarning, TooFewTrialsError
 from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.suspicions import warn_of
 from llrkit.metrics.measure import measure, with_groups
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
+from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import Points
 from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.intervals.speakers import (
@@ -62,8 +66,10 @@ def evaluate(
     shared
         For ``by``: the class that all groups share, ``"target"`` (or ``"bonafide"``) or ``"nontarget"`` (or
         ``"spoof"``), so that each attack is evaluated against all bona fide trials. Values that mark the
-        shared class (``-``, ``bonafide``) are no groups. Chosen by itself where no group has both classes
-        and one class has nothing but its marker; ``.shared`` of the result says so.
+        shared class (``-``, ``bonafide``) are no groups. Where labels tell targets, non-targets and spoofs
+        apart, ``"bonafide"`` and ``"spoof"`` make two classes of them: targets and non-targets are bona
+        fide. Chosen by itself where no group has both classes and one class has nothing but its marker;
+        ``.shared`` of the result says so.
     threshold_from
         Development trials whose equal-error threshold is applied to these (half total error rate).
     ece
@@ -109,6 +115,19 @@ def evaluate(
     ci = kind_asked_for(ci, speakers, "none")
     require_columns(ci, KINDS, speakers, recordings, trials=True)
     probability(level, "level")
+    if shared is not None and by is not None:
+        regrouped = bona_fide_and_spoofs(as_source(source), shared)
+        if regrouped is not source:
+            with warnings.catch_warnings():  # of kinds that are taken as one: these are what they are
+                warnings.simplefilter("ignore", PooledClassesWarning)
+                dev = threshold_from and bona_fide_and_spoofs(as_source(threshold_from), shared)
+                result = evaluate(
+                    regrouped, points, by=by, shared=class_to_share(shared), threshold_from=dev, ece=ece,
+                    allow_unconfirmed=allow_unconfirmed, equalize=equalize, ci=ci, speakers=speakers,
+                    recordings=recordings, level=level, replicates=replicates, rng=seed,
+                )  # fmt: skip
+            assert result.shared is not None
+            return replace(result, shared=replace(result.shared, of_kinds=True))
     if isinstance(source, ScoreSource) and not (by or speakers or equalize):
         source = source.in_order()  # no sum depends on how the trials came
     if equalize:

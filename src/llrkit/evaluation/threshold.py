@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,11 @@ from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint, operating_point
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
+from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.numbers import score_cuts
+from llrkit.trust.intervals.rare_errors import KINDS as KINDS_OF_ERROR
+from llrkit.trust.intervals.rare_errors import few_makers
 from llrkit.trust.intervals.resample import speaker_resampling
 from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
 from llrkit.trust.intervals.uncertainty import Uncertainty
@@ -95,8 +100,8 @@ def threshold_for(
     >>> chosen.threshold, chosen.p_miss, chosen.p_fa
     (0.5, 0.25, 0.2)
     >>> lk.threshold_for(scores, point=0.01, calibrated=True, ci="none")
-    P=0.01: accept when the score is at least 4.59512; 100.00 % of the targets are missed, 0.00 % of the
-    others accepted; that costs 1.000 of what deciding without scores does, 0.01 a trial.
+    P=0.01: accept when the score is at least 4.59512; the miss rate is 100.00 %, the false-alarm rate 0.00 %;
+    that costs 1.000 of what deciding without scores does, 0.01 a trial.
     """
     seed = seed_of(rng)
     asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]
@@ -124,20 +129,29 @@ def threshold_for(
     uncertain = _uncertainty(
         decided, errors, ci, speakers=speakers, recordings=recordings, level=level, n=replicates, seed=seed
     )
-    interval, reasons = None, _reasons(uncertain, given)
+    interval, reasons, intervals = None, _reasons(uncertain, given), _renamed(uncertain, given)
+    effects = _effects(uncertain)
+    if given is None and ci in ("trial", "speaker") and source.roles.weight is None:
+        # the very intervals of FNMR and FMR at this threshold (evaluate --fmr)
+        found = _rates_at(counted_on, chosen, speakers, level)
+        intervals, told = found.intervals, found.reasons
+        reasons = {name: why for name, why in reasons.items() if name not in ("p_miss", "p_fa")} | told
+        effects = found.effects
     if ci != "none":
         if bayes:
             reasons["threshold"] = "given by the operating point, not estimated"
         elif source.roles.weight is not None:
             reasons["threshold"] = "trials are weighted"
         else:
-            interval = _interval(source, result, chosen, given, false_alarm_rate, miss_rate, uncertain, level)
+            if given is None and on is not None and ci == "speaker":  # the trials that gave the threshold
+                effects = _rates_at(source, chosen, speakers, level).effects
+            interval = _interval(source, result, chosen, given, false_alarm_rate, miss_rate, effects, level)
     cost = errors.points[0].act_dcf
     return Threshold(
         criterion, chosen, errors.points[0].p_miss, errors.points[0].p_fa, errors.n_target,
         errors.n_nontarget, given, None if given is None else cost,
         None if given is None else _lowest_cost(result, counted_on, given, on), source.roles.factor,
-        interval, _renamed(uncertain, given), reasons, ci, level,
+        interval, intervals, reasons, ci, level,
         () if on is not None or bayes else (SAME_TRIALS,),
     )  # fmt: skip
 
@@ -202,6 +216,37 @@ def _uncertainty(
 _NAMES = {"p_miss": "points.0.p_miss", "p_fa": "points.0.p_fa", "cost": "points.0.act_dcf"}
 
 
+def _effects(uncertain: Uncertainty | None) -> tuple[float, float]:
+    effects = {} if uncertain is None else uncertain.design_effect
+    miss, fa = (max(effects.get(_NAMES[name], 1.0), 1.0) for name in ("p_miss", "p_fa"))
+    return miss, fa
+
+
+class _RatesAt(NamedTuple):
+    intervals: dict[str, Range]
+    reasons: dict[str, str]
+    effects: tuple[float, float]
+
+
+def _rates_at(source: ScoreSource, threshold: float, speakers: Columns | None, level: float) -> _RatesAt:
+    """Both error rates at a threshold: intervals, why there are none, and design effects."""
+    people = None if speakers is None else find_speakers(source, speakers)
+    measured = measure(source, [])
+    finite = error_path(measured.summaries.bins).threshold
+    finite = finite[np.isfinite(finite)]
+    above_all = float(np.nextafter(finite[-1], np.inf)) if len(finite) else 0.0
+    cut = min(threshold, above_all)
+    rates = curve_rates(source, [cut], people, level, along=score_cuts(measured))
+    intervals, reasons = {}, {}
+    for name, kind, one in zip(("p_miss", "p_fa"), KINDS_OF_ERROR, (rates.miss, rates.fa), strict=True):
+        if people is not None and one.few[0]:
+            few = few_makers(kind, float(one.rate[0]), float(one.makers[0]))
+            reasons[name] = f"{few}: at most {rate_in_words(float(one.bound[0]))}"
+        else:
+            intervals[name] = (float(one.low[0]), float(one.high[0]))
+    return _RatesAt(intervals, reasons, (rates.design_effect(0, 0), rates.design_effect(1, 0)))
+
+
 def _renamed(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, Range]:
     there = {} if uncertain is None else uncertain.intervals
     return {name: there[long] for name, long in _names(point).items() if long in there}
@@ -223,14 +268,11 @@ def _interval(
     point: OperatingPoint | None,
     false_alarm_rate: float | None,
     miss_rate: float | None,
-    uncertain: Uncertainty | None,
+    pair: tuple[float, float],
     level: float,
 ) -> Range:
-    """Thresholds that the trials cannot tell from the chosen one."""
-    effects = {} if uncertain is None else uncertain.design_effect
-    by_class = tuple(max(effects.get(_NAMES[name], 1.0), 1.0) for name in ("p_miss", "p_fa"))
+    """Thresholds that the trials cannot tell from the chosen one; a pair of design effects."""
     bins, width = result.summaries.bins, quantile(level)
-    pair = (by_class[0], by_class[1])
     if point is not None:
         return same_cost(error_path(bins), point, threshold, width, pair)
     if false_alarm_rate is not None:

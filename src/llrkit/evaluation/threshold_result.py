@@ -118,7 +118,7 @@ class Threshold(Result):
     def sentence(self) -> str:
         """What to do and what comes of it, in words."""
         missed, accepted = self._with("p_miss"), self._with("p_fa")
-        errors = f"{missed} of the targets are missed, {accepted} of the others accepted"
+        errors = f"the miss rate is {missed}, the false-alarm rate {accepted}"
         said = f"{self.criterion}: {self.rule}; {errors}"
         if self.point is None or self.cost is None:
             return said + "."

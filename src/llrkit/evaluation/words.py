@@ -70,7 +70,9 @@ class Row(NamedTuple):
 
 def rows(result: Evaluation, unit: LlrUnit = NATS) -> list[tuple[str, str, str]]:
     """The table: name, value, and what it is."""
-    table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "target + non-target")]
+    of_spoofs = result.shared is not None and result.shared.of_kinds
+    classes = "bona fide + spoof" if of_spoofs else "target + non-target"
+    table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", classes)]
     for row in numbers(result, unit):
         table.append((row.name, row.value, "  ".join(filter(None, (row.interval, row.note)))))
     return table
@@ -111,9 +113,12 @@ def numbers(result: Evaluation, unit: LlrUnit = NATS) -> list[Row]:
     return table
 
 
-def group_rows(groups: Mapping[Any, Evaluation], by: str) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a table with one line per group."""
-    header = [by, "target", "nontarget", "EER", "Cllr", "min Cllr", "Cllr - min"]
+def group_rows(
+    groups: Mapping[Any, Evaluation], by: str, *, of_spoofs: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table with one line per group; classes may be bona fide trials and spoofs."""
+    classes = ("bona fide", "spoof") if of_spoofs else ("target", "nontarget")
+    header = [by, *classes, "EER", "Cllr", "min Cllr", "Cllr - min"]
     points = next(iter(groups.values())).points
     costs = [f"{kind} {point.point.name}" for point in points for kind in ("min", "act")]
     keys = ["eer", "cllr", "min_cllr", "cllr_cal"]

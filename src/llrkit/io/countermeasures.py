@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -12,16 +13,22 @@ from llrkit.io.trial_table import TrialTable
 
 
 def join_countermeasure(
-    asv: TrialTable, cm: TrialTable, ids: Sequence[str] = ()
-) -> tuple[pl.DataFrame, str, str, str]:
-    """The trials of the first file with the CM scores of their segments; names of both scores and the label.
+    asv: TrialTable,
+    cm: TrialTable,
+    ids: Sequence[str] = (),
+    names: Sequence[str] = ("asv", "cm"),
+    *,
+    labeled: bool = True,
+) -> TrialTable:
+    """The trials of the first file with the CM scores of their segments, in two columns of these names.
 
     Files are joined on the columns ``ids``, or all they share but score and label; the second file may have
-    segments that no trial needs, and its labels are not looked at.
+    segments that no trial needs, and its labels are not looked at. Those of the first are needed if
+    ``labeled``.
     """
     asv = one_score(asv)
     cm = named_alike(asv, one_score(cm))
-    if asv.label is None:
+    if labeled and asv.label is None:
         raise LabelError(f"{asv.file}: there are no labels; target, nontarget and spoof are needed")
     keys = trial_columns([asv, cm], ids)
     repeated = cm.table.select(keys).is_duplicated()
@@ -31,7 +38,6 @@ def join_countermeasure(
             f"{cm.file}: {' '.join(map(str, row))} has more than one score; name the columns that identify "
             "a segment with --ids"
         )
-    names = ("asv", "cm")
     left = asv.table.rename({asv.score[0]: names[0]})
     if names[1] in left.columns:
         left = left.drop(names[1])
@@ -42,4 +48,4 @@ def join_countermeasure(
     if lacking.height:
         shown = "; ".join(" ".join(map(str, row)) for row in lacking.select(keys).head(5).rows())
         raise FileFormatError(f"{cm.file}: no score for {lacking.height:,} trials: {shown}")
-    return joined, *names, asv.label
+    return replace(asv.with_table(joined, score=tuple(names)), lines=None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.checks import SHOWN, refuse_two_labels, repeated
 from llrkit.io.trial_table import TrialTable
@@ -32,6 +33,7 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
     renamed, ids = _shared_ids(scores, renamed)
     left, right = _same_types(scores.table, renamed.table, ids)
     scores, renamed = replace(scores, table=left), replace(renamed, table=right)
+    require_memory(_joined_size(left, right, ids), f"{scores.file} and {key.file}")
     table = _join(left, right, ids)
     if not _one_to_one(table, left, right):
         refuse_two_labels(renamed, ids)
@@ -98,6 +100,13 @@ def _same_types(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> tupl
     # channels are a and b in one file and A and B in another
     other += [pl.col(name).cast(pl.String).str.to_lowercase() for name in ids if name in _CHANNELS]
     return left.with_columns(other), right.with_columns(other)
+
+
+def _joined_size(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> float:
+    """Both tables, and their ids once more: polars puts those of a trial together to compare them."""
+    sides = (table[name] for table in (left, right) for name in ids)
+    texts = sum(ids.str.len_bytes().sum() if ids.dtype == pl.String else 9 * len(ids) for ids in sides)
+    return float(left.estimated_size() + right.estimated_size() + texts)
 
 
 def _join(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> pl.DataFrame:

@@ -18,8 +18,8 @@ from llrkit.scores.roles import Roles
 
 def long_table(
     values: npt.NDArray[Any],
-    row_ids: Sequence[str],
-    column_ids: Sequence[str],
+    row_ids: Sequence[str] | pl.Series,
+    column_ids: Sequence[str] | pl.Series,
     *,
     name: str = "score",
     mask: npt.NDArray[Any] | None = None,

@@ -92,7 +92,7 @@ class ClassEvaluation(Result):
     conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
 
     @property
-    def calibration_loss(self) -> float:
+    def cllr_cal(self) -> float:
         """What is lost to calibration, in bits: ``cllr - refined_cllr``."""
         return self.cllr - self.refined_cllr
 

@@ -16,7 +16,7 @@ def rows(result: ClassEvaluation) -> list[tuple[str, str, str]]:
         ("Cllr", number(result.cllr), "bits"),
         ("Cllr, normalized", number(result.cllr_normalized), "1 for scores that say nothing"),
         ("refined Cllr", number(result.refined_cllr), _refinement(result)),
-        ("Cllr - refined", number(result.calibration_loss), "calibration loss"),
+        ("Cllr - refined", number(result.cllr_cal), "calibration loss"),
         ("error rate", percent(result.error_rate.actual), f"most probable class; {blind} when guessing"),
         ("refined error rate", percent(result.error_rate.refined), ""),
     ]
@@ -67,12 +67,12 @@ def sentence(result: ClassEvaluation) -> str:
         )
     if math.isnan(result.refined_cllr) or result.cllr <= 0.0:
         return f"Cllr is {number(result.cllr, 3)} bits; guessing costs {math.log2(len(result.classes)):.3f}."
-    share = result.calibration_loss / result.cllr
+    share = result.cllr_cal / result.cllr
     advice = (
         "the scores can be read as log-likelihoods as they are" if share <= 0.05 else "calibrate these scores"
     )
     return (
         f"Of Cllr = {number(result.cllr, 3)} bits, {number(result.refined_cllr, 3)} remain after calibration "
-        f"on the same trials and {number(result.calibration_loss, 3)} ({100 * share:.0f} %) are lost to "
+        f"on the same trials and {number(result.cllr_cal, 3)} ({100 * share:.0f} %) are lost to "
         f"calibration: {advice}."
     )

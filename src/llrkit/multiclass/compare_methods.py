@@ -8,10 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from llrkit._format import number
-from llrkit._progress import tracked
-from llrkit._results import Result, flat, text_table
-from llrkit.choose.methods import Methods, named_fits, quietly
-from llrkit.errors import InputError
+from llrkit.choose.compared import RAW, Compared, cllr_sentence, compared_on
+from llrkit.choose.methods import Methods
 from llrkit.multiclass.class_evaluation import ClassEvaluation
 from llrkit.multiclass.class_maps import ClassMap
 from llrkit.multiclass.class_methods import CANDIDATES, METHODS, prior_option
@@ -21,41 +19,25 @@ from llrkit.scores.classes import ClassSource
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassComparison(Result):
+class ClassComparison(Compared[ClassEvaluation, ClassMap]):
     """What each calibrator gives on the evaluation set; the raw scores come first."""
 
-    evaluations: Mapping[str, ClassEvaluation]
-    maps: Mapping[str, ClassMap]
-    failed: Mapping[str, str]
-    """Methods that could not be trained, with the reason."""
-
     @property
-    def best(self) -> str:
-        """The method with the lowest Cllr."""
-        trained = {name: result.cllr for name, result in self.evaluations.items() if name != "raw"}
-        if not trained:
-            why = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())
-            raise InputError(f"no method could be trained ({why})")
-        return min(trained, key=trained.__getitem__)
+    def sentence(self) -> str:
+        """What the comparison comes to, in plain words."""
+        best = self.evaluations[self.best]
+        return cllr_sentence(self.best, best.cllr, best.cllr_cal, self.evaluations[RAW].cllr)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, as in the JSON of the command line."""
-        rows = [
-            {
-                "method": name,
-                "cllr": result.cllr,
-                "cllr_normalized": result.cllr_normalized,
-                "refined_cllr": result.refined_cllr,
-                "calibration_loss": result.calibration_loss,
-                "error_rate": result.error_rate.actual,
-                "cavgs": {cost.name: cost.actual for cost in result.cavgs},
-            }
-            for name, result in self.evaluations.items()
-        ]
-        return {"rows": rows, "best": self.best, "failed": dict(self.failed)}
+    def _loss(self, name: str) -> float:
+        return self.evaluations[name].cllr
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
-        return [flat(row) for row in self.to_dict()["rows"]]
+    def _row(self, name: str) -> dict[str, Any]:
+        result = self.evaluations[name]
+        numbers = {
+            key: getattr(result, key) for key in ("cllr", "cllr_normalized", "refined_cllr", "cllr_cal")
+        }
+        cavgs = {cost.name: cost.actual for cost in result.cavgs}
+        return {**numbers, "error_rate": result.error_rate.actual, "cavgs": cavgs}
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people."""
@@ -64,15 +46,11 @@ class ClassComparison(Result):
         header += [f"Cavg {cost.name}" for cost in first.cavgs]
         rows = []
         for name, result in self.evaluations.items():
-            values = [result.cllr, result.refined_cllr, result.calibration_loss, result.error_rate.actual]
+            values = [result.cllr, result.refined_cllr, result.cllr_cal, result.error_rate.actual]
             rows.append(
                 [name, *(number(value) for value in [*values, *(one.actual for one in result.cavgs)])]
             )
         return header, rows
-
-    def __repr__(self) -> str:
-        failed = [f"{name}: {reason}" for name, reason in self.failed.items()]
-        return "\n".join([text_table(*self.table()), *failed])
 
 
 def compare(
@@ -108,14 +86,11 @@ def compare(
     >>> lk.multiclass.compare(draw(1), draw(2), "temperature,gaussian").best
     'temperature'
     """
-    fits = named_fits(methods, METHODS)
-    evaluations = {"raw": evaluate(test, prior=prior, detection=False)}
-    maps, failed = {}, {}
-    for name, fit in tracked(fits.items(), "comparing", len(fits), "methods"):
-        try:
-            maps[name] = quietly(fit, train, {**prior_option(name, prior), **options.get(name, {})})
-        except InputError as error:
-            failed[name] = str(error)
-            continue
-        evaluations[name] = evaluate(maps[name].on(test), prior=prior, detection=False)
-    return ClassComparison(MappingProxyType(evaluations), MappingProxyType(maps), MappingProxyType(failed))
+    compared = compared_on(
+        train,
+        methods,
+        METHODS,
+        lambda name: {**prior_option(name, prior), **options.get(name, {})},
+        lambda fitted: evaluate(test if fitted is None else fitted.on(test), prior=prior, detection=False),
+    )
+    return ClassComparison(*compared)

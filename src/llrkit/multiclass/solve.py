@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.settled_fit import Settled, refuse_runaway, settle
@@ -138,6 +137,8 @@ def _quasi_newton(
         evaluations += 1
         sums = sums_of(point(y))
         return sums.value, sums.gradient if curvature is None else back.T @ sums.gradient
+
+    from scipy.optimize import minimize  # takes longer to import than all of llrkit
 
     options: Any = {
         "maxcor": 20,

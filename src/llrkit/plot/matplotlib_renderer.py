@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -40,6 +39,8 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
     # figures are made for whoever asks, however many; no style sheet may say so
     with matplotlib.rc_context({"figure.max_open_warning": 0}, fname=str(STYLE)):
         if ax is None:
+            import matplotlib.pyplot as plt  # looks for a window system, which files do without
+
             _, ax = plt.subplots(figsize=size(picture))
         for order, mark in enumerate(picture.marks):
             _draw_mark(ax, mark, 2.0 + 0.01 * order)

@@ -13,7 +13,7 @@ import numpy as np
 from llrkit._arrays import Array
 from llrkit._atomic import replacing
 from llrkit._inputs import note_input
-from llrkit.errors import FileFormatError, InputError
+from llrkit.errors import FileFormatError, InputError, MissingPackageError
 
 _LONGEST_TEXT = 1 << 26
 _MOST_DIGITS = 18  # of an offset: no file is larger
@@ -25,7 +25,7 @@ def _kaldiio() -> Any:
         import kaldiio
         import kaldiio.matio
     except ImportError:
-        raise InputError("Kaldi files need the package kaldiio: pip install llrkit[audio]") from None
+        raise MissingPackageError.of_extra("Kaldi files need kaldiio", "audio") from None
     return kaldiio
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from llrkit._format import counted
 from llrkit._warn import warn_caller
-from llrkit.errors import InputError, SpeechWarning
+from llrkit.errors import InputError, MissingPackageError, SpeechWarning
 from llrkit.recognize.backends.transform_training import parsed_step
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
@@ -93,7 +93,7 @@ def require_feasible(
     if backend in _NEED_SPEAKERS or any(name in ("lda", "wccn") for name, _ in named):
         _require_sessions(speech)
     if backend == "svm" and find_spec("sklearn") is None:
-        raise InputError("support vector machines need scikit-learn: pip install llrkit[sklearn]")
+        raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn")
     if isinstance(speech, Embeddings):
         dim = speech.dim
     elif dim is None:

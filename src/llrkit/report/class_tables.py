@@ -24,7 +24,7 @@ COLUMNS: tuple[Column[Either], ...] = (
     ("n", "trials", lambda e: e.n, whole_number),
     ("cllr", "Cllr", lambda e: _losses(e)[0], number),
     ("refined_cllr", "refined Cllr", lambda e: _losses(e)[1], number),
-    ("calibration_loss", "Cllr − refined", lambda e: _losses(e)[0] - _losses(e)[1], number),
+    ("cllr_cal", "Cllr − refined", lambda e: _losses(e)[0] - _losses(e)[1], number),
     ("error_rate", "errors (%)", lambda e: e.error_rate.actual, rate),
     ("refined_error_rate", "refined errors (%)", lambda e: e.error_rate.refined, rate),
 )

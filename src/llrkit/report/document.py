@@ -79,7 +79,7 @@ def require_docx() -> Any:
     try:
         import docx
     except ImportError:
-        raise MissingPackageError("Word documents need python-docx: pip install 'llrkit[docx]'") from None
+        raise MissingPackageError.of_extra("Word documents need python-docx", "docx") from None
     return docx
 
 

@@ -42,7 +42,9 @@ def fill(document: Any, title: str, sections: Sequence[Section], place: Path) ->
         if section.banner is not None:
             _add_banner(document, section.banner)
         for paragraph in section.paragraphs:
-            document.add_paragraph(_text(paragraph))
+            said = document.add_paragraph(_text(paragraph))
+            # a heading stays on the page of its table
+            said.paragraph_format.keep_with_next = bool(section.tables)
         for table in section.tables:
             for part in [table] if isinstance(table, TextTable) else text_tables(table):
                 tables += 1
@@ -59,7 +61,9 @@ def fill(document: Any, title: str, sections: Sequence[Section], place: Path) ->
 def _add_banner(document: Any, banner: Banner) -> None:
     from docx.shared import Pt, RGBColor
 
-    words = document.add_paragraph().add_run(_text(banner.word))
+    line = document.add_paragraph()
+    line.paragraph_format.keep_with_next = True
+    words = line.add_run(_text(banner.word))
     words.bold, words.font.size = True, Pt(20)
     words.font.color.rgb = RGBColor.from_string(COLORS[banner.grade])
 
@@ -67,7 +71,8 @@ def _add_banner(document: Any, banner: Banner) -> None:
 def _add_table(document: Any, table: TextTable) -> None:
     from docx.shared import Inches, Pt
 
-    rows = [table.header, *table.rows] if any(table.header) else list(table.rows)
+    headed = any(table.header)
+    rows = [table.header, *table.rows] if headed else list(table.rows)
     made = document.add_table(rows=0, cols=len(table.header))
     made.style = "Light Grid Accent 1"
     made.autofit = False
@@ -75,15 +80,17 @@ def _add_table(document: Any, table: TextTable) -> None:
     widths = column_widths(rows, TABLE_WIDTH, LETTERS[points])
     for column, width in zip(made.columns, widths, strict=True):
         column.width = Inches(width)  # LibreOffice goes by these, Word by those of the cells
-    if not any(table.header):
+    if not headed:
         _without_header(made)
     size = Pt(points)
     for i, row in enumerate(rows):
         added = made.add_row()
-        _keep_whole(added, is_header=i == 0 and any(table.header))
+        is_header = i == 0 and headed
+        _keep_whole(added, is_header=is_header)
         for cell, text, width in zip(added.cells, row, widths, strict=True):
             cell.width = Inches(width)
             cell.text = _text(text)
+            cell.paragraphs[0].paragraph_format.keep_with_next = is_header
             for run in cell.paragraphs[0].runs:
                 run.font.size = size
     document.add_paragraph()
@@ -105,10 +112,14 @@ def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -
     --------
     >>> rows = [("metric", "what was found"), ("eer", "3.25 % " * 8)]
     >>> [round(w, 1) for w in column_widths(rows, 6.0, 15.0)]
-    [0.5, 5.5]
+    [0.7, 5.3]
     """
     columns = list(zip(*rows, strict=True))
-    words = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
+    words = [
+        max((_width(word, bold=i == 0 or text is column[0]) for text in column for word in text.split()),
+            default=1.0)
+        for i, column in enumerate(columns)
+    ]  # fmt: skip
     least = [min(longest, LONGEST_WORD) + PADDING for longest in words]
     wanted = [
         max(low, sum(map(len, column)) / len(column)) for low, column in zip(least, columns, strict=True)
@@ -118,6 +129,12 @@ def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -
     shares = [low + room * (extra / sum(more) if sum(more) else 1.0 / len(least))
               for low, extra in zip(least, more, strict=True)]  # fmt: skip
     return [width * share / sum(shares) for share in shares]
+
+
+def _width(word: str, *, bold: bool) -> float:
+    """Of a word, in letters of usual width; the first row and the first column are bold."""
+    letters = sum(1.5 if letter in "mwMW%@" else 1.25 if letter.isupper() else 1.0 for letter in word)
+    return 1.15 * letters if bold else letters
 
 
 def _keep_whole(row: Any, *, is_header: bool) -> None:

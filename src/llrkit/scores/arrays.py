@@ -18,7 +18,7 @@ from llrkit.scores.source import S, ScoreSource, reduce_chunks
 
 Prepared = TypeVar("Prepared")
 
-CHUNK, LARGEST_CHUNK = 1 << 20, 1 << 22
+CHUNK, LARGEST_CHUNK = 1 << 21, 1 << 22
 DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread
 _LABELS_GIVEN = "the second array holds labels, not scores of non-targets"
 KEEP_UP_TO = 1 << 21  # trials of a set whose chunks, and whose scores in order, are kept

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from llrkit.scores.arrays import DIVIDE_ABOVE, Scores
-from llrkit.scores.source import thread_count
+from llrkit.scores.source import each_in_threads
 
 
 def sorted_scores(scores: Scores) -> Scores:
@@ -19,11 +17,8 @@ def sorted_scores(scores: Scores) -> Scores:
     array([1., 2., 3.])
     """
     classes = (scores.target, scores.nontarget)
-    if min(map(len, classes)) < DIVIDE_ABOVE or thread_count() == 1:
-        target, nontarget = map(np.sort, classes)
-    else:
-        with ThreadPoolExecutor(2) as pool:
-            target, nontarget = pool.map(np.sort, classes)
+    small = min(map(len, classes)) < DIVIDE_ABOVE
+    target, nontarget = each_in_threads(np.sort, classes, threads=1 if small else None)
     ordered = Scores.part(target, nontarget).read_with(scores._factor, scores._calibrated)
     ordered.ascending = True
     ordered.__dict__["kept_counts"] = scores.kept_counts

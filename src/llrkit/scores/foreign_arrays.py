@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,10 @@ def as_numpy(values: Any, what: str) -> Array:
     (2, 1)
     """
     if isinstance(values, np.ndarray):
-        return _unmasked(values, what) if isinstance(values, np.ma.MaskedArray) else values
+        # whoever made a masked array imported numpy.ma, which plain arrays need not wait for
+        if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
+            return _unmasked(values, what)
+        return values
     if hasattr(values, "collect") and hasattr(values, "collect_schema"):  # a polars LazyFrame
         values = values.collect()
     if hasattr(values, "detach"):  # a tensor of torch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,38 +11,10 @@ import polars as pl
 from llrkit._arrays import Array
 from llrkit.errors import LabelError
 from llrkit.scores.any_table import as_table
+from llrkit.scores.kinds import KIND, KINDS, TARGET, Kind, kind_of
 from llrkit.scores.label_columns import distinct_labels
-from llrkit.scores.labels import NONTARGET_WORDS, TARGET_WORDS
 from llrkit.scores.roles import require_column, row_in_words
 from llrkit.scores.trials import Trials
-
-Kind = Literal["target", "nontarget", "spoof"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
-KNOWN_KINDS = (
-    "known are target (or bonafide, genuine, ...), nontarget (or impostor, ...) and spoof (or fake, "
-    "attack, ...)"
-)
-KIND, TARGET = "kind of trial", "is a target"
-"""Columns of our own beside those of the table; the kind is its place among the three."""
-
-
-def kind_of(word: Any) -> Kind:
-    """The kind of trial that a label means.
-
-    Examples
-    --------
-    >>> kind_of("tar"), kind_of("impostor"), kind_of("Spoof"), kind_of(True)
-    ('target', 'nontarget', 'spoof', 'target')
-    """
-    if isinstance(word, (bool, np.bool_)):
-        return "target" if word else "nontarget"
-    text = str(word).strip().lower().replace("_", "-").replace(" ", "-")
-    if text in SPOOF_WORDS:
-        return "spoof"
-    if text in TARGET_WORDS or text in NONTARGET_WORDS:
-        return "target" if text in TARGET_WORDS else "nontarget"
-    raise LabelError(f"unknown kind of trial {word!r}; {KNOWN_KINDS}")
 
 
 class KindTable:

@@ -97,6 +97,11 @@ class ScoreSource(ABC):
         return self
 
     @property
+    def reads_again(self) -> bool:
+        """Whether every pass reads or makes the trials again, in this process: files may save passes then."""
+        return False
+
+    @property
     def kept_counts(self) -> dict[str, Any] | None:
         """Where counts are kept for the next metric; None unless the trials are in memory for good."""
         return None
@@ -116,6 +121,11 @@ class WrappedSource(ScoreSource):
     def place(self, row: int) -> str:
         """Where a row is in the source below."""
         return self.source.place(row)
+
+    @property
+    def reads_again(self) -> bool:
+        """As the source below."""
+        return self.source.reads_again
 
     @cached_property
     def kept_counts(self) -> dict[str, Any] | None:
@@ -204,6 +214,24 @@ def reduce_chunks(
         return _merge(summarize(chunk) for chunk in chain(ahead, rest))
     with ThreadPoolExecutor(workers) as pool:
         return _merge(in_order(pool, summarize, chain(ahead, rest), 2 * workers))
+
+
+def each_in_threads(
+    work: Callable[[Chunk], Result], chunks: Iterable[Chunk], *, threads: int | None = None
+) -> list[Result]:
+    """What ``work`` makes of every chunk, in their order, by a pool of threads.
+
+    Examples
+    --------
+    >>> each_in_threads(len, ["one", "three"])
+    [3, 5]
+    """
+    waiting = list(chunks)
+    workers = min(thread_count(threads), len(waiting))
+    if workers <= 1:
+        return list(map(work, waiting))
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, waiting))
 
 
 def in_order(

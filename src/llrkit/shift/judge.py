@@ -8,11 +8,15 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import InputError, TooFewTrialsError
+from llrkit.metrics.discrimination import min_cllr
+from llrkit.metrics.llr_costs import cllr
 from llrkit.scores import ScoreSource
-from llrkit.shift.check import ALPHA, Setting, check_from
+from llrkit.shift.check import ALPHA, ClassMove, Setting, ShiftCheck, check_from
+from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.moved_mixture import SHARES
 from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of
 from llrkit.shift.shift_test import shift_test
+from llrkit.shift.shift_words import labeled_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +53,45 @@ def judge_for(fitted: Map, policy: str) -> ShiftJudge | None:
     return ShiftJudge(fitted, policy, known.of)
 
 
-def shift_note(fitted: Map, scores: ScoreSource) -> str:
-    """The note about trials that a map is applied to; "" if the map cannot tell."""
+def shift_note(fitted: Map, scores: ScoreSource, llrs: ScoreSource) -> str:
+    """The note about labeled trials that a map made ``llrs`` of; "" if they did not move, or it cannot tell.
+
+    Whether there is a shift is asked as of scores without labels; how they moved, and what the LLRs lose, is
+    then read from the labels.
+    """
     judge = judge_for(fitted, "warn")
     if judge is None:
         return ""
-    return judge(as_new_source(fitted, scores, judge.of).reduce(ScoreHistogram.of).pooled)
+    counts = as_new_source(fitted, scores, judge.of).reduce(ScoreHistogram.of)
+    try:
+        check = harmful_shift(counts.pooled, Setting.of(fitted))
+    except TooFewTrialsError:
+        return ""
+    return "" if check is None else text_by_labels(fitted, check, scores, llrs)
+
+
+def text_by_labels(fitted: Map, check: ShiftCheck, scores: ScoreSource, llrs: ScoreSource) -> str:
+    """What was found of a shift, with the moves and the loss as the labels of the trials have them."""
+    known = Setting.of(fitted).densities
+    counts = as_new_source(fitted, scores, known.of).reduce(ScoreHistogram.of)
+    target, nontarget = (
+        ClassMove(float((new.mean - old.mean) / old.sd), float(new.sd / old.sd))
+        for new, old in (
+            (ClassDensity.of(counts.target), ClassDensity.of(known.histogram.target)),
+            (ClassDensity.of(counts.nontarget), ClassDensity.of(known.histogram.nontarget)),
+        )
+    )
+    return labeled_text(check, target, nontarget, cllr=cllr(llrs), least=min_cllr(llrs))
+
+
+def harmful_shift(counts: ClassHistogram, setting: Setting) -> ShiftCheck | None:
+    """What scores tell of a shift that costs, or that nothing describes; None if there is none."""
+    new = NewScores.of_counts(counts, setting.densities.cuts)
+    test = shift_test(setting.densities, new)
+    if test.p_value >= ALPHA:
+        return None
+    check = check_from(setting, new, test, setting.climb(new, test, SHARES, harm=False))
+    return check if check.is_harmful else None
 
 
 def judge_shift(counts: ClassHistogram, *, fitted: Map, policy: str) -> str:
@@ -76,16 +113,11 @@ def judge_shift(counts: ClassHistogram, *, fitted: Map, policy: str) -> str:
     >>> judge_shift(ClassHistogram.of(new + 2.0), fitted=fitted, policy="warn")[:20]
     'A shift: the 1,000 s'
     """
-    setting = Setting.of(fitted)
     try:
-        new = NewScores.of_counts(counts, setting.densities.cuts)
+        check = harmful_shift(counts, Setting.of(fitted))
     except TooFewTrialsError as error:
         return f"no shift was looked for: {error}" if policy == "error" else ""
-    test = shift_test(setting.densities, new)
-    if test.p_value >= ALPHA:
-        return ""
-    check = check_from(setting, new, test, setting.climb(new, test, SHARES, harm=False))
-    if not check.is_harmful:
+    if check is None:
         return ""
     if policy == "error":
         raise InputError(f"{check.text} Nothing is written (--shift error)")

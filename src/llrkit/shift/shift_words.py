@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from llrkit._format import number
 from llrkit.shift.refusals import FEWEST_OF_CLASS
 
 if TYPE_CHECKING:
@@ -19,24 +20,40 @@ _TAKEN = {
 }
 
 
-def shift_text(check: ShiftCheck) -> str:
-    """What the scores tell of a shift, in a few sentences."""
+def labeled_text(
+    check: ShiftCheck, target: ClassMove, nontarget: ClassMove, *, cllr: float, least: float
+) -> str:
+    """A shift of labeled trials: how each class moved, and how much of ``cllr`` their LLRs lose by it."""
+    return (
+        f"{_fit(check)} By their labels, targets moved by {_move(target)}, non-targets by "
+        f"{_move(nontarget)}; of Cllr = {number(cllr)} bits, their LLRs lose {number(cllr - least)} "
+        "to calibration."
+    )
+
+
+def _fit(check: ShiftCheck) -> str:
+    """Whether the scores fit a mixture of the training classes."""
     taken = _TAKEN[check.by_groups, check.trained_by_groups]
     p = "p < 0.001" if check.p_value < 0.001 else f"p = {check.p_value:.3f}"
-    low, high = check.share_interval
-    share = f"Estimated share of targets: {_percent(check.share)} ({_percent(low)} to {_percent(high)})."
     scores = f"{check.n:,} scores"
     if check.n_infinite:
         scores += f", {check.n_infinite:,} of them infinite,"
+    head, which = ("A shift", "no") if check.is_shifted else ("No shift", "a")
+    return f"{head}: the {scores} fit {which} mixture of the training classes ({p}, {taken})."
+
+
+def shift_text(check: ShiftCheck) -> str:
+    """What the scores tell of a shift, in a few sentences."""
+    low, high = check.share_interval
+    share = f"Estimated share of targets: {_percent(check.share)} ({_percent(low)} to {_percent(high)})."
+    said = _fit(check)
     if not check.is_shifted:
-        said = f"No shift: the {scores} fit a mixture of the training classes ({p}, {taken})."
         if check.refusal:
             return (
                 f"{said} But {check.refusal}: either that is wrong, or they moved in a way that only labels "
                 "tell."
             )
         return f"{said} {share} {_harm(check)}"
-    said = f"A shift: the {scores} fit no mixture of the training classes ({p}, {taken})."
     if check.refusal:
         return (
             f"{said} How they moved, and what it costs, cannot be told without labels: {check.refusal}. "

@@ -56,6 +56,11 @@ class BlockSource(ScoreSource):
     def block(self, number: int) -> Scores:
         """One piece, with the carried columns."""
 
+    @property
+    def reads_again(self) -> bool:
+        """Every pass makes the blocks anew."""
+        return True
+
     def blocks(self) -> Iterator[Scores]:
         """All pieces in order."""
         return map(self.block, range(self.n_blocks))

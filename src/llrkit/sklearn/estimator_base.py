@@ -25,6 +25,8 @@ from llrkit.sklearn.target_class import target_label, weighted_scores
 
 SAFEGUARD = 0.01
 """Regularization where the classes do not overlap."""
+CURED_BY = {"regularization": (SeparationError,), "shrinkage": (TooFewTrialsError, ConstantScoreError)}
+"""Faults of the trials that a little of an option cures."""
 
 
 class LLRMethods(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -149,9 +151,14 @@ def n_systems(scores: ScoreSource) -> int:
 
 
 def with_safeguard(fit: Callable[..., M], trials: object, **options: Any) -> M:
-    """Fit trials of any number of classes, with a little regularization if the classes do not overlap."""
+    """Fit trials of any number of classes, with a little of what cures trials that have no best fit.
+
+    That is regularization if the classes do not overlap, and shrinkage for a fit that has this option if a
+    covariance matrix has no inverse.
+    """
+    cure = "shrinkage" if "shrinkage" in options else "regularization"
     try:
         return fit(trials, **options)
-    except SeparationError as error:
-        warn_caller(f"{error}; fitted with regularization={SAFEGUARD}", LlrkitWarning)
-        return fit(trials, **{**options, "regularization": SAFEGUARD})
+    except CURED_BY[cure] as error:
+        warn_caller(f"{error}; fitted with {cure}={SAFEGUARD}", LlrkitWarning)
+        return fit(trials, **{**options, cure: max(options.get(cure, 0.0), SAFEGUARD)})

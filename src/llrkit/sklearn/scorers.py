@@ -19,17 +19,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metadata_routing import MetadataRequest
 
 from llrkit._arrays import FloatArray
 from llrkit.core.special import logit
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError, MissingPackageError, UnknownNameError
 from llrkit.metrics import discrimination, llr_costs
 from llrkit.scores import ScoreSource
 from llrkit.scores.labels import classify_words
-from llrkit.sklearn.scorer_names import make_known
-from llrkit.sklearn.target_class import target_label, weighted_scores
 from llrkit.theory.operating_points import AnyPoint
+
+try:  # the first to be imported of this room, whatever is asked of it
+    from sklearn.utils.metadata_routing import MetadataRequest
+
+    from llrkit.sklearn.scorer_names import make_known
+    from llrkit.sklearn.target_class import target_label, weighted_scores
+except ModuleNotFoundError:
+    raise MissingPackageError.of_extra("llrkit.sklearn needs scikit-learn", "sklearn") from None
 
 POINT = 0.01
 

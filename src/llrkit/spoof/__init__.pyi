@@ -1,3 +1,5 @@
+from .compare_fusions import SasvComparison as SasvComparison
+from .compare_fusions import compare as compare
 from .detection_costs import SpoofCosts as SpoofCosts
 from .detection_costs import a_dcf as a_dcf
 from .detection_costs import min_a_dcf as min_a_dcf
@@ -6,8 +8,6 @@ from .nearest import eer_nearest as eer_nearest
 from .nearest_tandem import t_eer_nearest as t_eer_nearest
 from .presentation_attacks import AttackDetection as AttackDetection
 from .presentation_attacks import attack_detection as attack_detection
-from .sasv_comparison import SasvComparison as SasvComparison
-from .sasv_comparison import compare_sasv as compare_sasv
 from .sasv_fusion import fit_sasv as fit_sasv
 from .spoof_evaluation import evaluate as evaluate
 from .spoof_result import NamedCost as NamedCost

@@ -10,6 +10,8 @@ from operator import add
 import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray
+from llrkit.core.bona_fide import BONA_FIDE
+from llrkit.core.chunk_kinds import attack_name, attack_positions, spoof_mask
 from llrkit.core.collected import count_below
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.grid import Grid, distinct_ascending
@@ -20,8 +22,7 @@ from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores
-from llrkit.spoof.chunk_kinds import attack_name, attack_positions, spoof_mask
-from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials, System
+from llrkit.spoof.spoof_trials import SpoofTrials, System
 
 ALL = ""
 """The one group of spoofs where attacks are not told apart."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.chunk_kinds import spoof_mask
 from llrkit.core.special import sigmoid, softplus
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
-from llrkit.spoof.chunk_kinds import spoof_mask
 
 FusedScore = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """From scores of both systems, shape (n, 2), to one score and its derivatives by the parameters."""

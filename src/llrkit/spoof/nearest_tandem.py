@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
+from llrkit.core.chunk_kinds import attack_positions, spoof_mask
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores
-from llrkit.scores.kind_tables import KINDS
-from llrkit.spoof.chunk_kinds import attack_positions, spoof_mask
+from llrkit.scores.kinds import KINDS
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 
 

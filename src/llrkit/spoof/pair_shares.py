@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.scores.kind_tables import Kind
+from llrkit.scores.kinds import Kind
 from llrkit.spoof.detection_costs import path_costs
 from llrkit.spoof.spoof_numbers import SpoofCounts, SpoofSettings
 from llrkit.spoof.spoof_trials import SpoofTrials, System

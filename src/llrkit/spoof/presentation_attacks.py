@@ -12,6 +12,7 @@ import numpy as np
 
 from llrkit._format import counted, percent
 from llrkit._results import Result
+from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import error_path
 from llrkit.core.special import probability
@@ -19,7 +20,7 @@ from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.llr_costs import eer_threshold, losses_at
 from llrkit.scores import ScoreSource
 from llrkit.spoof.kind_counts import attack_names
-from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials
+from llrkit.spoof.spoof_trials import SpoofTrials
 from llrkit.spoof.tandem_costs import asv_eer_threshold, cm_source
 from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import clopper_pearson
@@ -75,6 +76,14 @@ class AttackDetection(Result):
         return 0.5 * (self.apcer + self.bpcer)
 
     @property
+    def acer_interval(self) -> Range:
+        """Of the mean of two rates of different presentations: their distances are added as errors are."""
+        pairs = ((self.apcer, self.worst.interval), (self.bpcer, self.bpcer_interval))
+        down = math.hypot(*(rate - ends[0] for rate, ends in pairs))
+        up = math.hypot(*(ends[1] - rate for rate, ends in pairs))
+        return max(self.acer - 0.5 * down, 0.0), min(self.acer + 0.5 * up, 1.0)
+
+    @property
     def iapar(self) -> float | None:
         """IAPAR of the worst species."""
         rates = [one.iapar for one in self.species if one.iapar is not None]
@@ -83,40 +92,34 @@ class AttackDetection(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as in the JSON of the command line."""
         return asdict(self) | {
-            "apcer": self.apcer, "acer": self.acer, "iapar": self.iapar, "worst_species": self.worst.species,
+            "apcer": self.apcer, "apcer_interval": self.worst.interval, "acer": self.acer,
+            "acer_interval": self.acer_interval, "iapar": self.iapar, "worst_species": self.worst.species,
             "bpcer_at": {f"{rate:g}": value for rate, value in self.bpcer_at.items()},
         }  # fmt: skip
 
     def rows(self) -> list[tuple[str, str, str]]:
         """The table: name, value, and what it is."""
-        low, high = self.bpcer_interval
         table = [
-            ("BPCER", percent(self.bpcer), f"[{percent(low)}, {percent(high)}]  of {self.n_bona_fide:,}"),
-            ("APCER", percent(self.apcer), f"worst species: {self.worst.species}"),
-            ("ACER", percent(self.acer), "mean of both; not in the standard since 2023"),
-        ]
+            ("BPCER", percent(self.bpcer), f"{_ends(self.bpcer_interval)}  of {self.n_bona_fide:,}"),
+            ("APCER", percent(self.apcer),
+             f"{_ends(self.worst.interval)}  worst species: {self.worst.species}"),
+            ("ACER", percent(self.acer),
+             f"{_ends(self.acer_interval)}  mean of both; not in the standard since 2023"),
+        ]  # fmt: skip
         table += [
             (f"BPCER{round(1 / rate)}", percent(value), f"BPCER at APCER {percent(rate)}")
             for rate, value in self.bpcer_at.items()
         ]
         if self.iapar is not None:
             where = f"ASV threshold {(self.asv_threshold or 0.0) + 0.0:.4g}, worst species"
-            table.append(("IAPAR", percent(self.iapar), where))
+            worst = max(self.species, key=lambda one: -1.0 if one.iapar is None else one.iapar)
+            ends = "" if worst.iapar_interval is None else f"{_ends(worst.iapar_interval)}  "
+            table.append(("IAPAR", percent(self.iapar), f"{ends}{where}: {worst.species}"))
         for one in self.species:
-            low, high = one.interval
-            table.append(
-                (
-                    f"APCER {one.species}",
-                    percent(one.apcer),
-                    f"[{percent(low)}, {percent(high)}]  of {one.n:,}",
-                )
-            )
+            table.append((f"APCER {one.species}", percent(one.apcer), f"{_ends(one.interval)}  of {one.n:,}"))
         for one in self.species:
             if one.iapar is not None and one.iapar_interval is not None:
-                low, high = one.iapar_interval
-                table.append(
-                    (f"IAPAR {one.species}", percent(one.iapar), f"[{percent(low)}, {percent(high)}]")
-                )
+                table.append((f"IAPAR {one.species}", percent(one.iapar), _ends(one.iapar_interval)))
         return table
 
     @property
@@ -127,10 +130,17 @@ class AttackDetection(Result):
             if self.n_subjects is None
             else f"for {counted(self.n_subjects, 'subject')} whose presentations depend on each other"
         )
-        return f"intervals at {100 * self.level:g} % {how}, at thresholds taken as given"
+        said = f"intervals at {100 * self.level:g} % {how}, at thresholds taken as given"
+        if not self.bpcer_at:
+            return said
+        return f"{said}; none for the BPCER at an APCER, whose threshold is found on these presentations"
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<12}  {value:>9}  {note}".rstrip() for name, value, note in self.rows())
+
+
+def _ends(interval: Range) -> str:
+    return f"[{percent(interval[0])}, {percent(interval[1])}]"
 
 
 def attack_detection(

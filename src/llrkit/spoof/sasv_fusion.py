@@ -6,20 +6,21 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.optimize import minimize
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.composite.linear_map import LinearMap
-from llrkit.calibrate.composite.sasv_map import SasvMap, combined
+from llrkit.calibrate.composite.sasv_map import SASV, SasvMap, combined
+from llrkit.calibrate.input_reading import reading_of
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_checks import check_moments, provenance
+from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.moments import Moments
 from llrkit.core.special import sigmoid
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.spoof.detection_costs import Costs, SpoofCosts, spoof_costs
 from llrkit.spoof.kind_losses import FusedScore, KindLosses
-from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials
+from llrkit.spoof.spoof_trials import SpoofTrials
 
 SasvMethod = Literal["bayes", "bayes-trained", "linear"]
 METHODS: tuple[SasvMethod, ...] = get_args(SasvMethod)
@@ -101,7 +102,8 @@ def fit_sasv(
     moments = both.reduce(Moments.of)
     check_moments(both, moments)
     more: dict[str, Any] = {
-        "method": f"sasv-{method}", "options": options, "provenance": provenance(moments)
+        "method": f"{SASV}{method}", "options": options, "provenance": provenance(moments),
+        "reading": reading_of(both.roles),
     }  # fmt: skip
     if method == "linear":
         weights = _trained(trials, chosen, regularization, _linear_form, np.zeros(3), moments)
@@ -164,6 +166,8 @@ def _trained(
         gradient = gradient / scale
         gradient[:2] += regularization * slopes
         return loss + 0.5 * regularization * float(slopes @ slopes), gradient
+
+    from scipy.optimize import minimize  # takes longer to import than all of llrkit
 
     bounds = [(0.0, None)] * 2 + [(None, None)] * (len(start) - 2)
     solved = minimize(objective, start * scale, jac=True, method="L-BFGS-B", bounds=bounds,

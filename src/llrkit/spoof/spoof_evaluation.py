@@ -15,7 +15,7 @@ from llrkit.core.below_counts import BelowCounts
 from llrkit.core.counting import count_bins
 from llrkit.core.special import probability
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.scores.kind_tables import KINDS, Kind
+from llrkit.scores.kinds import KINDS, Kind
 from llrkit.spoof.detection_costs import Costs, decision_score, spoof_costs
 from llrkit.spoof.kind_counts import KindCounts, at_thresholds, attack_names, count_kinds
 from llrkit.spoof.nearest_tandem import t_eer_nearest

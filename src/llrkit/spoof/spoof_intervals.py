@@ -10,10 +10,11 @@ import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit._format import counted
+from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import probit
 from llrkit.errors import TooFewTrialsError
-from llrkit.scores.kind_tables import Kind
+from llrkit.scores.kinds import Kind
 from llrkit.spoof.detection_costs import decision_score, path_costs
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.pair_shares import counted_twice, share_counted_once
@@ -26,10 +27,11 @@ from llrkit.spoof.spoof_numbers import (
     rates_in,
     spoof_numbers,
 )
-from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials, System
+from llrkit.spoof.spoof_trials import SpoofTrials, System
 from llrkit.trust.intervals.jackknife import Jackknife, Scale, from_scale
 from llrkit.trust.intervals.numbers import MOST_CELLS
 from llrkit.trust.intervals.speaker_cells import SpeakerCells, speaker_cells
+from llrkit.trust.intervals.speaker_intervals import few_speakers_note
 from llrkit.trust.intervals.speakers import Speakers
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
@@ -107,8 +109,22 @@ def spoof_intervals(
         standard_error=MappingProxyType(errors),
         no_interval=MappingProxyType(reasons),
         n_speakers=n,
-        notes=(f"{counted(n, 'speaker')} left out in turn",),
+        notes=(f"{counted(n, 'speaker')} left out in turn", *_few_note(trials, speakers)),
     )
+
+
+def _few_note(trials: SpoofTrials, speakers: Speakers) -> list[str]:
+    """Says so where the trials of a kind are of few speakers, or mostly of few."""
+    groups = speakers.grouped()
+    least: dict[str, float] = {}
+    for system in trials.systems:
+        for kind in ("nontarget", "spoof"):
+            source = trials.pair(system, ("target",), (kind,))
+            of_targets, of_others = speaker_cells(source, groups, np.empty(0)).effective_speakers
+            for name, effective in (("target", of_targets), (kind, of_others)):
+                if effective > 0.0:
+                    least[name] = min(effective, least.get(name, math.inf))
+    return few_speakers_note(least)
 
 
 def _jackknife(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from llrkit._format import counted, number, percent
 from llrkit._results import Result, html_table
-from llrkit.scores.kind_tables import KINDS, Kind
+from llrkit.scores.kinds import KINDS, Kind
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 EER_WORDS = {
@@ -17,6 +17,17 @@ EER_WORDS = {
     "hull": "on the ROC convex hull (ROCCH-EER)",
     "nearest": "mean of both rates at the observed point where they are nearest",
 }
+
+
+EER_TITLES = (
+    ("sv_eer", "SV-EER"),
+    ("spf_eer", "SPF-EER"),
+    ("sasv_eer", "SASV-EER"),
+    ("cm_eer", "CM-EER"),
+    ("t_eer", "t-EER"),
+)
+OF_NO_ATTACK = ("sv_eer",)
+"""Numbers without spoofs, which are the same for every attack."""
 
 
 class NamedCost(NamedTuple):
@@ -94,6 +105,28 @@ class SpoofEvaluation(Result):
         return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
 
     @property
+    def interval_notes(self) -> list[str]:
+        """What to know about the intervals, and why some numbers have none; empty without speakers."""
+        if self.uncertainty is None:
+            return []
+        titles = dict(EER_TITLES) | self._cost_titles()
+        concerned: dict[tuple[str, str], list[str]] = {}
+        for attack, one in ({"": self} | dict(self.attacks)).items():
+            for key, reason in one.uncertainty.no_interval.items() if one.uncertainty is not None else ():
+                # the table of attacks has neither
+                unseen = attack and (key in OF_NO_ATTACK or key.endswith(".act"))
+                if key in titles and key in one.numbers and not unseen:
+                    concerned.setdefault((titles[key], reason), []).append(attack)
+        told = list(self.uncertainty.notes)
+        for (title, reason), attacks in concerned.items():
+            named = [attack for attack in attacks if attack]
+            which = f" of {', '.join(named)}" if "" not in attacks else (
+                f" (also of {', '.join(named)})" if named else ""
+            )  # fmt: skip
+            told.append(f"none for {title}{which}: {reason}")
+        return told
+
+    @property
     def conventions(self) -> dict[str, str]:
         """What the numbers mean where several meanings are in use."""
         return {
@@ -133,9 +166,11 @@ class SpoofEvaluation(Result):
 
     @property
     def worst_attack(self) -> dict[str, dict[str, Any]]:
-        """For every number the attack where it is largest."""
+        """For every number that depends on the attack, the one where it is largest."""
         names = dict.fromkeys(name for one in self.attacks.values() for name in one.numbers)
         worst = {}
+        for name in OF_NO_ATTACK:
+            names.pop(name, None)
         for name in names:
             values = {
                 attack: one.numbers[name] for attack, one in self.attacks.items() if name in one.numbers
@@ -167,17 +202,20 @@ class SpoofEvaluation(Result):
     def rows(self) -> list[tuple[str, str, str]]:
         """The table: name, value, and what it is."""
         table = [("trials", sizes_in_words(self.n), "")]
-        eers = (
-            ("SV-EER", "sv_eer", "targets against non-targets"),
-            ("SPF-EER", "spf_eer", "targets against spoofs"),
-            ("SASV-EER", "sasv_eer", "targets against both"),
-            ("CM-EER", "cm_eer", "bona fide against spoofed"),
-            ("t-EER", "t_eer", "ASV and CM in tandem, concurrent"),
-        )
-        table += [self._row(name, key, note, percent) for name, key, note in eers if key in self.numbers]
+        notes = {
+            "sv_eer": f"targets against non-targets, by {self.score}",
+            "spf_eer": f"targets against spoofs, by {self.score}",
+            "sasv_eer": f"targets against both, by {self.score}",
+            "cm_eer": "bona fide against spoofed, by the countermeasure",
+            "t_eer": "ASV and CM in tandem, concurrent",
+        }
+        table += [
+            self._row(title, key, notes[key], percent) for key, title in EER_TITLES if key in self.numbers
+        ]
         for key, title in self._cost_titles().items():
             if key in self.numbers:
                 note = "best threshold" if key.endswith("min") else "threshold of LLRs"
+                note += f" of {self.score}" if key.startswith("a_dcf") else ""
                 table.append(self._row(title, key, note, number))
         return table
 

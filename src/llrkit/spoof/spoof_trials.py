@@ -10,23 +10,17 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit.calibrate.maps import Map
+from llrkit.core.chunk_kinds import attack_positions, chosen_systems, gated, one_system, regrouped
 from llrkit.core.column_values import ValueCounts, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.scores.kind_tables import KIND, KINDS, Kind, KindTable, kind_of
+from llrkit.scores.kind_tables import KindTable
+from llrkit.scores.kinds import KIND, KINDS, Kind, kind_of
 from llrkit.scores.roles import require_column
-from llrkit.spoof.chunk_kinds import (
-    attack_positions,
-    chosen_systems,
-    gated,
-    one_system,
-    regrouped,
-)
 
 System = Literal["asv", "cm", "sasv"]
 SYSTEMS: tuple[System, ...] = get_args(System)
-BONA_FIDE: tuple[Kind, ...] = ("target", "nontarget")
 
 
 class SpoofTrials:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import ErrorPath, error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
@@ -19,8 +20,12 @@ from llrkit.scores import ScoreSource
 from llrkit.spoof.detection_costs import Costs, SpoofCosts, path_costs, spoof_costs
 from llrkit.spoof.kind_counts import KindBins, KindPath, at_threshold, count_kinds
 from llrkit.spoof.nearest import nearest_threshold
-from llrkit.spoof.spoof_trials import BONA_FIDE, SpoofTrials
+from llrkit.spoof.spoof_trials import SpoofTrials
 
+FREE_2019 = (
+    "the t-DCF of asvspoof2019 has no free ASV threshold: it does not charge the errors of the ASV system, "
+    "so that one which rejects everybody would cost nothing"
+)
 AsvThreshold = float | Literal["eer", "free"]
 Counting = Literal["product", "joint"]
 Rates = tuple[float, float, float]
@@ -109,7 +114,8 @@ def min_t_dcf(
         :class:`SpoofCosts`.
     asv_threshold
         Where the ASV system decides: "eer", its equal-error threshold on these trials as the organizers take
-        it; a number; or "free", the best one together with that of the CM system. A fixed threshold is the
+        it; a number; or "free", the best one together with that of the CM system, which needs a form that
+        charges the errors of the ASV system (not "asvspoof2019"). A fixed threshold is the
         ASV-constrained t-DCF, normalized by the cheaper of a CM system that accepts all and one that rejects
         all. A free one is normalized by the cheaper of accepting and rejecting all trials.
     counting
@@ -134,6 +140,8 @@ def min_t_dcf(
     if asv_threshold == "free":
         if counting == "joint":
             raise InputError("a free ASV threshold goes with counting='product' only")
+        if costs.form == "asvspoof2019":
+            raise InputError(FREE_2019)
         return min_free_t_dcf(count_kinds(trials, "asv").bins(), count_bins(cm_source(trials)), costs)
     threshold = _fixed(trials, asv_threshold)
     if counting == "joint":
@@ -230,7 +238,7 @@ def min_free_t_dcf(asv: KindBins, cm: ScoreBins, costs: SpoofCosts) -> float:
     miss, fa, fa_spoof = costs.weights
     asv_errors = miss * path.p_miss + fa * path.p_fa
     c1, c2 = miss - asv_errors, fa_spoof * path.p_fa_spoof
-    c0 = asv_errors if costs.form == "asvspoof5" else np.zeros(len(c1))
+    c0 = asv_errors
     pooled = pav_blocks(cm)
     hull = error_path(pooled)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,6 +1,6 @@
 """Metrics for training loops in torch: exact, in batches, and over several processes.
 
-Needs the extra ``torch`` (``pip install llrkit[torch]``).
+Needs the extra ``torch`` (``pip install 'llrkit[torch]'``).
 """
 
 import lazy_loader as lazy

@@ -7,15 +7,18 @@ import re
 import warnings
 from typing import Any
 
-import torch
-from torchmetrics import Metric
-
 from llrkit._warn import warn_caller
-from llrkit.errors import EmptyClassError, LlrkitWarning, UnknownNameError
+from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, UnknownNameError
 from llrkit.evaluation.meter import Meter, batch_by_class
 from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.measure import resolve_points
 from llrkit.theory.operating_points import Points
+
+try:
+    import torch
+    from torchmetrics import Metric
+except ModuleNotFoundError:
+    raise MissingPackageError.of_extra("llrkit.torch needs torch and torchmetrics", "torch") from None
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
 

@@ -25,6 +25,9 @@ from llrkit.validation.case_interval import LLRInterval, llr_intervals
 from llrkit.validation.given_calibration import use_calibration
 from llrkit.validation.markdown import clean
 
+LEVEL = 0.95
+"""Of intervals, unless another is asked for."""
+
 
 @dataclass(frozen=True)
 class AsExtreme:
@@ -42,7 +45,7 @@ class AsExtreme:
             "different_source_as_high": self.as_high, "n_different_source": self.n_nontarget,
         }  # fmt: skip
 
-    def misleading(self, llr: float, level: float = 0.95) -> MisleadingRate:
+    def misleading(self, llr: float, level: float = LEVEL) -> MisleadingRate:
         """How often LLRs as strong as this one pointed the wrong way."""
         count, n = (self.as_high, self.n_nontarget) if llr >= 0.0 else (self.as_low, self.n_target)
         # one-sided: the chance of a true rate above it is 1 - level
@@ -155,8 +158,8 @@ def case_report(
     train: ScoreSource | None = None,
     validation: ScoreSource | None = None,
     speakers: str | Sequence[str] | None = None,
-    level: float = 0.95,
-    replicates: int = 500,
+    level: float | None = None,
+    replicates: int | None = None,
     rng: RNG = 0,
     conditions: str = "",
     verbal: bool = False,
@@ -180,9 +183,10 @@ def case_report(
     speakers
         One or two columns of the training trials. Without them training trials are taken as independent.
     level
-        Confidence level, between 0 and 1.
+        Confidence level of the interval, between 0 and 1; 0.95 if it is not given.
     replicates
-        Number of times that speakers are drawn for the interval.
+        Number of times that speakers are drawn for the interval; if it is not given, 500, and 100 for
+        methods that are slow to fit.
     rng
         Seed of the random numbers; the same seed gives the same result.
     conditions
@@ -218,17 +222,23 @@ def case_report(
     named = _named(scores)
     values = np.array(list(named.values()))
     llrs = np.asarray(calibration(values, outside="ignore"))
+    confidence = LEVEL if level is None else level
     cautions: list[str] = []
     intervals, why_not = None, "the trials that trained the calibration were not given"
     trained = checked = None
     if train is not None:
         source = as_source(train)
         intervals, why_not = llr_intervals(
-            calibration, source, values, speakers=speakers, level=level, replicates=replicates, seed=seed
-        )
+            calibration, source, values, speakers=speakers, level=confidence,
+            replicates=replicates, seed=seed,
+        )  # fmt: skip
         trained = source
-    elif speakers is not None:
-        raise InputError("speakers is about the training trials; give them with train=")
+    else:
+        for name, value in {"speakers": speakers, "level": level, "replicates": replicates}.items():
+            if value is not None:
+                raise InputError(
+                    f"{name} is about the interval, which needs the training trials; give them with train="
+                )
     if validation is not None:
         known = as_source(validation)
         given = use_calibration(known, calibration, apply=not known.roles.calibrated)
@@ -251,7 +261,7 @@ def case_report(
         for i, name in enumerate(named)
     )  # fmt: skip
     return CaseReport(
-        first, second, comparisons, calibration, why_not, bounds, level, conditions.strip(), verbal,
+        first, second, comparisons, calibration, why_not, bounds, confidence, conditions.strip(), verbal,
         tuple(cautions), checked, trained,
     )  # fmt: skip
 

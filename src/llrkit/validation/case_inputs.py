@@ -10,6 +10,9 @@ from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
 from llrkit.io.tables import read_table
 
+NAMES = ("name", "comparison")
+"""Columns that name a comparison by themselves."""
+
 
 def as_it_was_trained(calibration: Map) -> dict[str, Any]:
     """Options of reading that a calibration states of its training file, for reading that file again.
@@ -30,7 +33,7 @@ def as_it_was_trained(calibration: Map) -> dict[str, Any]:
 
 
 def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
-    """The scores of a file without labels, by the names of their trials, or by their rows."""
+    """The scores of a file without labels by name: of a column of names, else by ids of trials or by rows."""
     _refuse_decimal_commas(Path(path))
     table = read_table(Path(path)).table
     known = (calibration.reading or {}).get("score") or ["score"]
@@ -38,6 +41,7 @@ def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
     if column is None:
         raise InputError(f"{path}: there is no column {known[0]!r}; it has {', '.join(table.columns)}")
     ids = [name for name in ("enroll", "test") if name in table.columns]
+    ids = [name for name in NAMES if name in table.columns][:1] or ids
     names: dict[str, float] = {}
     for i, row in enumerate(table.select(*ids, column).iter_rows(named=True)):
         name = " and ".join(str(row[one]) for one in ids) or f"row {i + 1}"

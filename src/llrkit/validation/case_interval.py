@@ -49,7 +49,7 @@ def llr_intervals(
     *,
     speakers: str | Sequence[str] | None = None,
     level: float = 0.95,
-    replicates: int = 500,
+    replicates: int | None = None,
     seed: int = 0,
 ) -> tuple[list[LLRInterval] | None, str]:
     """Intervals of the LLRs of scores, or None and the reason why there are none.
@@ -81,7 +81,8 @@ def llr_intervals(
         how = "the calibration fitted again without each speaker" if speakers else _IF_INDEPENDENT
     else:
         _require_same(inner, fit_quietly(method, train, options), read)
-        drawn = _drawn(method, options, train, read, speakers, checked_replicates(replicates), seed)
+        replicates = checked_replicates(_usual(method) if replicates is None else replicates)
+        drawn = _drawn(method, options, train, read, speakers, replicates, seed)
         if len(drawn) < FEWEST_FITS * replicates:
             return None, f"only {len(drawn)} of {replicates} drawn sets of trials could be fitted"
         n = speaker_resampling(train, speakers).speakers.n if speakers else 0
@@ -91,6 +92,16 @@ def llr_intervals(
         how = f"the calibration fitted again to {len(drawn)} sets of drawn {what}"
     bounded = np.clip(ends, low, high)
     return [LLRInterval(float(a), float(b), level, how) for a, b in bounded], ""
+
+
+REPLICATES, FEWER = 500, 100
+"""Drawn sets to which a calibration is fitted again, and those of methods that are slow to fit."""
+SLOW = frozenset({"rule", "saturating", "nig", "tied-nig", "mixture", "gamma", "bigaussian", "unsupervised"})
+"""Methods that take five times as long as the others, and more: 500 fits would be minutes."""
+
+
+def _usual(method: str) -> int:
+    return FEWER if method in SLOW else REPLICATES
 
 
 _IF_INDEPENDENT = "the covariance of slope and offset, if training trials are independent"

@@ -9,6 +9,7 @@ from typing import Any
 from llrkit._format import printable
 from llrkit._llr_units import LN10, LOG10, NATS, LlrUnit
 from llrkit.validation.case import AsExtreme, CaseLLR, CaseReport
+from llrkit.validation.case_interval import LLRInterval
 from llrkit.validation.markdown import clean, markdown_table
 from llrkit.validation.validated_scope import WHY
 from llrkit.validation.verbal_scale import verbal_word
@@ -113,12 +114,21 @@ def comparison_rows(report: CaseReport, unit: LlrUnit = NATS) -> tuple[tuple[str
     """One row for each comparison, under :func:`table_header`."""
     rows = []
     for item in report.comparisons:
-        ends = ""
-        if item.interval is not None:
-            ends = f"{_signed(item.interval.low)} to {_signed(item.interval.high)}"
+        ends = "" if item.interval is None else _ends(item.interval, report.bounds)
         llrs = (f"{one.of(item.llr):.3f}" for one in _units(unit))
         rows.append((item.name, f"{item.score:.6g}", *llrs, _signed(item.llr), ends))
     return tuple(rows)
+
+
+def _ends(interval: LLRInterval, bounds: tuple[float, float] | None) -> str:
+    """An interval as likelihood ratios; an end that is a bound of the calibration is called one."""
+    low, high = bounds or (-math.inf, math.inf)
+    if interval.low == interval.high and interval.low in (low, high):
+        which = "upper" if interval.low == high else "lower"
+        return f"{_signed(interval.low)}, all of it at the {which} bound"
+    at_low, at_high = interval.low <= low, interval.high >= high
+    said = f"{_signed(interval.low)}{' (lower bound)' if at_low else ''} to {_signed(interval.high)}"
+    return f"{said} (upper bound)" if at_high else said
 
 
 def _signed(llr: float) -> str:

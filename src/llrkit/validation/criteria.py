@@ -12,6 +12,7 @@ from typing import Any
 
 from llrkit._llr_units import Amount
 from llrkit.errors import FileFormatError, InputError
+from llrkit.io.reading import PLAIN, Reading
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import kind_asked_for
 
@@ -106,6 +107,8 @@ class Criteria:
     report: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     folder: Path | None = None
     """Where files named in the criteria are looked for."""
+    reading: Reading = PLAIN
+    """How these files are read."""
 
 
 def criteria_template() -> str:

@@ -73,12 +73,12 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
         moments, seen = source.reduce(partial(_moments_and_range, fitted=calibration, factor=factor))
         outside = "" if isinstance(calibration, LineupMap) else seen.note(calibration)  # it looks at ranks
         trained = _same_trials(moments, calibration)
-        shift = "" if trained or isinstance(calibration, LineupMap) else shift_note(calibration, source)
+        shift = "" if trained or isinstance(calibration, LineupMap) else shift_note(calibration, source, llrs)
     else:
         llrs, outside = source, ""
         trained = any(_same_trials(kept, calibration) for kept in _kept_scores(source, calibration))
         kept = None if trained or isinstance(calibration, LineupMap) else scores_beside(source, calibration)
-        shift = "" if kept is None else shift_note(calibration, kept)
+        shift = "" if kept is None else shift_note(calibration, kept, source)
     wrong = "" if llrs is not source else _other_llrs(source, calibration)
     return GivenCalibration(llrs, llrs is not source, trained, outside, wrong, shift)
 

@@ -10,7 +10,7 @@ from typing import Any
 from llrkit._format import counted, percent
 from llrkit._llr_units import Amount
 from llrkit.calibrate.maps import Map
-from llrkit.engine.open_trials import read_trials
+from llrkit.engine.open_trials import open_trials
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.over_groups import group_name
@@ -187,7 +187,7 @@ class Judge:
 
     def value_before(self, criterion: Criterion) -> float:
         """The number in the file that the change is counted from."""
-        other: ScoreSource = read_trials(str(change_path(self.criteria, criterion)))
+        other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
         if self.applied is not None and not other.roles.calibrated:
             other = self.applied.on(other)
         plain = {name: value for name, value in self.options.items() if name == "points"}

@@ -36,8 +36,7 @@ def prepare() -> None:
     plotly_javascript()
 
 
-def run(plain: dict[str, Any]) -> dict[str, Any]:
+def run(task: Task) -> dict[str, Any]:
     """Do a task in the folder of its project."""
-    task = Task.from_dict(plain)
     os.chdir(task.folder)
     return TASKS[task.kind](task)

@@ -9,9 +9,12 @@ from llrkit.app.commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.choose.best import fit_best
 from llrkit.evaluation.diagnose import diagnose
+from llrkit.report.said import Said
 from llrkit.report.sections import Section, TextTable
 
 HEADER = ("method", "Cllr in cross-validation", "more than the best (95 % interval)", "advice")
+SIMPLEST = ("logistic", "cmlg", "gaussian", "saturating", "bigaussian", "tied-nig", "nig", "kde", "pav")
+"""Methods of the form, the simplest first."""
 NOTE = (
     "Each trial is judged by a calibration that has not seen it, nor anything of its speakers: the columns "
     "that are named, otherwise the ids of the two sides where the file has both. Where an interval holds 0, "
@@ -37,17 +40,45 @@ def advise_task(task: Task) -> dict[str, Any]:
     ]
     remarks = [f"{problem[0].upper()}{problem[1:]}." for problem in diagnosis.problems]
     section = Section("Methods compared", (), [TextTable(HEADER, tuple(rows))], note=NOTE)
-    sections, pictures = shown([section], task)
-    advised = [method for method, good, _ in diagnosis.advice if good]
-    ranked = [row["method"] for row in table if "reason" not in row]
-    first = next((method for method in ranked if method in advised), ranked[0] if ranked else "logistic")
+    sections, pictures = shown([Said(task.words, tuple(task.files), of_sources=True).section(section)], task)
+    suggested, why = recommended(table, [method for method, good, _ in diagnosis.advice if good])
     return {
-        "suggested": first,
-        "remarks": remarks,
+        "suggested": suggested,
+        "why": task.say(why),
+        "remarks": [task.say(text) for text in remarks],
         "sections": sections,
         "documents": ["advice.json", *pictures],
         "commands": advise_commands(path, task.reading(name), task.choices),
     }
+
+
+def recommended(table: list[dict[str, Any]], advised: list[str]) -> tuple[str, str]:
+    """The simplest method that these trials do not tell from the best, and why it is that one.
+
+    Examples
+    --------
+    >>> rows = [{"method": "nig", "cllr": 0.2}, {"method": "logistic", "cllr": 0.21, "standard_error": 0.02}]
+    >>> recommended(rows, ["nig", "logistic"])[0], recommended(rows[:1], [])[0]
+    ('logistic', 'nig')
+    """
+    known = [row for row in table if "reason" not in row and row["method"] in SIMPLEST]
+    if not known:
+        return SIMPLEST[0], "no method could be compared, and it asks for the least"
+    best = known[0]
+    close = [row for row in known if row is best or _may_be_as_good(row, best)]
+    close = [row for row in close if row["method"] in advised] or close
+    chosen = min(close, key=lambda row: SIMPLEST.index(row["method"]))
+    if chosen is best:
+        return best["method"], f"its Cllr in cross-validation is the lowest, {number(best['cllr'])} bits"
+    return chosen["method"], (
+        f"it is the simplest method that these trials do not tell from the best ({best['method']}): its "
+        f"Cllr in cross-validation is {number(chosen['cllr'])} bits instead of {number(best['cllr'])}"
+    )
+
+
+def _may_be_as_good(row: dict[str, Any], best: dict[str, Any]) -> bool:
+    error = row.get("standard_error")
+    return error is not None and row["cllr"] - best["cllr"] <= 1.96 * error
 
 
 def _difference(row: dict[str, Any], best: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from llrkit.choose.methods import METHODS, method_name
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
+from llrkit.report.said import Said
 from llrkit.report.sections import Section, TextTable
 
 
@@ -46,9 +47,12 @@ def calibrate_task(task: Task) -> dict[str, Any]:
         training_eer=after.eer,
     )
     fitted.save(task.out / CALIBRATION)
-    sections, pictures = shown(_sections(fitted, before, after), task)
+    said = Said(task.words, (), task.unit, of_sources=True)
+    own = [said.section(section) for section in _sections(fitted, before, after)]
+    sections, pictures = shown(own, task)
+    bounds = bound_sentence(fitted, base_10=task.unit.base_10)
     return {
-        "banner": {"word": "calibrated", "grade": "good", "text": bound_sentence(fitted)},
+        "banner": {"word": "calibrated", "grade": "good", "text": said.text(bounds)},
         "remarks": [],
         "sections": sections,
         "documents": [CALIBRATION, *pictures],

@@ -13,9 +13,10 @@ from llrkit.evaluation import words
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.result import Evaluation
 from llrkit.io.systems import titles_of
-from llrkit.report.page import write_report
+from llrkit.report.page import said_of, write_report
 from llrkit.report.page_contents import conditions, verdicts
 from llrkit.report.paper_tables import format_table
+from llrkit.report.said import Said
 from llrkit.report.sections import Section, TextTable
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials
@@ -40,18 +41,21 @@ def evaluate_task(task: Task) -> dict[str, Any]:
     by = asked["by"]
     write_report(
         {title: result}, task.out / "evaluation.html", by=by or "condition", ties=ties,
-        made_from=task.made_from(commands[0], path),
+        made_from=task.made_from(commands[0], path), words=task.words.name, base_10=task.unit.base_10,
     )  # fmt: skip
     content = {"scores": path, **result.to_dict(), **repeated_trials(trials)}
     task.write_json(content, "evaluate", "evaluation.json")
-    table = format_table(result if by else {title: result}, "csv", row_title=by or "system")
+    table = format_table(
+        result if by else {title: result}, "csv", row_title=by or "system", words=task.words.name
+    )
     write_atomically(task.out / "evaluation.csv", table)
-    (told,) = verdicts({title: result}, {}, ties)
+    (told,) = verdicts({title: result}, {}, ties, unit=task.unit)
     todo = [text for text in told.todo if not text.startswith("llrkit ")]
-    sections, pictures = shown(_sections(title, result, by), task)
+    said = said_of({title: result}, task.words.name, task.unit)
+    sections, pictures = shown(_sections(title, result, by, said), task)
     return {
-        "banner": {"word": told.word, "grade": told.grade, "text": told.said},
-        "remarks": [*todo, *_notes(result)],
+        "banner": {"word": said.text(told.word), "grade": told.grade, "text": said.text(told.said)},
+        "remarks": [said.text(text) for text in (*todo, *_notes(result))],
         "sections": sections,
         "documents": ["evaluation.html", "evaluation.json", "evaluation.csv", *pictures],
         "commands": commands,
@@ -70,11 +74,13 @@ def _notes(result: Evaluation) -> list[str]:
     return [f"Intervals: {note}" for note in (result.uncertainty.notes if result.uncertainty else ())]
 
 
-def _sections(title: str, result: Evaluation, by: str) -> list[Section]:
-    numbers = TextTable(("", "", ""), tuple(words.rows(result)))
+def _sections(title: str, result: Evaluation, by: str, said: Said) -> list[Section]:
+    rows = tuple(tuple(map(said.text, row)) for row in words.rows(result, said.unit))
+    numbers = TextTable(("", "", ""), rows)
     one = {title: result}
     drawn = [
         plot.det(one, renderer="none"), plot.tippett(one, renderer="none"),
         plot.histogram(one, renderer="none"), plot.ece(one, renderer="none"),
     ]  # fmt: skip
-    return [Section("Numbers", (), [numbers]), Section("Curves", (), (), drawn), *conditions(one, by)]
+    sections = [Section("Numbers", (), [numbers]), Section("Curves", (), (), drawn), *conditions(one, by)]
+    return [said.section(section) for section in sections]

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from llrkit._atomic import write_atomically
+from llrkit._llr_units import LlrUnit, llr_unit
 from llrkit._plain import spelled
+from llrkit._vocabulary import VOCABULARIES, Vocabulary
 from llrkit.app.project import DOCUMENTS
 from llrkit.engine.open_trials import open_trials
-from llrkit.io.reading import Reading
+from llrkit.errors import InputError
+from llrkit.io.reading import PLAIN, Reading
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.sections import Section, TextTable, text_tables
 from llrkit.scores import ScoreSource
@@ -31,7 +34,7 @@ class Task:
     out: Path
     """Where documents are written until the work is done."""
     files: dict[str, dict[str, Any]]
-    """By name: ``path``, ``use``, ``sha256`` and ``reading``."""
+    """By name: ``path``, ``use``, ``sha256``, ``reading`` and ``columns``."""
     choices: dict[str, Any]
 
     @classmethod
@@ -48,9 +51,35 @@ class Task:
         """The trials of a file."""
         return open_trials(self.files[name]["path"], self.reading(name).with_files(**changed))
 
+    @property
+    def words(self) -> Vocabulary:
+        """In which the result speaks."""
+        return VOCABULARIES[self.choices.get("words", "forensic")]
+
+    @property
+    def unit(self) -> LlrUnit:
+        """In which LLRs are shown."""
+        return llr_unit(self.choices.get("base_10", False))
+
+    def say(self, text: str) -> str:
+        """A text of the library in the words of the project; names of files and columns stay."""
+        columns = (name for file in self.files.values() for name in file["columns"])
+        return self.words.say_of_sources(text, keep=(*self.files, *columns))
+
     def path(self, name: str) -> str:
         """Where a file is, seen from the folder of the project."""
         return str(self.files[name]["path"])
+
+    def require_one_reading(self, *names: str) -> Reading:
+        """How files are read, which one command line can say only once."""
+        readings = [self.reading(name) for name in names]
+        for name, reading in zip(names, readings, strict=True):
+            if reading != readings[0]:
+                raise InputError(
+                    f"{names[0]} and {name} are read with different options, which one command cannot do; "
+                    "read both in the same way, or leave one of them out"
+                )
+        return readings[0] if readings else PLAIN
 
     def write_json(self, content: dict[str, Any], command: str, name: str) -> None:
         """Numbers, as the command of that name writes them."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from llrkit._atomic import write_atomically
 from llrkit._format import printable
 from llrkit._inputs import file_sha256
-from llrkit._llr_units import llr_unit
-from llrkit._vocabulary import VOCABULARIES
 from llrkit.app.commands import validate_commands
 from llrkit.app.criteria_form import criteria_text
-from llrkit.app.project import CALIBRATION
+from llrkit.app.project import CALIBRATION, DOCUMENTS
 from llrkit.app.tasks.task import Task, in_documents, shown
 from llrkit.calibrate.map_files import load_map
 from llrkit.io.systems import titles_of
@@ -23,8 +23,6 @@ from llrkit.validation.criteria import read_criteria
 from llrkit.validation.validate import validate
 from llrkit.validation.validation_report import SHOWN, outcome
 
-FORENSIC = VOCABULARIES["forensic"]
-
 
 def validate_task(task: Task) -> dict[str, Any]:
     """As ``llrkit validate``."""
@@ -33,20 +31,24 @@ def validate_task(task: Task) -> dict[str, Any]:
     criteria_path = task.out / "criteria.toml"
     write_atomically(criteria_path, criteria_text(asked))
     calibration, trials = load_map(map_path), task.open(name)
+    others = [row["change_from"] for row in asked["rows"] if row.get("change_from")]
+    task.require_one_reading(name, *others)
+    criteria = replace(read_criteria(criteria_path), folder=Path(DOCUMENTS), reading=task.reading(name))
     checked = validate(
-        trials, read_criteria(criteria_path), calibration=calibration, apply=not trials.roles.calibrated,
+        trials, criteria, calibration=calibration, apply=not trials.roles.calibrated,
         curves=True, trained_on_these=calibration.provenance.get("training_sha256") == file_sha256(path),
     )  # fmt: skip
     commands = validate_commands(path, task.reading(name), asked)
-    made = task.made_from(commands[0], path, map_path, str(criteria_path))
+    made = task.made_from(commands[0], path, map_path, str(criteria_path), *map(task.path, others))
     (title,) = titles_of([path])
-    how = {"verbal": asked["verbal"], "base_10": asked["base_10"]}
-    verdict = checked.check.verdict.in_unit(llr_unit(asked["base_10"]))
+    words = task.words.name
+    how = {"verbal": asked["verbal"], "base_10": asked["base_10"], "words": words}
+    verdict = checked.check.verdict.in_unit(task.unit)
     write_report(
         {title: checked.evaluation}, task.out / "validation.html", title="Validation report",
         first=validation(checked, **how), checks={title: checked.check}, llrs=True,
         bands={} if checked.bands is None else {title: checked.bands}, cautions=checked.cautions,
-        words="forensic", base_10=asked["base_10"], made_from=made,
+        words=words, base_10=asked["base_10"], made_from=made,
     )  # fmt: skip
     text = checked.to_markdown(made_from=made.lines(), **how)
     write_atomically(task.out / "validation.md", printable(text))
@@ -56,14 +58,14 @@ def validate_task(task: Task) -> dict[str, Any]:
     task.write_json(content, "validate", "validation.json")
     sections, pictures = shown([*validation(checked, **how), *document.curves], task)
     banner = Banner(SHOWN[checked.outcome])
+
+    def say(text: str) -> str:
+        return task.words.say_of_sources(text, keep=checked.names)
+
     written = ["criteria.toml", *(f"validation.{ending}" for ending in ("html", "docx", "md", "json"))]
     return {
-        "banner": {
-            "word": banner.word,
-            "grade": banner.grade,
-            "text": FORENSIC.say_of_sources(outcome(checked)),
-        },
-        "remarks": [FORENSIC.say_of_sources(text) for text in (*checked.cautions, verdict.sentence)],
+        "banner": {"word": banner.word, "grade": banner.grade, "text": say(outcome(checked))},
+        "remarks": [say(text) for text in (*checked.cautions, verdict.sentence)],
         "sections": sections,
         "documents": [*written, *pictures],
         "commands": commands,

@@ -132,13 +132,15 @@ def _warn_of_gap(fitted: Map) -> None:
         warn_caller(gap_sentence((low, high), bounded=False), NoOverlapWarning)
 
 
-def bound_sentence(fitted: Map) -> str:
+def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
     """The bounds of a map and what they rest on, in words.
 
     Parameters
     ----------
     fitted
         A map with bounds.
+    base_10
+        Show them to base ten only, not in nats.
 
     Examples
     --------
@@ -155,7 +157,11 @@ def bound_sentence(fitted: Map) -> str:
         return "LLRs are not bounded."
     nats, logs = (f"{number(fitted.low / unit, 2)}, {number(fitted.high / unit, 2)}" for unit in (1.0, LN10))
     details = fitted.details
-    said = f"LLRs are bounded to [{nats}] (log10: {logs})"
+    said = (
+        f"LLRs are bounded to [{logs}] in log10 LR"
+        if base_10
+        else f"LLRs are bounded to [{nats}] (log10: {logs})"
+    )
     why = _why(fitted.method.rpartition("+")[2], details)
     said += f": {why}." if why else "."
     gap = gap_sentence(tuple(details["gap"]), details["gap_of"]) if "gap" in details else ""

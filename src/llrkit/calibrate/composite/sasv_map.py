@@ -10,6 +10,9 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Columns, Map
 
+SASV = "sasv-"
+"""How methods that fuse speaker verification with a countermeasure begin."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SasvMap(Map):

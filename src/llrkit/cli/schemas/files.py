@@ -87,6 +87,10 @@ CRITERIA = {
 PROJECT = record(
     "project.json, a project of the app; its files and documents are in folders beside it.",
     {
+        "settings": record(
+            "What is chosen once for the whole project.",
+            {"words": TEXT, "base_10": {"type": "boolean"}, "speakers": TEXTS},
+        ),
         "files": listed(
             record(
                 "An uploaded file.",

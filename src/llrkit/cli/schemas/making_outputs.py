@@ -29,13 +29,15 @@ FUSE = variants(
         "A fusion of speaker verification and a countermeasure (--sasv).",
         {
             "costs": TEXT,
-            "methods": listed(
+            "rows": listed(
                 record(
                     "",
-                    {"method": TEXT, "dev_min": NUMBER, "dev_act": NUMBER},
-                    {"eval_min": NUMBER, "eval_act": NUMBER},
+                    {"method": TEXT, "min": NUMBER, "act": maybe(NUMBER)},
+                    {"train_min": NUMBER, "train_act": maybe(NUMBER)},
                 )
             ),
+            "best": TEXT,
+            "failed": mapping(TEXT),
             "chosen": TEXT,
             "fusion": ref("map"),
         },

@@ -207,7 +207,7 @@ COMPARE = variants(
                         **_COMPARED,
                         "cllr_normalized": NUMBER,
                         "refined_cllr": NUMBER,
-                        "calibration_loss": NUMBER,
+                        "cllr_cal": NUMBER,
                         "error_rate": SHARE,
                         "cavgs": mapping(NUMBER),
                     },

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,25 +13,29 @@ import polars as pl
 
 from llrkit._atomic import replacing
 from llrkit._memory import require_memory
-from llrkit.errors import FileFormatError, InputError, LlrkitError
+from llrkit.errors import FileFormatError, InputError, LlrkitError, MissingPackageError
 from llrkit.io.binary.hdf5_heap import refuse_endless_heaps
 from llrkit.io.binary.numpy_files import one_class
 from llrkit.io.score_matrices import long_table
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles
 
+Ids: TypeAlias = tuple[pl.Series, pl.Series]
+
 VERSION = "2.0"
 DEFLATE_RATIO, ID_RATIO = 1100, 200
 """How much smaller packed data can be: at most 1,032 times by deflate, and ids, which differ, less."""
-CELL_BYTES = 64
-"""What a cell of a matrix takes as a trial: its place in the matrix, two ids and its value."""
+BLOCK_CELLS = 1 << 18
+"""A matrix is read in blocks of rows of about as many cells: only those that are trials are kept."""
+TRIAL_BYTES, CELL_BYTES = 48, 64
+"""What a trial takes, two ids and a value, and a cell while it becomes one, with its place in the matrix."""
 
 
 def _h5py() -> Any:
     try:
         import h5py
     except ImportError:
-        raise InputError("HDF5 files need the package h5py: pip install llrkit[hdf5]") from None
+        raise MissingPackageError.of_extra("HDF5 files need h5py", "hdf5") from None
     return h5py
 
 
@@ -50,9 +54,8 @@ def read_hdf5(file: Path) -> TrialTable:
 
 def _read(archive: Any, file: str) -> TrialTable:
     if "scores" in archive and "score_mask" in archive:
-        ids = _ids(archive, file)
-        values, mask = _matrix(archive, "scores", ids, file), _matrix(archive, "score_mask", ids, file)
-        table = long_table(values, ids[0], ids[1], mask=mask != 0)
+        blocks = _blocks(archive, ("scores", "score_mask"), file)
+        table = _trials(((ids, values, mask != 0) for ids, values, mask in blocks), "score", file)
         return TrialTable(file, "bosaris", table, Roles(("score",), None, "enroll", "test"))
     if "trial_mask" in archive or "target_mask" in archive:
         return _key(archive, file)
@@ -69,23 +72,28 @@ def _read(archive: Any, file: str) -> TrialTable:
 
 def _key(archive: Any, file: str) -> TrialTable:
     """A Key or an Ndx: +1 target, -1 non-target, 0 no trial; old keys have a mask for each class."""
-    ids = _ids(archive, file)
-    if "trial_mask" in archive:
-        mask = _matrix(archive, "trial_mask", ids, file)
-    else:
-        target, nontarget = (
-            _matrix(archive, f"{name}_mask", ids, file) != 0 for name in ("target", "nontarget")
-        )
-        if (target & nontarget).any():
-            raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
-        mask = target.astype(np.int8) - nontarget
-    table = long_table(mask, ids[0], ids[1], name="label", mask=mask != 0)
+    names = ("trial_mask",) if "trial_mask" in archive else ("target_mask", "nontarget_mask")
+    kind, lowest = "b", 0
+
+    def signed() -> Iterator[tuple[Ids, npt.NDArray[Any], npt.NDArray[Any]]]:
+        nonlocal kind, lowest
+        for ids, *masks in _blocks(archive, names, file):
+            mask = masks[0] if len(masks) == 1 else _one_mask(*masks, file)
+            kind, lowest = mask.dtype.kind, min(lowest, mask.min(initial=0))
+            yield ids, mask, mask != 0
+
+    table = _trials(signed(), "label", file)
     table = table.with_columns(table["label"].cast(pl.Int64))
     # an Ndx says which trials there are, not what they are; SIDEKIT writes it as signed numbers too
-    is_index = mask.dtype.kind in "bu" or ("modelset" in archive and mask.size > 0 and mask.min() >= 0)
-    if is_index:
+    if kind in "bu" or ("modelset" in archive and lowest >= 0):
         return TrialTable(file, "bosaris", table.drop("label"), Roles((), None, "enroll", "test"))
     return TrialTable(file, "bosaris", table, Roles((), "label", "enroll", "test"))
+
+
+def _one_mask(target: npt.NDArray[Any], nontarget: npt.NDArray[Any], file: str) -> npt.NDArray[Any]:
+    if ((target != 0) & (nontarget != 0)).any():
+        raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
+    return (target != 0).astype(np.int8) - (nontarget != 0)
 
 
 def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
@@ -116,7 +124,15 @@ def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
 
 
 def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> npt.NDArray[Any]:
-    """An array; one that says it is larger than the file can hold is refused before it is made."""
+    """An array; one that is larger than the file or the memory can hold is refused before it is made."""
+    there = _announced(archive, name, file, ratio)
+    cells = math.prod(there.shape or ())
+    require_memory(CELL_BYTES / 8.0 * max(cells * there.dtype.itemsize, cells), file)
+    return np.asarray(there)
+
+
+def _announced(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Any:
+    """An array that is not read yet, and says that it is no larger than the file can hold."""
     if name not in archive:
         raise FileFormatError(f"{file}: no /{name}")
     there = archive[name]
@@ -125,8 +141,7 @@ def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> np
     size, most = math.prod(there.shape or ()) * there.dtype.itemsize, ratio * Path(file).stat().st_size
     if size > most:
         raise FileFormatError(f"{file}: /{name} has shape {there.shape}, more than the file can hold")
-    require_memory(CELL_BYTES / 8.0 * max(size, math.prod(there.shape or ())), file)
-    return np.asarray(there)
+    return there
 
 
 def _texts(archive: Any, name: str, file: str) -> list[str]:
@@ -144,12 +159,32 @@ def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
     return ids[0], ids[1]
 
 
-def _matrix(archive: Any, name: str, ids: tuple[list[str], list[str]], file: str) -> npt.NDArray[Any]:
-    values = _array(archive, name, file)
-    shape = (len(ids[0]), len(ids[1]))
-    if values.shape != shape or values.dtype.kind not in "biuf":
-        raise FileFormatError(f"{file}: /{name} has shape {values.shape}, but there are ids for {shape}")
-    return values
+def _blocks(archive: Any, names: Sequence[str], file: str) -> Iterator[tuple[Any, ...]]:
+    """Blocks of rows of matrices that belong together: the ids of rows and columns, then each matrix."""
+    row_ids, column_ids = (pl.Series(ids, dtype=pl.String) for ids in _ids(archive, file))
+    matrices = [_announced(archive, name, file) for name in names]
+    shape = (len(row_ids), len(column_ids))
+    for name, matrix in zip(names, matrices, strict=True):
+        if matrix.shape != shape or matrix.dtype.kind not in "biuf":
+            raise FileFormatError(f"{file}: /{name} has shape {matrix.shape}, but there are ids for {shape}")
+    # what is packed together is unpacked together
+    packed = max((matrix.chunks[0] for matrix in matrices if matrix.chunks), default=1)
+    step = min(max(packed, BLOCK_CELLS // max(shape[1], 1) // packed * packed), max(shape[0], 1))
+    require_memory(float(CELL_BYTES * step * shape[1]), file)
+    for start in range(0, max(shape[0], 1), step):
+        rows = slice(start, start + step)
+        yield (row_ids[rows], column_ids), *(matrix[rows] for matrix in matrices)
+
+
+def _trials(
+    blocks: Iterable[tuple[Ids, npt.NDArray[Any], npt.NDArray[Any]]], name: str, file: str
+) -> pl.DataFrame:
+    """One row per trial, of blocks of values and masks; refused as soon as there are too many."""
+    pieces = []
+    for ids, values, mask in blocks:
+        pieces.append(long_table(values, *ids, name=name, mask=mask))
+        require_memory(float(TRIAL_BYTES * sum(piece.height for piece in pieces)), file)
+    return pl.concat(pieces)
 
 
 def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> None:
@@ -172,8 +207,9 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
 
         is_target = Trials(trials.table.with_columns(score=0.0), label=column, score="score").is_target
         mask[rows, columns] = np.where(is_target, 1, -1)
-    written = io.BytesIO()  # what goes wrong while HDF5 itself writes is hard to tell
-    with h5py.File(written, "w") as archive:
+    # In memory: what goes wrong while HDF5 itself writes is hard to tell. Not by way of a Python file, which
+    # h5py gives back too late if writing fails: Python 3.12 ends in a segmentation fault.
+    with h5py.File(str(path), "w", driver="core", backing_store=False) as archive:
         archive["ID/row_ids"], archive["ID/column_ids"] = (
             np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
             for names in (models, segments)
@@ -185,8 +221,10 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
             scores[rows, columns] = trials.table[column].to_numpy()
             archive["scores"], archive["score_mask"] = scores, mask
         archive["file_format"] = VERSION
+        archive.flush()
+        written = archive.id.get_file_image()
     with replacing(path) as temporary:
-        temporary.write_bytes(written.getbuffer())
+        temporary.write_bytes(written)
 
 
 def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:

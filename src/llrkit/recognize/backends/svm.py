@@ -14,7 +14,7 @@ from llrkit._arrays import FloatArray
 from llrkit._random import RNG, seed_of
 from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.errors import InputError
+from llrkit.errors import InputError, MissingPackageError
 from llrkit.recognize.backends.sessions import model_rows
 from llrkit.recognize.embeddings import Embeddings, checked_texts, finite_matrix, vectors_of
 from llrkit.recognize.matrix_checks import float_type, rows_per_block
@@ -136,7 +136,7 @@ def train_svm(
     try:
         from sklearn.svm import LinearSVC
     except ImportError:
-        raise InputError("support vector machines need scikit-learn: pip install llrkit[sklearn]") from None
+        raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn") from None
     if not 0.0 < cost < np.inf:
         raise InputError(f"cost must be a positive number, got {cost!r}")
     others = vectors_of(background, enroll.dim, "background embeddings").astype(np.float64)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import Array
-from llrkit.errors import FileFormatError, InputError, LlrkitError
+from llrkit.errors import FileFormatError, InputError, MissingPackageError
 from llrkit.recognize.frames.audio_files import read_samples
 from llrkit.recognize.frames.audio_headers import check_headers
 from llrkit.recognize.frames.front_end import FRAMES_PER_SECOND, FrontEnd, frame_levels, is_speech
@@ -128,7 +128,7 @@ def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     try:
         import kaldi_native_fbank as fbank
     except ImportError:
-        raise LlrkitError("audio needs the package kaldi_native_fbank: pip install 'llrkit[audio]'") from None
+        raise MissingPackageError.of_extra("audio needs kaldi-native-fbank", "audio") from None
     options = fbank.MfccOptions()
     options.frame_opts.samp_freq = rate
     options.frame_opts.frame_length_ms, options.frame_opts.frame_shift_ms = 1000 * _WIDTH, 1000 * _STEP

@@ -61,9 +61,8 @@ def read_samples(recording: Recording, front_end: FrontEnd) -> tuple[Array, int]
     try:
         import soxr
     except ImportError:
-        raise MissingPackageError(
-            f"{path}: {rate} samples a second instead of {wanted}; resampling needs the package soxr: "
-            "pip install 'llrkit[audio]'"
+        raise MissingPackageError.of_extra(
+            f"{path}: {rate} samples a second instead of {wanted}; resampling needs soxr", "audio"
         ) from None
     return np.asarray(soxr.resample(np.ascontiguousarray(chosen), rate, wanted)), wanted
 
@@ -141,5 +140,5 @@ def _soundfile() -> Any:
     try:
         import soundfile
     except ImportError:
-        raise LlrkitError("audio needs the package soundfile: pip install 'llrkit[audio]'") from None
+        raise MissingPackageError.of_extra("audio needs soundfile", "audio") from None
     return soundfile

@@ -12,14 +12,18 @@ have other ends: there the weights are stretched by a quarter more (``WIDER``, c
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from llrkit._arrays import FloatArray
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells
 from llrkit.trust.calibration.null_distribution import Sets
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _HEAVY = 0.2
 """Share of speakers who count three times; the others count half, so that no trial counts less than 0."""
@@ -93,6 +97,8 @@ def transport(counts: FloatArray, wanted: FloatArray) -> csr_array:
     array([[0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
+    from scipy.sparse import csr_array  # takes longer to import than all of llrkit
+
     n = float(counts.sum())
     have = np.concatenate([[0.0], np.cumsum(counts)])
     need = np.concatenate([[0.0], np.round(n * np.cumsum(wanted) / wanted.sum())])

@@ -38,6 +38,18 @@ class CurveRates(ReadOnlyArrays):
     """Both rates without each speaker; None where trials are independent."""
     counted_once: FloatArray
 
+    def design_effect(self, class_index: int, at: int) -> float:
+        """Variance of a rate over that of as many independent trials; at least 1.
+
+        Pmiss is the rate of class 0, Pfa that of class 1.
+        """
+        rate = float((self.miss, self.fa)[class_index].rate[at])
+        if self.by_speaker is None or not 0.0 < rate < 1.0:
+            return 1.0
+        once = float(self.counted_once[at]) if class_index == 1 else 1.0
+        variance = float(self.by_speaker[class_index].standard_error[at]) ** 2 * once
+        return max(1.0, variance * self.n[class_index] / (rate * (1.0 - rate)))
+
     def along_roc(self, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Ends for Pmiss at a fixed Pfa: the threshold moves with Pfa, and Pmiss by the slope of the ROC.
 
@@ -65,9 +77,18 @@ class CurveRates(ReadOnlyArrays):
 
 
 def curve_rates(
-    source: ScoreSource, thresholds: npt.ArrayLike, speakers: Speakers | None, level: float
+    source: ScoreSource,
+    thresholds: npt.ArrayLike,
+    speakers: Speakers | None,
+    level: float,
+    *,
+    along: npt.ArrayLike | None = None,
 ) -> CurveRates:
-    """Rates at some thresholds; one pass for independent trials, two for those that share speakers."""
+    """Rates at some thresholds; one pass for independent trials, two for those that share speakers.
+
+    Rates with few errors borrow the effective number of trials from the whole curve. With ``along``,
+    thresholds that follow from the trials, intervals do not depend on which others are asked for.
+    """
     cuts = np.unique(np.asarray(thresholds, dtype=np.float64))
     if speakers is None:
         counts = source.reduce(LossSums.at(thresholds=cuts))
@@ -78,8 +99,10 @@ def curve_rates(
         )
         return CurveRates(cuts, miss, fa, level, n, None, np.ones(len(cuts)))
     groups = speakers.grouped()
-    cells = speaker_cells(source, groups, cuts)
-    both = [ErrorRates.of(cells, i, np.arange(len(cuts))) for i in (0, 1)]
+    every = cuts if along is None else np.union1d(cuts, np.asarray(along, dtype=np.float64))
+    cells = speaker_cells(source, groups, every)
+    looked = None if along is None else np.searchsorted(every, np.unique(along))
+    both = [ErrorRates.of(cells, i, np.searchsorted(every, cuts), looked) for i in (0, 1)]
     share = _share_of_false_alarms(source, groups, cuts, both[1].jackknife.values)
     return CurveRates(
         cuts,
@@ -93,20 +116,15 @@ def curve_rates(
 
 
 def _exact(rate: FloatArray, n: float, level: float) -> RateIntervals:
-    """Intervals of independent trials: on the logit scale, exact ones where errors are few."""
+    """Exact intervals and bounds of independent trials (Clopper & Pearson)."""
     from scipy.special import betaincinv
 
-    inside = (rate > 0.0) & (rate < 1.0)
-    safe = np.where(inside, rate, 0.5)
-    step = quantile(level) / np.sqrt(safe * (1.0 - safe) * n)
-    low, high = np.asarray(sigmoid(logit(safe) - step)), np.asarray(sigmoid(logit(safe) + step))
     k, tail = rate * n, 0.5 - 0.5 * level
     few = np.minimum(k, n - k) < FEWEST_ERRORS
     above = np.maximum(n - k, 1e-9)
-    exact_low = np.where(k > 0.0, betaincinv(np.maximum(k, 1e-9), n - k + 1.0, tail), 0.0)
-    exact_high = np.where(k < n, betaincinv(k + 1.0, above, 1.0 - tail), 1.0)
+    low = np.where(k > 0.0, betaincinv(np.maximum(k, 1e-9), n - k + 1.0, tail), 0.0)
+    high = np.where(k < n, betaincinv(k + 1.0, above, 1.0 - tail), 1.0)
     bound = np.where(k < n, betaincinv(k + 1.0, above, level), 1.0)
-    low, high = np.where(few, exact_low, low), np.where(few, exact_high, high)
     return RateIntervals(rate, low, high, bound, few, k)
 
 
@@ -137,9 +155,11 @@ def _share_of_false_alarms(
     seen = np.flatnonzero((rates > 0.0) & (rates < 1.0))
     if len(groups.columns) == 1 or len(seen) == 0:
         return np.ones(len(cuts))
-    along = -np.asarray(logit(rates[seen]))
-    wanted = np.linspace(float(along[0]), float(along[-1]), _LOOKED_AT)
-    place = np.unique(seen[np.clip(np.searchsorted(along, wanted), 0, len(seen) - 1)])
+    place = seen
+    if len(seen) > _LOOKED_AT:
+        along = -np.asarray(logit(rates[seen]))
+        wanted = np.linspace(float(along[0]), float(along[-1]), _LOOKED_AT)
+        place = np.unique(seen[np.clip(np.searchsorted(along, wanted), 0, len(seen) - 1)])
     found = covariance(source, _FalseAlarms(cuts[place], rates[place]), groups, diagonal=True)
     shares = [found.share_without_pairs(unit) for unit in np.eye(len(place))]
     return np.interp(np.arange(len(cuts)), place, shares)

@@ -48,9 +48,19 @@ class ErrorRates(ReadOnlyArrays):
     """How many independent trials would know the rates as well, in the middle of the curve."""
 
     @classmethod
-    def of(cls, cells: SpeakerCells, class_index: int, places: npt.ArrayLike) -> ErrorRates:
-        """Misses (class 0) or false alarms (class 1) at the cuts with these numbers."""
-        every = np.unique(np.linspace(0, len(cells.cuts) - 1, _LOOKED_AT).astype(np.intp))
+    def of(
+        cls,
+        cells: SpeakerCells,
+        class_index: int,
+        places: npt.ArrayLike,
+        along: npt.ArrayLike | None = None,
+    ) -> ErrorRates:
+        """Misses (class 0) or false alarms (class 1) at the cuts with these numbers.
+
+        The effective number of trials is looked at ``along`` other cuts, by default all of them.
+        """
+        where = np.arange(len(cells.cuts)) if along is None else np.asarray(along, dtype=np.intp)
+        every = where[np.unique(np.linspace(0, len(where) - 1, _LOOKED_AT).astype(np.intp))]
         looked = _rates(cells, class_index, every)
         rate, error = looked.jackknife.values, looked.jackknife.standard_error
         known = (looked.makers >= MANY_MAKERS) & (error > 0.0)
@@ -80,6 +90,10 @@ class ErrorRates(ReadOnlyArrays):
             lower = from_scale(ends[0], "rate")
             low[~few] = np.where(shaky, np.minimum(lower, low[~few]), lower)
             high[~few] = from_scale(ends[1], "rate")
+            if level > 0.5:  # a one-sided bound is the end of a shorter interval of two sides
+                center = None if corrected else some.values
+                _, upper = some.interval(2.0 * level - 1.0, center=center, seed=seed)
+                bound[~few] = np.maximum(from_scale(upper, "rate"), rate[~few])
         return RateIntervals(rate, low, high, bound, few, self.makers)
 
     def _of_effective_trials(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -288,10 +289,21 @@ def _group_note(groups: Speakers) -> list[str]:
 
 
 def _few_note(effective: tuple[float, float]) -> list[str]:
-    least = min(effective)
+    return few_speakers_note(dict(zip(("target", "nontarget"), effective, strict=True)))
+
+
+def few_speakers_note(effective: Mapping[str, float]) -> list[str]:
+    """Says so where the trials of a kind are of few speakers, or mostly of few; by kind, how many they are.
+
+    Examples
+    --------
+    >>> few_speakers_note({"target": 40.0, "spoof": 25.0})
+    []
+    """
+    kind, least = min(effective.items(), key=lambda item: item[1], default=("", math.inf))
     if least >= FEWEST_EFFECTIVE:
         return []
-    what = "target" if effective[0] <= effective[1] else "non-target"
+    what = "non-target" if kind == "nontarget" else kind
     return [
         f"the {what} trials are spread over as many as {counted(round(least), 'speaker')} with equal shares: "
         f"below {FEWEST_EFFECTIVE:.0f} intervals are rough, and rather too short"

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit.core.column_values import plain_value, positions_by_value
 from llrkit.scores import Scores
-from llrkit.scores.kind_tables import KIND, KINDS, Kind, kind_of
+from llrkit.scores.kinds import KIND, KINDS, Kind, kind_of
 
 UNNAMED = "(no name)"
 """The attack of spoofs that have none in the column of attacks."""

@@ -1,0 +1,54 @@
+"""Settings: what is chosen once for all pages and documents of a project."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from llrkit._llr_units import LlrUnit, llr_unit
+from llrkit._vocabulary import VOCABULARIES, Vocabulary
+
+WORDS = {
+    "forensic": "same-source, different-source",
+    "nist": "target, non-target (NIST)",
+}
+UNITS = {"": "natural logarithms (nats)", "on": "base ten (log10 LR)"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The words, the unit of LLRs, and the columns of the speakers.
+
+    Examples
+    --------
+    >>> Settings(base_10=True).unit.column, Settings().vocabulary.target
+    ('log10 LR', 'same-source')
+    """
+
+    words: str = "forensic"
+    base_10: bool = False
+    speakers: tuple[str, ...] = ()
+    """One or two columns; without them trials are taken as independent."""
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> Settings:
+        """As they are saved; what cannot be settings is a ValueError."""
+        settings = cls(**{**plain, "speakers": tuple(plain.get("speakers", ()))})
+        is_one = settings.words in WORDS and isinstance(settings.base_10, bool)
+        if not is_one or not all(isinstance(name, str) for name in settings.speakers):
+            raise ValueError
+        return settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**asdict(self), "speakers": list(self.speakers)}
+
+    @property
+    def unit(self) -> LlrUnit:
+        """In which LLRs are shown."""
+        return llr_unit(self.base_10)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """In whose words pages and documents speak."""
+        return VOCABULARIES[self.words]

@@ -1,0 +1,130 @@
+"""compare(): train several fusions of ASV and CM scores on some trials, evaluate them on others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from llrkit._format import number
+from llrkit.calibrate.composite.linear_map import LinearMap
+from llrkit.calibrate.maps import Map
+from llrkit.choose.compared import RAW, Compared, compared_on
+from llrkit.choose.methods import Methods
+from llrkit.spoof.detection_costs import Costs, spoof_costs
+from llrkit.spoof.sasv_fusion import METHODS, fit_sasv
+from llrkit.spoof.spoof_evaluation import evaluate
+from llrkit.spoof.spoof_result import SpoofEvaluation
+from llrkit.spoof.spoof_trials import SpoofTrials
+
+_FITS = MappingProxyType({method: partial(fit_sasv, method=method) for method in METHODS})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SasvComparison(Compared[SpoofEvaluation, Map]):
+    """What each fusion gives on the evaluation set; the plain sum of both scores comes first."""
+
+    costs: str
+    """Priors and prices of the a-DCF."""
+    on_training: Mapping[str, SpoofEvaluation]
+    """The same on the trials of the training; empty if these are evaluated anyway."""
+
+    @property
+    def sentence(self) -> str:
+        """What the comparison comes to, in plain words."""
+        best = self._row(self.best)
+        return (
+            f"The lowest actual a-DCF is that of {self.best}: {number(best['act'])}; its minimum is "
+            f"{number(best['min'])}, that of the plain sum of scores {number(self._row(RAW)['min'])}."
+        )
+
+    def _loss(self, name: str) -> float:
+        return float(self._row(name)["act"])
+
+    def _row(self, name: str) -> dict[str, Any]:
+        sets = {"": self.evaluations[name]}
+        if self.on_training:
+            sets["train_"] = self.on_training[name]
+        row: dict[str, Any] = {}
+        for prefix, result in sets.items():
+            (cost,) = result.a_dcf
+            # the sum of scores is no LLR: the threshold of LLRs means nothing for it
+            row |= {f"{prefix}min": cost.min, f"{prefix}act": None if name == RAW else cost.act}
+        return row
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, as in the JSON of the command line."""
+        return {"costs": self.costs, **super().to_dict()}
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people."""
+        rows = {name: self._row(name) for name in self.evaluations}
+        shown = [
+            [name, *("-" if value is None else number(value) for value in row.values())]
+            for name, row in rows.items()
+        ]
+        return ["method", *(key.replace("_", " ") for key in rows[RAW])], shown
+
+
+def compare(
+    train: SpoofTrials,
+    test: SpoofTrials,
+    methods: Methods = METHODS,
+    *,
+    costs: Costs = "asvspoof5",
+    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> SasvComparison:
+    """Train fusions of ASV and CM scores on some trials and evaluate them on others by their a-DCF.
+
+    The plain sum of both scores comes first, as the raw scores; it is no LLR and has no actual a-DCF. See
+    :func:`fit_sasv` for the methods.
+
+    Parameters
+    ----------
+    train
+        Trials that the fusions are trained on.
+    test
+        Trials that they are evaluated on.
+    methods
+        Names of fusions, separated by commas, or a list of names and of functions.
+    costs
+        Priors and prices: the name of a preset, or :class:`llrkit.spoof.SpoofCosts`.
+    options
+        Options of single methods: name -> options.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> labels = np.repeat(["target", "nontarget", "spoof"], 400)
+    >>> asv, cm = np.repeat([3.0, -3.0, 2.5], 400), np.repeat([3.0, 3.0, -3.0], 400)
+    >>> def draw():
+    ...     scores = {"asv": asv + 2 * rng.normal(size=1200), "cm": cm + 2 * rng.normal(size=1200)}
+    ...     return SpoofTrials(scores | {"label": labels})
+    >>> compare(draw(), draw(), costs="a-dcf1")
+    method            min     act  train min  train act
+    raw            0.3317       -     0.2953          -
+    bayes          0.2181  0.2389     0.2047     0.2233
+    bayes-trained  0.2278  0.2514     0.2075     0.2183
+    linear         0.3381  0.3481     0.2981     0.3044
+    """
+    chosen = spoof_costs(costs)
+    systems = [train.systems["asv"], train.systems["cm"]]
+    raw = LinearMap(weights=np.ones(2), offset=0.0, systems=systems, method="sum")
+
+    def on(trials: SpoofTrials, fusion: Map | None) -> SpoofEvaluation:
+        return evaluate(trials.fused(raw if fusion is None else fusion), [chosen], tandem=())
+
+    compared = compared_on(
+        train,
+        methods,
+        _FITS,
+        lambda name: {"costs": chosen, **options.get(name, {})},
+        lambda fusion: on(test, fusion),
+    )
+    maps = {} if test is train else {RAW: raw, **compared[1]}
+    on_training = MappingProxyType({name: on(train, fusion) for name, fusion in maps.items()})
+    return SasvComparison(*compared, chosen.name, on_training)
