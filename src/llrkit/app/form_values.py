@@ -12,12 +12,16 @@ from llrkit.validation.criteria import CHARACTERISTICS
 
 def form_values(project: Project, step: str, job: Job | None) -> dict[str, str]:
     """The fields of a form; that of ``job``, the last work of the step, is shown again however it ended."""
-    usual = _OF_STEP.get(step, lambda *_: {})
+    usual = _OF_STEP.get(step, _nothing)
     if job is not None and job.form:
         # boxes that were not checked are not in a form
         unchecked = dict.fromkeys(usual(project, None), "")
         return unchecked | job.form
     return usual(project, project.results.get(step, {}).get("choices"))
+
+
+def _nothing(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]:
+    return {}
 
 
 def _evaluate(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]:

@@ -40,8 +40,8 @@ def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
     column = next((name for name in (*known, "score") if name in table.columns), None)
     if column is None:
         raise InputError(f"{path}: there is no column {known[0]!r}; it has {', '.join(table.columns)}")
-    ids = [name for name in ("enroll", "test") if name in table.columns]
-    ids = [name for name in NAMES if name in table.columns][:1] or ids
+    names_of_trials = [name for name in NAMES if name in table.columns][:1]
+    ids = names_of_trials or [name for name in ("enroll", "test") if name in table.columns]
     names: dict[str, float] = {}
     for i, row in enumerate(table.select(*ids, column).iter_rows(named=True)):
         name = " and ".join(str(row[one]) for one in ids) or f"row {i + 1}"
