@@ -16,7 +16,7 @@ def form_values(project: Project, step: str, job: Job | None) -> dict[str, str]:
     if job is not None and job.form:
         # boxes that were not checked are not in a form
         unchecked = dict.fromkeys(usual(project, None), "")
-        return unchecked | job.form
+        return {**unchecked, **job.form}
     return usual(project, project.results.get(step, {}).get("choices"))
 
 
