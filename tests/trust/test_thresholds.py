@@ -173,7 +173,7 @@ def test_two_demands_are_refused_and_so_are_impossible_ones(trials):
         lk.threshold_for(trials, point=0.5, miss_rate=0.1)
     with pytest.raises(lk.InputError, match="miss_rate must be between 0 and 1, got 5"):
         lk.threshold_for(trials, miss_rate=5)
-    with pytest.raises(lk.InputError, match="give a point"):
+    with pytest.raises(lk.InputError, match="needs an operating point"):
         lk.threshold_for(trials, calibrated=True)
 
 
