@@ -140,3 +140,18 @@ def test_commands_of_a_page_run(page, files, tmp_path, monkeypatch, need):
         allowed = (0, 1) if arguments[0] == "validate" else (0,)
         assert result.exit_code in allowed, (line, result.output[-1500:], result.exception)
     assert os.listdir(folder)
+
+
+def test_the_stated_range_of_coverage_is_that_of_its_tables():
+    page = (DOCS / "explanation" / "coverage.md").read_text(encoding="utf-8").split("## Bands")[0]
+    covered = []
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        # the number of speakers stands in the first cells, the shares are all numbers with a decimal
+        if re.search(r"\b(30|100)\b", " ".join(cells[:2])):
+            covered += [float(cell.split()[0]) for cell in cells[2:] if re.match(r"\d+\.\d", cell)]
+    assert len(covered) > 150
+    said = re.search(
+        r"between ([\d.]+) and ([\d.]+) %", (DOCS / "explanation" / "trust.md").read_text(encoding="utf-8")
+    )
+    assert [float(end) for end in said.groups()] == [min(covered), max(covered)]
