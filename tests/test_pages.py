@@ -23,7 +23,7 @@ ELSEWHERE = {"recordings-to-llrs.md", "embeddings-to-llrs.md", "case.md", "scale
 """Pages whose commands another test runs, or that show more than one machine has."""
 COMMANDS = [
     page
-    for folder in ("tutorials", "how-to", "for")
+    for folder in ("tutorials", "how-to", "for", "reference", "explanation")
     for page in sorted((DOCS / folder).glob("*.md"))
     if page.name not in ELSEWHERE and SHELL.search(page.read_text(encoding="utf-8"))
 ]
@@ -86,6 +86,7 @@ def files(tmp_path_factory):
         evaluation.write_csv(folder / f"{name}.csv")
     other = evaluation.with_columns(score=2 * evaluation["score"] + rng.normal(0, 1, len(evaluation)))
     other.write_csv(folder / "b.csv")
+    other.with_columns(pl.col("score").round(1)).write_csv(folder / "c.csv")
     evaluation.select("enroll", "test", "score").write_csv(
         folder / "scores.txt", separator=" ", include_header=False
     )
@@ -133,8 +134,10 @@ def test_commands_of_a_page_run(page, files, tmp_path, monkeypatch, need):
         (folder / "criteria.toml").write_text(block, encoding="utf-8")
     lines = [line for block in SHELL.findall(text) for line in block.splitlines() if line.strip()]
     for line in lines:
-        program, *arguments = shlex.split(line)
+        program, *arguments = shlex.split(line, comments=True)
         assert program == "llrkit", line
+        if arguments[:2] == ["simulate", "sample"] and Path(arguments[-1]).exists():
+            continue  # the file of that name here is a tenth as large
         result = CliRunner().invoke(cli, arguments)
         # a validation that is not passed has exit code 1; whether it is depends on the files, not on the page
         allowed = (0, 1) if arguments[0] == "validate" else (0,)
