@@ -69,9 +69,13 @@ def test_trials_whose_labels_are_known_may_have_nontarget_scores_of_0_and_1():
     ],
     ids=["int", "-1 and 1", "list of bool", "words", "pandas"],
 )
-@pytest.mark.parametrize("function", [lk.auc, lk.evaluate, lk.fit_logistic], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "function",
+    [lk.auc, lk.fit_logistic, lambda *arrays: lk.Meter().update(*arrays)],
+    ids=["auc", "fit_logistic", "Meter"],
+)
 def test_labels_before_scores_are_refused_naming_the_order(function, labels):
-    assert function(SCORES, labels) is not None
+    function(SCORES, labels)
     with pytest.raises(lk.InputError, match="scores come first, then labels"):
         function(labels, SCORES)
 
