@@ -198,9 +198,12 @@ def expecting_scores_first(first: object, second: object) -> Iterator[None]:
 
 
 def _labels_first(first: object, second: object) -> bool:
-    if holds_words(first):
-        return not holds_words(second)
-    values, others = flat_labels(first), flat_labels(second)
+    try:
+        values, others = flat_labels(first), flat_labels(second)
+    except InputError:  # no arrays: the error that is there says more
+        return False
+    if holds_words(values):
+        return not holds_words(others)
     numbers = values.dtype.kind in "biuf" and others.dtype.kind in "iuf"
     return numbers and others.ndim == 1 and looks_like_labels(first, values, others)
 
