@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import llrkit as lk
+import make_benchmarks
 from llrkit.cli import cli
 
 ROOT = Path(__file__).parents[1]
@@ -145,16 +146,25 @@ def test_commands_of_a_page_run(page, files, tmp_path, monkeypatch, need):
     assert os.listdir(folder)
 
 
-def test_the_stated_range_of_coverage_is_that_of_its_tables():
+def test_the_figures_of_the_page_on_speed_are_those_that_were_measured():
+    page = make_benchmarks.PAGE.read_text(encoding="utf-8")
+    assert make_benchmarks.with_figures(page, make_benchmarks.kept_figures()) == page
+    tables = {found[2] for found in make_benchmarks.BLOCK.finditer(page)}
+    assert tables == set(make_benchmarks.TABLES)
+
+
+def test_the_stated_ranges_of_coverage_are_those_of_its_tables():
     page = (DOCS / "explanation" / "coverage.md").read_text(encoding="utf-8").split("## Bands")[0]
-    covered = []
+    most, heavy = [], []
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        # the number of speakers stands in the first cells, the shares are all numbers with a decimal
-        if re.search(r"\b(30|100)\b", " ".join(cells[:2])):
-            covered += [float(cell.split()[0]) for cell in cells[2:] if re.match(r"\d+\.\d", cell)]
-    assert len(covered) > 120
-    said = re.search(
-        r"between ([\d.]+) and ([\d.]+) %", (DOCS / "explanation" / "trust.md").read_text(encoding="utf-8")
-    )
-    assert [float(end) for end in said.groups()] == [min(covered), max(covered)]
+        first = " ".join(cells[:2])  # effects and the number of speakers
+        if re.search(r"\b(30|100)\b", first):
+            values = [float(cell.split()[0]) for cell in cells[2:] if re.match(r"\d+\.\d", cell)]
+            (heavy if "heavy" in first and "100" in first else most).extend(values)
+    assert len(most) > 120
+    text = (DOCS / "explanation" / "trust.md").read_text(encoding="utf-8")
+    said = re.search(r"between ([\d.]+) and ([\d.]+) % of.*?it in (\d+) to (\d+) % only", text, re.DOTALL)
+    assert [float(said[1]), float(said[2])] == [min(most), max(most)]
+    low = [value for value in heavy if value < min(most)]
+    assert [int(said[3]), int(said[4])] == [round(min(low)), round(max(low))]

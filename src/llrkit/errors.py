@@ -129,7 +129,7 @@ class MissingPackageError(LlrkitError, ImportError):
         Parameters
         ----------
         need
-            What needs which package.
+            What cannot be done without the package, in words.
         extra
             Name of the extra.
 
