@@ -226,8 +226,9 @@ def main() -> None:
         lines.append(
             f"| {method} | " + " | ".join(column.get(method, "-") for column in columns.values()) + " |"
         )
-    lines += ["", "A dash: the method refused the training scores (classes that do not overlap, say).", ""]
-    lines += ["## What cross-validation would have chosen", ""]
+    if any(method not in column for column in columns.values() for method in methods):
+        lines += ["", "A dash: the method refused the training scores (classes that do not overlap, say)."]
+    lines += ["", "## What cross-validation would have chosen", ""]
     halvings = "all halvings"
     if options.best_on < HALVINGS:
         halvings = f"{options.best_on} of {HALVINGS} halvings where there are several"

@@ -19,7 +19,10 @@ MODULES = (
 # types are in the signatures (PR04), and parameters that belong together share a description (PR03)
 CHECKS = {"GL08", "PR01", "PR02", "PR05", "PR06", "PR07", "PR08", "PR09", "PR10", "SS01", "SS02", "SS03"}
 SOURCES = Path(__file__).parents[1] / "src" / "llrkit"
-RESULTS = ("evaluation", "metrics", "multiclass", "trust", "shift", "biometrics")
+RESULTS = (
+    "evaluation", "metrics", "multiclass", "trust", "shift", "biometrics", "spoof", "validation",
+    "calibrate", "choose",
+)  # fmt: skip
 """Rooms whose public results describe each of their fields."""
 INHERITED = {"ClassSource"}
 """Abstract: what numpydoc takes for its parameters are those of ``object``."""

@@ -56,3 +56,36 @@ def test_trials_whose_labels_are_known_may_have_nontarget_scores_of_0_and_1():
         lk.Trials({"score": values, "label": labels, "weight": np.ones(6)}, weight="weight"),
     ):
         assert lk.eer(source) == lk.eer(wanted)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ZERO_ONE,
+        2 * ZERO_ONE - 1,
+        (ZERO_ONE == 1).tolist(),
+        np.where(ZERO_ONE, "target", "nontarget"),
+        pd.Series(ZERO_ONE),
+    ],
+    ids=["int", "-1 and 1", "list of bool", "words", "pandas"],
+)
+@pytest.mark.parametrize(
+    "function",
+    [lk.auc, lk.fit_logistic, lambda *arrays: lk.Meter().update(*arrays)],
+    ids=["auc", "fit_logistic", "Meter"],
+)
+def test_labels_before_scores_are_refused_naming_the_order(function, labels):
+    function(SCORES, labels)
+    with pytest.raises(lk.InputError, match="scores come first, then labels"):
+        function(labels, SCORES)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(SCORES, np.arange(40) % 3), (ZERO_ONE[:30], SCORES), (["a", "b", "c"], ["x", "y", "z"])],
+    ids=["three classes", "other lengths", "words twice"],
+)
+def test_other_mistakes_are_not_taken_for_a_wrong_order(first, second):
+    with pytest.raises(lk.InputError) as caught:
+        lk.auc(first, second)
+    assert "come first" not in str(caught.value)

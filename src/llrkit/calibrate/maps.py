@@ -329,7 +329,9 @@ class AffineMap(Map):
     """
 
     a: float
+    """Slope."""
     b: float
+    """Offset, in nats."""
 
     kind: ClassVar[str] = "affine"
 

@@ -50,8 +50,11 @@ class CrossCalibration(Result, Generic[Crossed, M]):
     """Cross-validated LLRs as a source, and the maps that made them; log-likelihoods of several classes."""
 
     source: Crossed
+    """The trials with cross-validated LLRs in place of scores."""
     maps: Mapping[Pair, M]
+    """For each pair of folds that was left out, the map trained on the rest."""
     folds: Folds
+    """How trials were dealt out."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers: the folds, and the map of each pair of folds that was left out."""

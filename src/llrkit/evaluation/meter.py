@@ -16,7 +16,7 @@ from llrkit.metrics.measure import resolve_points
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import refuse_nan, score_array
 from llrkit.scores.foreign_arrays import as_numpy, flat_labels
-from llrkit.scores.labels import target_mask
+from llrkit.scores.labels import expecting_scores_first, target_mask
 from llrkit.theory.operating_points import Points
 
 
@@ -157,6 +157,11 @@ def batch_by_class(scores: Any, labels: Any, positive: Any = None) -> tuple[Arra
     >>> batch_by_class([2.0, -1.0, 0.5], ["target", "nontarget", "nontarget"])
     (array([2.]), array([-1. ,  0.5]))
     """
+    with expecting_scores_first(scores, labels):
+        return _by_class(scores, labels, positive)
+
+
+def _by_class(scores: Any, labels: Any, positive: Any) -> tuple[Array, Array]:
     values = score_array(_at_least_1d(as_numpy(scores, "scores")), "scores")
     if values.ndim != 1:
         raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")

@@ -13,7 +13,7 @@ from llrkit._arrays import Array
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.checked_arrays import column_array, frozen, refuse_nan, score_array, unchanging
-from llrkit.scores.labels import holds_words, looks_like_labels, target_mask
+from llrkit.scores.labels import expecting_scores_first, holds_words, looks_like_labels, target_mask
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 
@@ -177,8 +177,9 @@ class Scores(ScoreSource):
         >>> Scores.from_labels([0.1, 2.0, 1.5], ["other", "me", "me"], positive="me")
         Scores(2 target, 1 nontarget trials)
         """
-        values = score_array(scores, "scores")
-        mask = target_mask(is_target, positive)
+        with expecting_scores_first(scores, is_target):
+            values = score_array(scores, "scores")
+            mask = target_mask(is_target, positive)
         if len(mask) != len(values):
             raise InputError(f"{len(values)} scores but {len(mask)} labels")
         refuse_nan(values, "scores")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,39 @@ def looks_like_labels(given: object, values: Array, scores: Array) -> bool:
     if not boolean and (len(values) < 3 or not _two_values(values) or values.min() == values.max()):
         return False
     return not _two_values(scores[:FIRST]) or not _two_values(scores)
+
+
+@contextmanager
+def expecting_scores_first(first: object, second: object) -> Iterator[None]:
+    """Say that scores come before labels, where an error is due to their order.
+
+    Examples
+    --------
+    >>> with expecting_scores_first([0, 1, 1], [0.5, 2.0, -1.0]):
+    ...     target_mask([0.5, 2.0, -1.0])
+    Traceback (most recent call last):
+    llrkit.errors.InputError: scores come first, then labels: the first argument looks like labels ...
+    """
+    try:
+        yield
+    except InputError:
+        if _labels_first(first, second):
+            raise InputError(
+                "scores come first, then labels: the first argument looks like labels "
+                "(0/1, -1/1, bool or words), the second does not"
+            ) from None
+        raise
+
+
+def _labels_first(first: object, second: object) -> bool:
+    try:
+        values, others = flat_labels(first), flat_labels(second)
+    except InputError:  # no arrays: the error that is there says more
+        return False
+    if holds_words(values):
+        return not holds_words(others)
+    numbers = values.dtype.kind in "biuf" and others.dtype.kind in "iuf"
+    return numbers and others.ndim == 1 and looks_like_labels(first, values, others)
 
 
 def _two_values(values: Array) -> bool:

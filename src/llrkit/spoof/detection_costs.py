@@ -29,13 +29,21 @@ class SpoofCosts:
     """
 
     name: str
+    """What the costs are called in tables and JSON."""
     p_target: float
+    """Prior of a target."""
     p_nontarget: float
+    """Prior of a bona fide non-target."""
     p_spoof: float
+    """Prior of a spoof; the three priors add up to 1."""
     c_miss: float = 1.0
+    """Cost of a rejected target."""
     c_fa: float = 10.0
+    """Cost of an accepted non-target."""
     c_fa_spoof: float = 10.0
+    """Cost of an accepted spoof."""
     form: str = "asvspoof5"
+    """How a tandem of ASV and CM is charged: "asvspoof5" or "asvspoof2019"."""
 
     def __post_init__(self) -> None:
         priors = (self.p_target, self.p_nontarget, self.p_spoof)

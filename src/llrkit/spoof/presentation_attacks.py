@@ -36,12 +36,17 @@ class SpeciesRate:
     """The share of the attacks of a species that is accepted, with its interval."""
 
     species: str
+    """Name of the species."""
     n: int
+    """Number of its attacks."""
     apcer: float
+    """Share of its attacks that is accepted."""
     interval: Range
+    """Interval of the APCER."""
     iapar: float | None
     """Share accepted by the ASV system at its threshold; None without one."""
     iapar_interval: Range | None = None
+    """Interval of the IAPAR; None without an ASV threshold."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,14 +54,21 @@ class AttackDetection(Result):
     """The result of :func:`llrkit.spoof.attack_detection`."""
 
     threshold: float
+    """Scores at or above it count as bona fide."""
     bpcer: float
+    """Share of the bona fide presentations that is rejected."""
     bpcer_interval: Range
+    """Interval of the BPCER."""
     n_bona_fide: int
+    """Number of bona fide presentations."""
     species: tuple[SpeciesRate, ...]
+    """The rates of each species of attack."""
     bpcer_at: dict[float, float]
     """BPCER where the APCER of the worst species is at most so much: BPCER10, BPCER20, BPCER100."""
     asv_threshold: float | None
+    """Threshold of the ASV system at which IAPAR is measured; None without ASV scores."""
     level: float
+    """Confidence level of all intervals."""
     n_subjects: int | None = None
     """How many subjects the intervals leave out in turn; None where presentations count as independent."""
 

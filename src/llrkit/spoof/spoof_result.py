@@ -49,15 +49,21 @@ class SpoofEvaluation(Result):
     numbers: Mapping[str, float]
     """All numbers by name, such as ``a_dcf.0.min``."""
     cost_names: tuple[str, ...]
+    """Names of the a-DCFs, in the order of their numbers."""
     tandem_names: tuple[str, ...]
+    """Names of the t-DCFs, in the order of their numbers."""
     eer_convention: str
+    """How equal error rates are taken: "roc", "hull" or "nearest"."""
     reasons: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Why other numbers do not exist."""
     asv_threshold: float | None = None
+    """Threshold of the ASV system in the t-DCF; None without a tandem."""
     asv_rates: tuple[float, float, float] | None = None
     """Pmiss, Pfa of non-targets and Pfa of spoofs of the ASV system at its threshold."""
     attacks: Mapping[str, SpoofEvaluation] = field(default_factory=lambda: MappingProxyType({}))
+    """The same for the spoofs of each attack, by its name."""
     uncertainty: Uncertainty | None = None
+    """Intervals and what to know about them; None unless speakers were given."""
 
     @property
     def sv_eer(self) -> float | None:

@@ -72,11 +72,17 @@ class TandemCostCurve(Curve):
     """The t-DCF at every threshold of the CM system."""
 
     threshold: FloatArray
+    """Thresholds of the CM system."""
     cost: FloatArray
+    """Normalized t-DCF at each threshold."""
     p_miss_cm: FloatArray
+    """Share of bona fide trials that the CM system rejects at each threshold."""
     p_fa_cm: FloatArray
+    """Share of spoofs that the CM system accepts at each threshold."""
     asv_threshold: float
+    """Threshold of the ASV system."""
     name: str
+    """Name of the costs."""
 
     @property
     def min(self) -> float:

@@ -38,8 +38,11 @@ class TandemEerPath(Curve):
     prevalence: float
     """Share of spoofs among the trials that should be rejected."""
     asv_threshold: FloatArray
+    """Thresholds of the ASV system."""
     cm_threshold: FloatArray
+    """For each of them, the CM threshold at which targets are rejected as often as others are accepted."""
     t_eer: FloatArray
+    """The equal error rate there."""
 
     @property
     def min(self) -> float:

@@ -29,16 +29,21 @@ class CaseLLR:
     """One comparison of a case."""
 
     name: str
+    """Name of the comparison."""
     score: float
+    """The score as it was given."""
     llr: float
     """In nats."""
     interval: LLRInterval | None
+    """Interval of the LLR; None where there is none."""
     at_bound: str
     """'lower' or 'upper' where the LLR is as strong as the calibration allows; else empty."""
     outside: str
     """'below' or 'above' where the score is outside the range of the training scores; else empty."""
     in_training: AsExtreme | None
+    """How many training trials had such an LLR; None without training trials."""
     in_validation: AsExtreme | None
+    """How many validation trials had such an LLR; None without validation trials."""
 
     @property
     def log10_lr(self) -> float:
@@ -51,17 +56,25 @@ class CaseReport(Result):
     """The comparisons of a case between two propositions, and what their LLRs rest on."""
 
     h1: str
+    """The first proposition, same source, in the words of the report."""
     h2: str
+    """The alternative proposition, in the words of the report."""
     comparisons: tuple[CaseLLR, ...]
+    """The LLR of each questioned score, and what it rests on."""
     calibration: Map
+    """The map from score to LLR."""
     no_interval: str
     """Why there are no intervals; empty where there are."""
     bounds: tuple[float, float] | None
+    """Lowest and highest LLR that the calibration gives, in nats; None without bounds."""
     level: float
+    """Confidence level of the intervals."""
     conditions: str = ""
     """In the owner's words: for which recordings the calibration may be used."""
     verbal: bool = False
+    """Whether the report adds the verbal equivalents of the ENFSI guideline."""
     cautions: tuple[str, ...] = ()
+    """What a reader must know before the numbers."""
     validation: ScoreSource | None = None
     """LLRs of the trials of the validation."""
     training: ScoreSource | None = None

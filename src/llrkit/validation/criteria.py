@@ -50,9 +50,13 @@ class Criterion:
     """One row of the validation matrix before it is judged."""
 
     characteristic: str
+    """What is judged: accuracy, calibration, robustness and so on."""
     metric: str
+    """The number that is judged, with its operating point where it has one."""
     at_most: float = math.inf
+    """Upper limit."""
     at_least: float = -math.inf
+    """Lower limit."""
     use: str = "estimate"
     """``"estimate"`` judges the number itself, ``"interval"`` both ends of its interval."""
     by: str | None = None
@@ -102,9 +106,11 @@ class Criteria:
     """What a system is validated against."""
 
     rows: tuple[Criterion, ...]
+    """The criteria, in the order of the file."""
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """Keywords of :func:`llrkit.evaluate`."""
     report: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What the owner of the system states in words."""
     folder: Path | None = None
     """Where files named in the criteria are looked for."""
     reading: Reading = PLAIN

@@ -29,7 +29,9 @@ class MisleadingTrial(Result):
     """A trial whose LLR points the wrong way."""
 
     is_target: bool
+    """Whether the trial is a target, whose LLR should be positive."""
     llr: float
+    """Its LLR, in nats."""
     trial: dict[str, Any]
     """Its row, counted from 0 (or its place in its class), and its ids where it has any."""
     place: str = ""

@@ -33,9 +33,13 @@ class Validation(Result):
     """The result of :func:`validate`."""
 
     rows: tuple[ValidationRow, ...]
+    """The validation matrix: each criterion with its result."""
     evaluation: Evaluation
+    """All metrics and curves of the trials."""
     check: CalibrationCheck
+    """Whether the LLRs are calibrated."""
     misleading: tuple[MisleadingTrial, ...]
+    """The trials of each class whose LLRs mislead most."""
     report: Mapping[str, str]
     """What the owner of the system states in words."""
     setting: ValidatedScope

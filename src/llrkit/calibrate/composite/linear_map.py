@@ -22,12 +22,19 @@ class LinearMap(Map):
     """
 
     weights: FloatArray
+    """Weight of each system, then of each feature."""
     offset: float
+    """What is added to the weighted sum."""
     systems: list[str]
+    """Names of the systems, in the order of the scores."""
     columns: list[str] = field(default_factory=list)
+    """Columns of the side information; empty without any."""
     features: str = "linear"
+    """How these columns enter: "linear", "durations" or "bilinear"."""
     scaled: bool = False
+    """Whether each score is also multiplied by each feature."""
     missing: str = "error"
+    """What happens to a trial without the score of some system: "error", "drop" or "subset"."""
     subsets: Mapping[str, Any] = field(default_factory=dict)
     """For each set of systems that are there, "101" say: its weights followed by its offset."""
 

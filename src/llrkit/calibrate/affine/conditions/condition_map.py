@@ -36,18 +36,29 @@ class ConditionedMap(Map):
     """
 
     columns: list[str]
+    """Names of the conditions."""
     basis: str
+    """How conditions are transformed: "log", "inverse" or "linear"."""
     low: FloatArray
+    """Smallest value of each condition in training."""
     high: FloatArray
+    """Largest value of each condition in training."""
     powers: list[list[int]]
+    """For each term, the power of each condition in it."""
     alpha: float
+    """Weight of the variance of the targets; that of the non-targets has the rest."""
     mean_target: FloatArray
+    """Coefficients of the mean of the targets, one for each term."""
     mean_nontarget: FloatArray
+    """Coefficients of the mean of the non-targets."""
     log_variance_target: FloatArray
+    """Coefficients of the log-variance of the targets."""
     log_variance_nontarget: FloatArray
+    """Coefficients of the log-variance of the non-targets."""
     covariance_target: FloatArray
     """Covariance matrix of the coefficients of the targets: those of the mean, then of the log-variance."""
     covariance_nontarget: FloatArray
+    """The same of the non-targets."""
 
     kind: ClassVar[str] = "conditioned"
 
