@@ -49,7 +49,7 @@ def as_classes(given: object) -> ClassSource:
     llrkit.errors.InputError: expected trials of several classes, got str: give
     lk.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or ...
     """
-    if isinstance(given, ScoreSource) or not all(hasattr(given, name) for name in ("reduce", "with_columns")):
+    if isinstance(given, ScoreSource) or not hasattr(given, "reduce"):
         raise InputError(
             f"expected trials of several classes, got {type(given).__name__}: give "
             "lk.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or "
