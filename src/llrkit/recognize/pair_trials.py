@@ -153,7 +153,7 @@ def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: 
         for side, values in zip(("enroll", "test"), sides, strict=True)
     }
     categories = {name: names.tolist() for name in columns}
-    return Scores.from_classes(scores[target], scores[nontarget], columns, categories=categories)  # type: ignore[arg-type]
+    return Scores.from_classes(scores[target], scores[nontarget], columns, categories=categories)
 
 
 @takes(enroll=Embeddings, test=Embeddings, scores=np.ndarray)
