@@ -36,6 +36,7 @@ LEVELS: list[tuple[str, ...]] = [
         "_blas",
         "_results",
         "_random",
+        "_arguments",
         "_docstrings",
     ),
     ("scores",),

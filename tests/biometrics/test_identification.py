@@ -205,7 +205,7 @@ def test_bob_files_are_searches_as_they_are(tmp_path):
 
 def test_wrong_use_is_refused(tmp_path):
     table = as_table(*matrix(1))
-    with pytest.raises(InputError, match="ranks begin at 1"):
+    with pytest.raises(InputError, match="ranks must be a whole number of at least 1"):
         biometrics.identification(lk.Trials(table), "probe", ranks=(0,))
     with pytest.raises(InputError, match="has several values in 'candidate'"):
         biometrics.identification(lk.Trials(table), "probe", subject="candidate")

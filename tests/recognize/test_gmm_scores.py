@@ -82,7 +82,7 @@ def test_bad_input(world):
     models = adapt_means(baum_welch(enroll, gmm), gmm)
     other = DiagonalGMM([1.0], [[0.0]], [[1.0]])
     for call, words in (
-        (lambda: gmm_scores(models, test, gmm, top=0), "top must be at least 1"),
+        (lambda: gmm_scores(models, test, gmm, top=0), "top must be a whole number of at least 1"),
         (lambda: gmm_scores(models, test, other), "speaker models of"),
         (lambda: gmm_scores(models, Frames.of([np.zeros((3, 2))], ids=["t.wav"]), gmm), "t.wav: frames of 2"),
         (lambda: adapt_means(baum_welch(enroll, gmm), other), "statistics for"),

@@ -24,6 +24,7 @@ ENROLL, TEST = RNG.normal(0.5, 2.0, (9, 12)), RNG.normal(-1.0, 1.5, (12, 7))
 COHORT = RNG.normal(0.0, 1.0, (12, 12))
 OTHERS = ~np.eye(12, dtype=bool)
 TOP = 4
+ONE = Embeddings(np.eye(3), ["a", "b", "c"])
 
 NORMED = {
     "z": lambda f: z_norm(f(SCORES), f(ENROLL)),
@@ -169,9 +170,9 @@ def test_cohort_speakers_are_not_their_own_impostors():
             lambda: as_norm(SCORES, 0 * ENROLL, TEST, top=3, selection="other"),
             "all cohort scores of enrollment",
         ),
-        (lambda: normalized_scores(cosine_scores, None, None, normalize="x"), "expected one of none, z, t"),
-        (lambda: normalized_scores(cosine_scores, None, None, normalize="z", top=3), "top goes with 'as1'"),
-        (lambda: normalized_scores(lambda a, b: SCORES, None, None, normalize="z"), "needs a cohort"),
+        (lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="x"), "expected one of none, z, t"),
+        (lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="z", top=3), "top goes with 'as1'"),
+        (lambda: normalized_scores(lambda a, b: SCORES, ONE, ONE, normalize="z"), "needs a cohort"),
     ],
 )
 def test_bad_input_is_refused(call, message):

@@ -74,7 +74,7 @@ def test_a_seed_gives_the_same_model_and_another_a_different_one():
     [
         ([np.zeros((50, 2))], {}, "dimension 0 is the same"),
         ([np.eye(3)], {"n_gaussians": 2}, "3 frames are too few for 2 Gaussians"),
-        ([np.eye(3)], {"n_gaussians": 0}, "at least one Gaussian"),
+        ([np.eye(3)], {"n_gaussians": 0}, "n_gaussians must be a whole number of at least 1"),
         ([np.eye(3)], {"n_gaussians": 1, "variance_floor": 0.0}, "floor"),
     ],
 )

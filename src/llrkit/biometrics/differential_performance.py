@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import number
 from llrkit._arrays import FloatArray
 from llrkit._random import RNG, seed_of
 from llrkit.biometrics import inequity
@@ -96,6 +97,7 @@ def differential(
         if not 0.0 <= fmr <= 1.0:
             raise InputError(f"an FMR is between 0 and 1, got {fmr!r}")
         threshold = threshold_for_false_alarms(source, count_bins(source), fmr)
+    number(threshold, "threshold")
     counts = source.with_columns(*columns).reduce(GroupErrors.at(threshold, columns)).counts
     if len(counts) < 2:
         raise InputError(f"there is only one group in {' and '.join(columns)}; at least 2 are needed")

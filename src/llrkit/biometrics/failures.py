@@ -150,6 +150,7 @@ def without_failures(source: ScoreSource, column: str) -> ScoreSource:
     >>> lk.auc(without_failures(scores, "failed"))
     1.0
     """
+    as_source(source).with_columns(column)  # a name that does not exist is refused here already
     return DerivedSource(as_source(source), partial(_succeeded, column=column), (column,))
 
 

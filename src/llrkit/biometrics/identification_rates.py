@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.biometrics.identification_result import Cmc, Identification, OpenSetRow
 from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
@@ -84,8 +85,9 @@ def identification(
     probe = probe or source.roles.test
     if probe is None:
         raise InputError("name the column of the searches (probe=, --probe-column)")
-    if rank < 1 or any(one < 1 for one in ranks):
-        raise InputError("ranks begin at 1")
+    whole_number(rank, 1, "rank")
+    for one in ranks:
+        whole_number(one, 1, "ranks")
     for rate in fpir:
         if not 0.0 <= rate <= 1.0:
             raise InputError(f"an FPIR is between 0 and 1, got {rate!r}")

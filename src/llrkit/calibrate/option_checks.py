@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from llrkit._arguments import share
 from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError, UnknownNameError
 
@@ -32,23 +33,7 @@ def class_weight(alpha: object) -> float:
     >>> class_weight(1)
     1.0
     """
-    if not (isinstance(alpha, (int, float)) and 0.0 <= alpha <= 1.0):
-        raise InputError(f"alpha must be between 0 and 1, got {alpha!r}")
-    return float(alpha)
-
-
-def yes_or_no(value: object, name: str) -> bool:
-    """True or false and nothing that merely counts as such: "no" would count as true.
-
-    Examples
-    --------
-    >>> yes_or_no("no", "monotone")
-    Traceback (most recent call last):
-    llrkit.errors.InputError: monotone must be true or false, got 'no'
-    """
-    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
-        raise InputError(f"{name} must be true or false, got {value!r}")
-    return bool(value)
+    return share(alpha, "alpha")
 
 
 def names_of(value: object, what: str) -> tuple[str, ...]:
@@ -64,20 +49,6 @@ def names_of(value: object, what: str) -> tuple[str, ...]:
     if not (isinstance(value, Iterable) and all(isinstance(name, str) for name in value)):
         raise InputError(f"{what} must be the name of a column or several names, got {reprlib.repr(value)}")
     return tuple(value)
-
-
-def whole_number(value: object, at_least: int, name: str) -> int:
-    """A whole number that is not too small.
-
-    Examples
-    --------
-    >>> whole_number(2.5, 1, "repeats")
-    Traceback (most recent call last):
-    llrkit.errors.InputError: repeats must be a whole number of at least 1, got 2.5
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
-    return int(value)
 
 
 def finite_numbers(values: Array, name: str, role: str) -> FloatArray:

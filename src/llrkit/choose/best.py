@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from llrkit._arguments import whole_number, yes_or_no
 from llrkit._format import counted
 from llrkit._progress import tracked
 from llrkit._random import RNG, seed_of
@@ -16,7 +17,6 @@ from llrkit.calibrate.composite.group_counts import count_groups, groups_bound_l
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.option_checks import whole_number, yes_or_no
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.choose.blend import Blend, best_blend

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.option_checks import names_of, whole_number
+from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import ValueCounts, numbered, numbers_of
 from llrkit.core.moments import Moments
 from llrkit.errors import InputError, TooFewTrialsError

@@ -95,7 +95,7 @@ def method_name(method: str | Fit, known: Mapping[str, Fit] = METHODS) -> str:
     if callable(method):
         plain = getattr(method, "__name__", type(method).__name__).removeprefix("fit_").replace("_", "-")
         return next((name for name, fit in known.items() if fit is method), plain)
-    normalized = method.strip().lower().replace("_", "-")
+    normalized = str(method).strip().lower().replace("_", "-")
     if normalized not in known:
         raise UnknownNameError(f"unknown calibration method {method!r}; known are {', '.join(known)}")
     return normalized

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._format import number
 from llrkit.calibrate.maps import Map
@@ -94,6 +95,7 @@ class Comparison(Compared[Evaluation, Map]):
 
 
 @takes_labels
+@takes(options=Mapping)
 def compare(
     train: ScoreSource,
     test: ScoreSource,

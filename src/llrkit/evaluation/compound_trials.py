@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from llrkit._arguments import share, takes
 from llrkit._arrays import Counts
 from llrkit.core.column_values import positions_by_value
 from llrkit.errors import InputError
@@ -16,6 +17,7 @@ from llrkit.scores.trials import Trials
 COLUMN = "compound_llr"
 
 
+@takes(trials=Trials)
 def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", test: str = "") -> Trials:
     """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
 
@@ -40,6 +42,7 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
     >>> compound_trials(trials).table["compound_llr"].round(3).to_list()
     [2.503, -1.859, -3.892]
     """
+    share(p_known, "p_known")
     if trials.roles.n_systems != 1:
         raise InputError(f"compound LLRs are of one system, got {trials.roles.n_systems}")
     models, segments = enroll or trials.enroll, test or trials.test

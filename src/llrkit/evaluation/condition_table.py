@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llrkit._results import Result, text_table
+from llrkit.calibrate.option_checks import names_of
 from llrkit.errors import EmptyClassError
 from llrkit.evaluation.equalized import equalized
 from llrkit.evaluation.evaluate import evaluate
@@ -100,7 +101,7 @@ def condition_table(
     >>> bool(table.averaged["eer"] < table.equalized.eer)  # the rooms disagree about the scale
     True
     """
-    title = by if isinstance(by, str) else ", ".join(by)
+    title = ", ".join(names_of(by, "by"))
     pooled = evaluate(as_source(source), points, by=by, allow_unconfirmed=allow_unconfirmed)
     if not pooled.groups:
         raise EmptyClassError(f"no value of {title!r} has trials of both classes")

@@ -7,6 +7,7 @@ import warnings
 from dataclasses import replace
 from types import MappingProxyType
 
+from llrkit._arguments import whole_number
 from llrkit._random import RNG, seed_of
 from llrkit.core.bona_fide import bona_fide_and_spoofs
 from llrkit.core.column_values import By, trials_with_values
@@ -115,6 +116,7 @@ def evaluate(
     ci = kind_asked_for(ci, speakers, "none")
     require_columns(ci, KINDS, speakers, recordings, trials=True)
     probability(level, "level")
+    whole_number(replicates, 1, "replicates")
     if shared is not None and by is not None:
         regrouped = bona_fide_and_spoofs(as_source(source), shared)
         if regrouped is not source:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.maps import Map
@@ -55,6 +56,7 @@ class MixingCurve(Curve):
         return np.asarray(np.cumsum(self.weights))
 
 
+@takes(fitted=Map)
 def mixing_curve(fitted: Map) -> MixingCurve:
     """Weights w(mu) of a map that ``fit_mixture`` made, bounded or not.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._random import RNG, seed_of
 from llrkit.core.hull import error_path
@@ -110,6 +111,7 @@ def threshold_for(
     ci = kind_asked_for(ci, speakers, "trial")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
+    whole_number(replicates, 1, "replicates")
     for rate, name in ((false_alarm_rate, "false_alarm_rate"), (miss_rate, "miss_rate")):
         if rate is not None and not 0.0 <= float(rate) <= 1.0:
             raise InputError(f"{name} must be between 0 and 1, got {rate!r}")

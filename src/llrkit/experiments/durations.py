@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._blas import one_blas_thread
 from llrkit._progress import tracked
 from llrkit._random import checked_seed
-from llrkit.calibrate.option_checks import whole_number
 from llrkit.errors import UnknownNameError
 from llrkit.evaluation.result import Evaluation
 from llrkit.experiments.list_results import (

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit._random import RNG
@@ -80,8 +81,7 @@ def det_straightness(source: ScoreSource, *, simulations: int = 99, rng: RNG = 0
     >>> [lk.det_straightness(scores, simulations=19).p_value > 0.05 for scores in (gaussian, bent)]
     [True, False]
     """
-    if isinstance(simulations, bool) or not isinstance(simulations, int) or simulations < 1:
-        raise InputError(f"simulations must be a whole number of at least 1, got {simulations!r}")
+    whole_number(simulations, 1, "simulations")
     bins = count_bins(source)
     line = det_slope_from_bins(bins)
     distance = _distances(line)

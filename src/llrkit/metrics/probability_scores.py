@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._results import Result
 from llrkit.core.counting import count_bins
@@ -20,7 +21,7 @@ from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
 from llrkit.core.special import LN2, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import UnknownNameError
 from llrkit.metrics.llr_costs import RuleSums
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
@@ -79,8 +80,7 @@ def expected_calibration_error(source: ScoreSource, *, bins: int = 10, prior: fl
     >>> round(lk.expected_calibration_error([2.0, 2.0, -2.0, -2.0], [1, 1, 0, 0]), 4)  # sigmoid(-2)
     0.1192
     """
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
-        raise InputError(f"bins must be a whole number of at least 1, got {bins!r}")
+    whole_number(bins, 1, "bins")
     p = prior_of(source, prior)
     sums = as_source(source).reduce(_PosteriorBins.at(int(bins), float(logit(p))))
     target, nontarget = p / sums.target.sum(), (1.0 - p) / sums.nontarget.sum()

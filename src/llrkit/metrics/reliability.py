@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import Counts, FloatArray
 from llrkit._random import RNG, seed_of
 from llrkit.core.pooling import pooled_starts
@@ -103,10 +104,8 @@ def reliability_curve(
     if band not in BANDS:
         raise UnknownNameError(f"unknown band {band!r}; known are {', '.join(BANDS)}")
     probability(level, "level")
-    if band != "none" and (not isinstance(replicates, int) or replicates < FEWEST_REPLICATES):
-        raise InputError(
-            f"replicates must be a whole number of at least {FEWEST_REPLICATES}, got {replicates!r}"
-        )
+    if band != "none":
+        whole_number(replicates, FEWEST_REPLICATES, "replicates")
     result = measure(source, ())
     p = prior_of(source, prior)
     odds, blocks = float(logit(p)), result.summaries.blocks

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.multiclass.class_blocks import against_others, by_class, loglik_blocks
-from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
+from llrkit.multiclass.priors import ClassCounts, Prior, as_classes, class_prior
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.class_labels import listed
 from llrkit.scores.classes import ClassSource, ClassVectors
@@ -41,7 +41,7 @@ def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> Sco
     >>> lk.eer(lk.multiclass.detection(scores, "1"))
     0.0
     """
-    counts = source.reduce(ClassCounts.of)
+    counts = as_classes(source).reduce(ClassCounts.of)
     return detection_of(source, _place(target, counts.classes), class_prior(prior, counts))
 
 
@@ -137,7 +137,7 @@ def only(source: ClassSource, classes: Sequence[str]) -> ClassSource:
     >>> lk.multiclass.error_rate(lk.multiclass.only(scores, ["0", "2"]))
     0.0
     """
-    known = source.reduce(ClassCounts.of).classes
+    known = as_classes(source).reduce(ClassCounts.of).classes
     places = [_place(name, known) for name in classes]
     if len(set(places)) != len(places) or len(places) < 2:
         raise UnknownNameError(f"at least two different classes are needed, got {listed(classes)}")

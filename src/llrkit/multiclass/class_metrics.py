@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import not_negative, takes, whole_number
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import LN2
 from llrkit.errors import InputError
@@ -29,6 +30,7 @@ def losses_at(
     return source.reduce(ClassLosses.at(np.log(share), costs, detections)), share
 
 
+@takes()
 def cllr(source: ClassSource, *, prior: Prior = "flat", normalized: bool = False) -> float:
     """Cross-entropy of the posteriors at a prior, in bits: the multi-class Cllr.
 
@@ -107,10 +109,13 @@ def zero_one_cost(n_classes: int, *, abstain: float | None = None) -> FloatArray
     array([[0. , 1. , 0.1],
            [1. , 0. , 0.1]])
     """
-    errors = 1.0 - np.eye(n_classes)
-    return errors if abstain is None else np.column_stack([errors, np.full(n_classes, float(abstain))])
+    errors = 1.0 - np.eye(whole_number(n_classes, 1, "n_classes"))
+    if abstain is None:
+        return errors
+    return np.column_stack([errors, np.full(n_classes, not_negative(abstain, "abstain"))])
 
 
+@takes()
 def expected_cost(
     source: ClassSource, cost: npt.ArrayLike, *, prior: Prior = "flat", normalized: bool = True
 ) -> float:

@@ -12,7 +12,7 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InfiniteScoreError, SystemCountError
 from llrkit.multiclass.class_blocks import gram, trial_blocks
-from llrkit.multiclass.priors import ClassCounts, require_all_classes
+from llrkit.multiclass.priors import ClassCounts, as_classes, require_all_classes
 from llrkit.scores.classes import ClassSource, ClassVectors
 
 
@@ -47,7 +47,7 @@ def require_finite(place: float) -> None:
 
 def class_means(source: ClassSource) -> ClassMeans:
     """The means of all classes; an empty class and infinite values are refused."""
-    means = source.reduce(ClassMeans.of)
+    means = as_classes(source).reduce(ClassMeans.of)
     require_all_classes(means.classes, means.n)
     require_finite(means.first_infinite)
     return means

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import takes, whole_number
 from llrkit._arrays import FloatArray
 from llrkit._results import FrameKind, Result, frame_of_columns
 from llrkit.errors import InputError
@@ -42,6 +43,7 @@ class ClassDets(Result):
         return frame_of_columns(columns, kind)
 
 
+@takes(evaluation=ClassEvaluation)
 def class_dets(evaluation: ClassEvaluation) -> ClassDets:
     """The DET curves of an evaluation that looked at detection.
 
@@ -78,6 +80,7 @@ class ClassCalibration(Curve):
     detection_min_cllr: FloatArray
 
 
+@takes(evaluation=ClassEvaluation)
 def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
     """Actual against refined, class by class.
 
@@ -144,6 +147,7 @@ def pair_histograms(
     >>> [(one.target, one.other) for one in lk.multiclass.pair_histograms(scores, most=1)]
     [('0', '2')]
     """
+    whole_number(most, 0, "most")
     if pairs is None:
         counted = confusion(source)
         mixed = counted.rates + counted.rates.T

@@ -14,7 +14,7 @@ from llrkit.core.sample import ClassSample
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import ConstantScoreError, InputError
 from llrkit.multiclass.class_moments import first_infinite, has_loglik, require_finite
-from llrkit.multiclass.priors import ClassCounts, require_all_classes
+from llrkit.multiclass.priors import ClassCounts, as_classes, require_all_classes
 from llrkit.scores.classes import ClassSource, ClassVectors
 
 _SAMPLE = 1 << 16  # trials in the first guess, of all classes together
@@ -77,7 +77,7 @@ class TrainingTrials(SummaryBase):
 
 def training_trials(source: ClassSource, limit: int = _SAMPLE) -> TrainingTrials:
     """A first look at the trials: an empty class, infinite and constant values are refused."""
-    training = source.reduce(TrainingTrials.at(limit))
+    training = as_classes(source).reduce(TrainingTrials.at(limit))
     require_all_classes(training.classes, training.n)
     require_finite(training.first_infinite)
     if (training.low == training.high).all():

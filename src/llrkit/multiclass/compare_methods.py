@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from llrkit._arguments import takes
 from llrkit._format import number
 from llrkit.choose.compared import RAW, Compared, cllr_sentence, compared_on
 from llrkit.choose.methods import Methods
@@ -14,7 +15,7 @@ from llrkit.multiclass.class_evaluation import ClassEvaluation
 from llrkit.multiclass.class_maps import ClassMap
 from llrkit.multiclass.class_methods import CANDIDATES, METHODS, prior_option
 from llrkit.multiclass.measure_classes import evaluate
-from llrkit.multiclass.priors import Prior
+from llrkit.multiclass.priors import Prior, as_classes
 from llrkit.scores.classes import ClassSource
 
 
@@ -53,6 +54,7 @@ class ClassComparison(Compared[ClassEvaluation, ClassMap]):
         return header, rows
 
 
+@takes(options=Mapping)
 def compare(
     train: ClassSource,
     test: ClassSource,
@@ -87,7 +89,7 @@ def compare(
     'temperature'
     """
     compared = compared_on(
-        train,
+        as_classes(train),
         methods,
         METHODS,
         lambda name: {**prior_option(name, prior), **options.get(name, {})},

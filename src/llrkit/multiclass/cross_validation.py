@@ -21,7 +21,7 @@ from llrkit.errors import InputError
 from llrkit.multiclass.class_maps import ClassMap
 from llrkit.multiclass.class_methods import METHODS, prior_option
 from llrkit.multiclass.class_metrics import cllr
-from llrkit.multiclass.priors import Prior
+from llrkit.multiclass.priors import Prior, as_classes
 from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.derived import ChangedChunks
@@ -109,6 +109,7 @@ def cross_calibrate(
     if leave_out is not None and groups is not None:
         raise InputError("give groups or leave_out, not both")
     left = groups if leave_out is None else leave_out
+    source = as_classes(source)
     assigned = make_class_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
     training = partial(_training_source, source, assigned)
     name = method_name(method, METHODS)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._version import __version__
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
@@ -15,6 +16,7 @@ from llrkit.multiclass.priors import Prior, class_prior
 from llrkit.scores.classes import ClassSource
 
 
+@takes()
 def fit_gaussian(
     source: ClassSource, *, weights: Prior = "flat", shared: bool = True, shrinkage: float = 0.0
 ) -> ClassMap:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit.core.special import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
@@ -90,6 +91,7 @@ _PRESETS = (
 PRESETS: Mapping[str, CavgPreset] = {preset.name: preset for preset in _PRESETS}
 
 
+@takes()
 def cavg_preset(name: str | CavgPreset, *, allow_unconfirmed: bool = False) -> CavgPreset:
     """The cost of an evaluation by name.
 
@@ -121,6 +123,7 @@ def cavg_preset(name: str | CavgPreset, *, allow_unconfirmed: bool = False) -> C
     return preset
 
 
+@takes()
 def cavg(
     source: ClassSource,
     preset: str | CavgPreset = "lre07",

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._progress import stage
 from llrkit._warn import warn_caller
@@ -38,6 +39,7 @@ DETECT_UP_TO = 50
 """With more classes, detection is evaluated only when asked for."""
 
 
+@takes(costs=Mapping)
 def evaluate(
     source: ClassSource,
     *,

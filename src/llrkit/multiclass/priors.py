@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.class_labels import listed
 from llrkit.scores.classes import ClassSource, ClassVectors
+from llrkit.scores.source import ScoreSource
 
 Prior = str | Mapping[str, float] | Sequence[float] | npt.NDArray[np.float64]
 """``"flat"``, ``"counts"`` (the proportions of the labels), or one probability for each class."""
@@ -37,8 +39,28 @@ class ClassCounts(SummaryBase):
         return ClassCounts(self.classes, self.n * weight)
 
 
+def as_classes(given: object) -> ClassSource:
+    """What was given, if it is a source of several classes; anything else is an error that says what is.
+
+    Examples
+    --------
+    >>> as_classes("scores.csv")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: expected trials of several classes, got str: give
+    lk.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or ...
+    """
+    if isinstance(given, ScoreSource) or not hasattr(given, "reduce"):
+        raise InputError(
+            f"expected trials of several classes, got {type(given).__name__}: give "
+            "lk.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or "
+            "lk.multiclass.scan_classes(path, classes)"
+        )
+    return cast(ClassSource, given)
+
+
 def count_classes(source: ClassSource) -> ClassCounts:
     """The number of trials of each class; none may be empty."""
+    source = as_classes(source)
     counts = ClassCounts.of(source) if isinstance(source, ClassVectors) else source.reduce(ClassCounts.of)
     require_all_classes(counts.classes, counts.n)
     return counts

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._results import Result
 from llrkit.core.special import LN2
@@ -84,6 +85,7 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
             return Refinement(method, None, str(error))
 
 
+@takes()
 def refined_cllr(
     source: ClassSource, *, prior: Prior = "flat", method: str = "scale-offset", normalized: bool = False
 ) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import Array
 from llrkit._atomic import replacing
 from llrkit.errors import FileFormatError, InputError
@@ -145,6 +146,7 @@ def _read_speakers(file: Path, embeddings: Embeddings) -> Array:
     return np.array([known[name] for name in embeddings.ids.tolist()])
 
 
+@takes(embeddings=Embeddings)
 def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
     """Write embeddings: all of them as ``.npz``, ids and vectors as ``.ark`` (with an ``.scp`` beside it).
 

@@ -12,6 +12,7 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes
 from llrkit._arrays import Array
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.io.score_matrices import long_table
@@ -86,6 +87,7 @@ def different_ids(enroll_ids: Ids, test_ids: Ids) -> Array:
     return np.asarray(enroll[:, None] != test)
 
 
+@takes(enroll=Embeddings, test=Embeddings)
 def trial_masks(enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = ()) -> tuple[Array, Array]:
     """Which pairs are target trials and which non-target trials, as two matrices of bool.
 
@@ -115,6 +117,7 @@ def trial_masks(enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = (
     return is_target & is_trial, ~is_target & is_trial
 
 
+@takes(enroll=Embeddings, test=Embeddings, scores=np.ndarray)
 def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = ()) -> Scores:
     """The scores of all trials, with the speakers of both sides as columns.
 
@@ -150,9 +153,10 @@ def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: 
         for side, values in zip(("enroll", "test"), sides, strict=True)
     }
     categories = {name: names.tolist() for name in columns}
-    return Scores.from_classes(scores[target], scores[nontarget], columns, categories=categories)  # type: ignore[arg-type]
+    return Scores.from_classes(scores[target], scores[nontarget], columns, categories=categories)
 
 
+@takes(enroll=Embeddings, test=Embeddings, scores=np.ndarray)
 def matrix_trials(
     scores: Array,
     enroll: Embeddings,
@@ -192,6 +196,7 @@ def matrix_trials(
     return Trials(pairs.table, enroll="enroll", test="test")
 
 
+@takes(enroll=Embeddings, test=Embeddings)
 def listed_scores(
     scores: Array | Blocks, enroll: Embeddings, test: Embeddings, enroll_ids: Ids, test_ids: Ids
 ) -> Array:
@@ -227,6 +232,7 @@ def listed_scores(
     return pick_listed(scores, listed)
 
 
+@takes(enroll=Embeddings, test=Embeddings)
 def listed_trials(
     scores: Array | Blocks,
     enroll: Embeddings,
@@ -271,6 +277,7 @@ def listed_trials(
     return Trials(table, enroll="enroll", test="test")
 
 
+@takes(enroll=Embeddings, test=Embeddings, scores=np.ndarray)
 def write_matrix(
     scores: Array,
     enroll: Embeddings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llrkit._arguments import whole_number
 from llrkit.errors import InputError, UnknownNameError
 
 BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda-cosine", "svm", "ubm-gmm")
@@ -24,5 +25,5 @@ class RecognizerOptions:
             raise UnknownNameError(f"unknown back-end {self.backend!r}; there are: {', '.join(BACKENDS)}")
         if not (self.relevance > 0 and self.cost > 0):
             raise InputError(f"relevance and cost must be positive, got {self.relevance} and {self.cost}")
-        if self.top_gaussians is not None and self.top_gaussians < 1:
-            raise InputError(f"at least one Gaussian must count in a frame, got {self.top_gaussians}")
+        if self.top_gaussians is not None:
+            whole_number(self.top_gaussians, 1, "top_gaussians")

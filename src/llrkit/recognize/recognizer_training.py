@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit.errors import InputError
 from llrkit.recognize.backends.backend import SCORERS, train_backend
 from llrkit.recognize.backends.domain_adaptation import train_adapted_backend
@@ -36,6 +37,7 @@ STEPS = {
 """The steps before scoring that each back-end takes unless told otherwise."""
 
 
+@takes(speech=Frames | Embeddings, adapt=Frames | Embeddings, front_end=FrontEnd, extractor=Extractor)
 def train_recognizer(
     speech: Frames | Embeddings,
     backend: str = "plda",
@@ -129,6 +131,8 @@ def train_recognizer(
         "speaker_dims": speaker_dims,
         "channel_dims": channel_dims,
     }
+    if isinstance(speech, Embeddings) and not (n_gaussians is None and n_factors is None):
+        raise InputError("n_gaussians and n_factors are for frames; these are embeddings")
     require_options(
         backend, steps, uncertainty=uncertainty, adapted=adapt is not None, adaptation=adaptation,
         weight=adaptation_weight, **own,

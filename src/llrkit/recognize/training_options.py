@@ -48,3 +48,5 @@ def require_options(
         raise InputError("the ubm-gmm back-end has no embeddings, so it is not adapted by them")
     if adapted:
         require_adaptation(adaptation, backend, weight)
+    elif adaptation != "center" or weight is not None:
+        raise InputError("adaptation and adaptation_weight are for embeddings to adapt to: give adapt=")

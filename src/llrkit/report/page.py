@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from llrkit._arguments import takes
 from llrkit._atomic import write_atomically
 from llrkit._format import printable
 from llrkit._llr_units import NATS, LlrUnit, llr_unit
@@ -41,6 +42,7 @@ LARGEST_DATA = 2_950_000
 """Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
 
 
+@takes(title=str, by=str, bands=Mapping, checks=Mapping, ties=Mapping)
 def write_report(
     results: Evaluation | Comparison | Mapping[str, Evaluation],
     path: str | Path,

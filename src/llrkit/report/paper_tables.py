@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from llrkit._arguments import takes
 from llrkit._format import csv_text, number
 from llrkit._vocabulary import vocabulary
 from llrkit.errors import InputError, UnknownNameError
@@ -105,6 +106,7 @@ def same_points(results: Mapping[str, Evaluation]) -> None:
             raise InputError(f"{first!r} and {name!r} were evaluated at different operating points")
 
 
+@takes(row_title=str, caption=str)
 def format_table(
     results: Any,
     style: str = "markdown",

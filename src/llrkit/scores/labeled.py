@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
+from llrkit._arguments import argument_check
 from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
@@ -87,6 +88,7 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
     named = list(signature(function).parameters.values())
     places = [place for place, parameter in enumerate(named) if "ScoreSource" in str(parameter.annotation)]
     sources = {named[place].name for place in places}
+    check_arguments = argument_check(function, {})
     one_source = sum(named[place].default is Parameter.empty for place in places) == 1
 
     @wraps(function)
@@ -111,6 +113,7 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
             given[0] = labeled_scores(given[0], options.pop("labels"), **how)
         elif not pairs and not (positive is None and weights is None):
             raise InputError("positive= and weights= are for arrays of scores and labels, not for a source")
+        check_arguments(tuple(given), options)
         return cast(Callable[..., R_co], function)(*given, **options)
 
     if function.__doc__:  # there is none with python -OO

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from llrkit._arguments import number
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit._random import RNG, seed_of
 from llrkit.errors import InputError
@@ -174,10 +175,12 @@ def simulate_trials(
             raise InputError(
                 f"{name} must be a whole number from 1 on, at most {MOST_TRIALS:g}, got {value!r}"
             )
-    if not (0.0 < scale < np.inf and np.isfinite(offset)):
+    if not (0.0 < number(scale, "scale") < np.inf and np.isfinite(number(offset, "offset"))):
         raise InputError(f"scale must be above 0 and offset finite, got {scale!r} and {offset!r}")
     if dtype not in ("float32", "float64"):
         raise InputError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
+    if not isinstance(pair, Drawing) and not hasattr(pair, "target"):
+        raise InputError(f"pair must be a pair of distributions, got {type(pair).__name__}")
     drawing = pair if isinstance(pair, Drawing) else PairDrawing(pair)
     return SimulatedTrials(
         n_target=int(n_target),

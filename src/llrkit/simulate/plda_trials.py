@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import not_negative, takes, whole_number
 from llrkit._random import RNG, seed_of
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.scores import Scores
@@ -66,6 +67,7 @@ class ConcatenatedTrials(BlockSource):
         return reduce_chunks(self.blocks(), summarize, threads=threads)
 
 
+@takes(population=Population)
 def simulate_plda(
     population: Population,
     *,
@@ -110,6 +112,9 @@ def simulate_plda(
     (3000, 87000, 0.05, 0.01)
     """
     seed = seed_of(rng)
+    whole_number(n_models, 1, "n_models")
+    whole_number(n_tests, 1, "n_tests")
+    not_negative(rougher, "rougher")
     alike = replace(population, gender_gap=0.0)
     corpus = Corpus(alike.rougher(rougher), 1, seed, shift)
     enroll, test = (

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import not_negative, takes, whole_number
 from llrkit._random import RNG, seed_of
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.simulate.corpus import Corpus, Recordings
@@ -14,6 +15,7 @@ from llrkit.simulate.simulated_people import DURATIONS, GENDERS
 from llrkit.simulate.speaker_population import Population
 
 
+@takes(population=Population)
 def simulate_embeddings(
     population: Population,
     *,
@@ -52,6 +54,8 @@ def simulate_embeddings(
     Embeddings(240 rows of 30 dimensions, 28 speakers; columns split, side, gender, duration)
     """
     seed = seed_of(rng)
+    whole_number(n_sessions, 1, "n_sessions")
+    not_negative(rougher, "rougher")
     full = max(durations, default=DURATIONS[-1])
     background = Corpus(population, 0, seed).recordings(
         "train", n_speakers=n_background, n=2 * n_sessions * n_background, durations=[full]

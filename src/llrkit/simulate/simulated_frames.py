@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._random import checked_seed
 from llrkit.errors import InputError
@@ -45,8 +46,7 @@ class FrameModel:
         """Check the parameters."""
         checked_seed(self.seed)
         for name in ("n_components", "dim", "rank"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be a whole number from 1 on, got {getattr(self, name)!r}")
+            whole_number(getattr(self, name), 1, name)
         if not (self.strength > 0.0 and self.channel >= 0.0):
             raise InputError("strength must be above 0 and channel not below")
 

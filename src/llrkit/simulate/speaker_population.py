@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
+from llrkit._arguments import whole_number
 from llrkit.core.special import probit
 from llrkit.errors import InputError
 from llrkit.simulate.simulated_people import DURATIONS
@@ -50,8 +51,7 @@ class Population:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if self.dim < 2:
-            raise InputError(f"dim must be a whole number from 2 on, got {self.dim!r}")
+        whole_number(self.dim, 2, "dim")
         if not (self.between > 0.0 and self.channel > 0.0 and self.noise >= 0.0 and self.gender_gap >= 0.0):
             raise InputError("between and channel must be above 0, noise and gender_gap not below")
 

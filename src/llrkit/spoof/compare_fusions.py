@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._format import number
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.maps import Map
@@ -72,6 +73,7 @@ class SasvComparison(Compared[SpoofEvaluation, Map]):
         return ["method", *(key.replace("_", " ") for key in rows[RAW])], shown
 
 
+@takes(train=SpoofTrials, test=SpoofTrials, options=Mapping)
 def compare(
     train: SpoofTrials,
     test: SpoofTrials,

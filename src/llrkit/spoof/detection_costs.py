@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import number, takes
 from llrkit._arrays import FloatArray
 from llrkit.core.special import blocks
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
@@ -149,6 +150,7 @@ def decision_score(trials: SpoofTrials) -> System:
     return next(system for system in DECIDING if system in trials.systems)
 
 
+@takes(trials=SpoofTrials)
 def a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5", *, threshold: float | None = None) -> float:
     """Actual architecture-agnostic detection cost of the SASV scores, read as LLRs.
 
@@ -179,10 +181,11 @@ def a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5", *, threshold: float |
     (1.1111, 0.5)
     """
     costs = spoof_costs(costs)
-    where = costs.threshold if threshold is None else threshold
+    where = costs.threshold if threshold is None else number(threshold, "threshold")
     return costs.cost(*at_threshold(trials, decision_score(trials), where))
 
 
+@takes(trials=SpoofTrials)
 def min_a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5") -> float:
     """The smallest a-DCF that any threshold gives on these trials; see :func:`a_dcf`.
 

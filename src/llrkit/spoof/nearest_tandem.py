@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import share, takes
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.chunk_kinds import attack_positions, spoof_mask
 from llrkit.core.summary import SummaryBase
@@ -55,6 +56,7 @@ def scores_by_kind(
     return scores
 
 
+@takes(trials=SpoofTrials)
 def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str | None = None) -> float:
     """Concurrent t-EER at observed thresholds, a share: the organizers' convention; all scores in memory.
 
@@ -80,6 +82,9 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
     >>> t_eer_nearest(trials)
     0.0
     """
+    share(prevalence, "prevalence")
+    if attack is not None and trials.attack is None:
+        raise InputError(f"attack {attack!r}: the trials do not name attacks (attack=, the column)")
     p_miss, p_fa, p_fa_spoof = _walk(*scores_by_kind(trials, "asv", attack))
     target, nontarget, spoof = scores_by_kind(trials, "cm", attack)
     cm_miss, cm_fa = _walk(np.concatenate([target, nontarget]), spoof)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from llrkit._arguments import number, takes
 from llrkit._format import counted, percent
 from llrkit._results import Result
 from llrkit.core.bona_fide import BONA_FIDE
@@ -155,6 +156,7 @@ def _ends(interval: Range) -> str:
     return f"[{percent(interval[0])}, {percent(interval[1])}]"
 
 
+@takes(trials=SpoofTrials)
 def attack_detection(
     trials: SpoofTrials,
     *,
@@ -199,7 +201,7 @@ def attack_detection(
         raise InputError("APCER and BPCER need the scores of a countermeasure (cm=, --cm-column)")
     probability(level, "level")
     trials.require("cm", "spoof")
-    cut = eer_threshold(cm_source(trials)) if threshold is None else float(threshold)
+    cut = eer_threshold(cm_source(trials)) if threshold is None else number(threshold, "threshold")
     if math.isnan(cut):
         raise InputError("threshold must be a number")
     names = _species(trials)
@@ -261,7 +263,7 @@ def _asv(
             raise InputError("asv_threshold is for trials with ASV scores")
         return None, {}
     try:
-        cut = asv_eer_threshold(trials) if threshold is None else float(threshold)
+        cut = asv_eer_threshold(trials) if threshold is None else number(threshold, "asv_threshold")
     except EmptyClassError:  # without targets or non-targets no threshold is given by itself
         return None, {}
     rates = {}

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.composite.linear_map import LinearMap
@@ -42,6 +43,7 @@ def spoof_share_of(costs: SpoofCosts) -> float:
     return fa_spoof / (fa + fa_spoof)
 
 
+@takes(trials=SpoofTrials)
 def fit_sasv(
     trials: SpoofTrials,
     method: SasvMethod = "bayes-trained",

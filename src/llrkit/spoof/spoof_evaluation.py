@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from llrkit._arguments import number
 from llrkit._random import RNG, seed_of
 from llrkit.core.below_counts import BelowCounts
 from llrkit.core.counting import count_bins
@@ -79,6 +80,7 @@ def evaluate(
     settings = SpoofSettings(_all(costs), _all(tandem), eer)
     system = decision_score(trials)
     counted, uncounted = _count_alone(trials)
+    _number(asv_threshold)
     where = _asv_decision(trials, counted, asv_threshold)
     attacks = [] if trials.attack is None else _attacks(trials, counted)
     people = None
@@ -121,7 +123,7 @@ def _all(costs: Sequence[Costs] | Costs) -> tuple[Any, ...]:
 
 
 def _number(asv_threshold: float | str) -> float | None:
-    return None if isinstance(asv_threshold, str) else float(asv_threshold)
+    return None if isinstance(asv_threshold, str) else number(asv_threshold, "asv_threshold")
 
 
 def _asv_decision(

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from llrkit._arguments import number, takes
 from llrkit._arrays import FloatArray
 from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.counting import count_bins
@@ -102,6 +103,7 @@ def cm_source(trials: SpoofTrials, attack: str | None = None) -> ScoreSource:
     return trials.pair_to_count("cm", BONA_FIDE, ("spoof",), attack=attack)
 
 
+@takes(trials=SpoofTrials)
 def min_t_dcf(
     trials: SpoofTrials,
     costs: Costs = "asvspoof5",
@@ -156,6 +158,7 @@ def min_t_dcf(
     return min_from_terms(terms, error_path(count_bins(cm_source(trials))))
 
 
+@takes(trials=SpoofTrials)
 def t_dcf(
     trials: SpoofTrials,
     costs: Costs = "asvspoof5",
@@ -188,9 +191,12 @@ def t_dcf(
     """
     costs = spoof_costs(costs)
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", _fixed(trials, asv_threshold)))
+    if cm_threshold is not None:
+        number(cm_threshold, "cm_threshold")
     return act_from_terms(terms, cm_source(trials), cm_threshold)
 
 
+@takes(trials=SpoofTrials)
 def t_dcf_curve(
     trials: SpoofTrials, costs: Costs = "asvspoof5", *, asv_threshold: float | Literal["eer"] = "eer"
 ) -> TandemCostCurve:
@@ -258,7 +264,7 @@ def _fixed(trials: SpoofTrials, asv_threshold: float | str) -> float:
         return asv_eer_threshold(trials)
     if isinstance(asv_threshold, str):
         raise UnknownNameError(f"asv_threshold must be 'eer', 'free' or a number, got {asv_threshold!r}")
-    return float(asv_threshold)
+    return number(asv_threshold, "asv_threshold")
 
 
 def _min_joint(trials: SpoofTrials, costs: SpoofCosts, threshold: float) -> float:

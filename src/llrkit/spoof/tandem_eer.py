@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import ErrorPath, error_path
@@ -50,6 +51,7 @@ class TandemEerPath(Curve):
         return float(np.nanmin(self.t_eer)) if len(self.t_eer) else float("nan")
 
 
+@takes(trials=SpoofTrials)
 def t_eer(trials: SpoofTrials) -> float:
     """Concurrent tandem equal error rate, a share: the same whatever the prevalence of spoofs.
 
@@ -161,6 +163,7 @@ def _tandem_point(rates: FloatArray, cm: CmRoc) -> TandemPoint:
     return TandemPoint(missed, p_miss, p_fa, p_fa_spoof, p_miss_cm, p_fa_cm)
 
 
+@takes(trials=SpoofTrials)
 def t_eer_paths(trials: SpoofTrials, prevalences: Sequence[float] = (0.0, 0.5, 1.0)) -> list[TandemEerPath]:
     """For each prevalence of spoofs, the tandem's equal error rate at every threshold of the ASV system.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import refine
 from llrkit.theory.calibrated_pair import CalibratedPair, MirrorLLR
@@ -17,6 +18,7 @@ from llrkit.theory.plda_pair import PLDALLR
 from llrkit.theory.tabulated_density import Axis
 
 
+@takes(pair=CalibratedPair)
 def lr_moment(pair: CalibratedPair, order: float, *, given: str = "nontarget") -> float:
     """Moment ``<r^n>`` of the likelihood ratio of a calibrated pair.
 
@@ -98,6 +100,7 @@ def _integrated(pair: CalibratedPair, n: float) -> float:
     return peak + float(np.log(np.sum(panels.mass)))
 
 
+@takes(pair=CalibratedPair)
 def lr_variance(pair: CalibratedPair, *, given: str = "nontarget") -> float:
     """Variance of the likelihood ratio (nontarget) or of its inverse (target).
 

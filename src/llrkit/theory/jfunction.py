@@ -94,9 +94,7 @@ def sigma_from_cllr(cllr: npt.ArrayLike) -> Any:
     >>> round(sigma_from_cllr(cllr_from_sigma(3.0)), 14)
     3.0
     """
-    values = np.asarray(cllr, dtype=np.float64)
-    if not np.all((values > 0.0) & (values < 1.0)):
-        raise InputError(f"cllr must be strictly between 0 and 1 bit, got {cllr!r}")
+    values = _bits(cllr)
     return _shaped_like(np.array([_solve(float(value)) for value in values.ravel()]), cllr)
 
 
@@ -121,8 +119,15 @@ def sigma_from_cllr_approx(cllr: npt.ArrayLike) -> Any:
     >>> round(sigma_from_cllr_approx(0.1835833745691), 2)
     3.29
     """
-    remainder = -np.expm1(np.log1p(-np.asarray(cllr, dtype=np.float64)) / 1.1064)
+    remainder = -np.expm1(np.log1p(-_bits(cllr)) / 1.1064)
     return _shaped_like((-np.log2(remainder) / 0.3073) ** (1.0 / 1.787), cllr)
+
+
+def _bits(cllr: npt.ArrayLike) -> FloatArray:
+    values = np.asarray(cllr, dtype=np.float64)
+    if not np.all((values > 0.0) & (values < 1.0)):
+        raise InputError(f"cllr must be strictly between 0 and 1 bit, got {cllr!r}")
+    return values
 
 
 def _solve(cllr: float) -> float:

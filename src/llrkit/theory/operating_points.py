@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import cast
 
+from llrkit._arguments import takes
 from llrkit.core.special import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
 
@@ -175,6 +176,7 @@ PRESETS: dict[str, Preset] = {
 }
 
 
+@takes()
 def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     """The cost of an evaluation by name.
 
@@ -212,6 +214,7 @@ AnyPoint = Preset | Point
 Points = AnyPoint | Sequence[AnyPoint]
 
 
+@takes()
 def operating_point(point: Point, *, allow_unconfirmed: bool = False) -> OperatingPoint:
     """One operating point: itself, a prior, a prior and two costs, or the name of a preset.
 
@@ -242,6 +245,7 @@ def operating_point(point: Point, *, allow_unconfirmed: bool = False) -> Operati
     return entry.points[0]
 
 
+@takes()
 def cost_of(point: AnyPoint, *, allow_unconfirmed: bool = False) -> Preset:
     """One cost, whichever way it is given: a preset, its name, or an operating point.
 

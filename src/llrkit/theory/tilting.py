@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import number
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import refine
@@ -144,6 +145,8 @@ def tilt(
     else:
         raise InputError(f"a frozen distribution or a log density is needed, got {type(density).__name__}")
     axis = Axis(
-        support or (-np.inf, np.inf), 0.0 if center is None else center, 1.0 if scale is None else scale
+        support or (-np.inf, np.inf),
+        0.0 if center is None else number(center, "center"),
+        1.0 if scale is None else scale,
     )
     return TiltedLLR(lambda x: np.asarray(log_density(x), dtype=np.float64), axis)

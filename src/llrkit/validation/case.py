@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._llr_units import LOG10, llr_unit
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
@@ -119,6 +120,7 @@ class CaseReport(Result):
         return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
 
+@takes(calibration=Map, h1=str, h2=str, conditions=str)
 def case_report(
     calibration: Map,
     scores: float | Sequence[float] | Mapping[str, float],

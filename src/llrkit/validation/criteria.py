@@ -264,7 +264,7 @@ def _shown(value: Any) -> str:
 
 def _refuse_unknown(where: str, table: Any, known: tuple[str, ...]) -> None:
     if not isinstance(table, Mapping):
-        raise InputError(f"{where} must be a table")
+        raise InputError(f"{where} must be a table, got {type(table).__name__}")
     unknown = [str(name) for name in table if name not in known]
     if unknown:
         raise InputError(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(known)}")

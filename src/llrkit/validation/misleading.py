@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._results import Result
 from llrkit.core.column_values import decoded, plain_value
 from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
 from llrkit.engine.scanned_files import Files
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.roles import POSITION
@@ -79,8 +80,7 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
     [(-1.5, 'b'), (0.5, 'c')]
     """
     source = as_source(source)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InputError(f"n must be a whole number of at least 1, got {n!r}")
+    whole_number(n, 1, "n")
     ids = source.roles.ids
     try:
         wide, names = source.with_columns(ROW, *ids), (ROW, *ids)

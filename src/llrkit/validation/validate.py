@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from llrkit._arguments import takes
 from llrkit._llr_units import llr_unit
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
@@ -122,6 +123,7 @@ class Validation(Result):
 
 
 @takes_labels
+@takes(calibration=Map)
 def validate(
     source: ScoreSource,
     criteria: Criteria | Mapping[str, Any] | str | Path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from llrkit._arguments import takes
 from llrkit._llr_units import LN10
 from llrkit.errors import NaNScoreError
 
@@ -19,6 +20,7 @@ ENFSI = (
 """Likelihood ratios below each value, and the word for them (ENFSI guideline, 2015)."""
 
 
+@takes()
 def verbal_scale(llr: float, *, log10: bool = False) -> str:
     """The strength of evidence in words, by the bands of the ENFSI guideline (2015).
 

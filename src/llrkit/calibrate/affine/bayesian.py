@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from llrkit._arguments import yes_or_no
 from llrkit.calibrate.densities.density_ratio import (
     held_between,
     interval_details,
@@ -14,7 +15,6 @@ from llrkit.calibrate.densities.density_ratio import (
 from llrkit.calibrate.densities.student_t import StudentRatioMap
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError

@@ -46,10 +46,10 @@ def takes_labels_or_none(fit: F) -> F:
     """A fit that does not look at labels, and so takes an array of scores alone as well."""
 
     @wraps(fit)
-    def fitting(scores: npt.ArrayLike, *labels: object, **options: object) -> Any:
-        if labels or "labels" in options or not is_array(scores) or is_pair(scores):
-            return cast(Any, fit)(scores, *labels, **options)
-        values = score_array(scores, "scores")
+    def fitting(source: npt.ArrayLike, *labels: object, **options: object) -> Any:
+        if labels or "labels" in options or not is_array(source) or is_pair(source):
+            return cast(Any, fit)(source, *labels, **options)
+        values = score_array(source, "scores")
         if len(values) < FEWEST:
             raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
         # any two classes do; what the map records of the densities of its classes would be made up

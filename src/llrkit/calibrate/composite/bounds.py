@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes, whole_number
 from llrkit._llr_units import LN10
 from llrkit._plain import Json
 from llrkit.calibrate.class_gap import gap_of_moments, highest_score, lowest_score
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.source_counts import SourceCounts, count_sources
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.option_checks import whole_number
 from llrkit.core.grid import require_both_classes
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
@@ -25,6 +25,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 
 
+@takes(fitted=Map)
 def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
     """Clip LLRs to given bounds, in nats: ``low <= 0 <= high``.
 
@@ -48,6 +49,7 @@ def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
     return _bounded(fitted, float(low), float(high), "fixed", {}, {})
 
 
+@takes(fitted=Map)
 def bound_sources(
     fitted: Map,
     source: ScoreSource | int | None = None,
@@ -132,6 +134,7 @@ def training_gap(fitted: Map, source: ScoreSource) -> tuple[Moments, dict[str, A
     return moments, {} if gap is None else {"gap": list(gap), "gap_of": of}
 
 
+@takes(fitted=Map)
 def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: float = 0.01) -> BoundedMap:
     """Clip LLRs to the empirical lower and upper bounds of Vergeer et al. (2016).
 
@@ -165,8 +168,7 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     >>> bounded.details["low_log10"], bounded.details["high_log10"]  # log10(3) = 0.477
     (-0.47, 0.47)
     """
-    if not (isinstance(misleading, int) and misleading >= 1):
-        raise InputError(f"misleading must be a whole number of at least 1, got {misleading!r}")
+    whole_number(misleading, 1, "misleading")
     step = _positive(step, "step")
     llrs = fitted.on(source)
     moments = as_source(llrs).reduce(Moments.of)
@@ -190,6 +192,7 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     return _bounded(fitted, bounds[0] * LN10, bounds[1] * LN10, "elub", options, _counts(moments))
 
 
+@takes(fitted=Map)
 def bound_invariance(
     fitted: Map,
     source: ScoreSource,

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import Columns, Map
-from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
 from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError
 from llrkit.scores import ScoreSource

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from llrkit._arguments import takes
 from llrkit._format import number
 from llrkit._llr_units import LN10
 from llrkit._warn import warn_caller
@@ -24,6 +25,7 @@ from llrkit.calibrate.guard import is_judged
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError, NoOverlapWarning, UnknownNameError
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import as_source
 
 BOUNDS = ("none", "elub", "invariance", "sources", "fixed:LOW,HIGH")
 """What :func:`bound_map` accepts."""
@@ -62,6 +64,7 @@ def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
     return name, (low, high)
 
 
+@takes(fitted=Map)
 def bound_map(
     fitted: Map,
     source: ScoreSource,
@@ -107,7 +110,7 @@ def bound_map(
         _warn_of_gap(fitted)
         return fitted
     if kind == "sources":
-        return bound_sources(fitted, source, speakers=speakers)
+        return bound_sources(fitted, as_source(source), speakers=speakers)
     if limits is not None:
         bounded = bound_fixed(fitted, *limits)
     else:
@@ -132,6 +135,7 @@ def _warn_of_gap(fitted: Map) -> None:
         warn_caller(gap_sentence((low, high), bounded=False), NoOverlapWarning)
 
 
+@takes(fitted=Map)
 def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
     """The bounds of a map and what they rest on, in words.
 

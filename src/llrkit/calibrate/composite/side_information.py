@@ -8,9 +8,10 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from llrkit._arguments import yes_or_no
 from llrkit._arrays import Array, FloatArray
 from llrkit.calibrate.maps import Columns
-from llrkit.calibrate.option_checks import finite_numbers, names_of, one_of, yes_or_no
+from llrkit.calibrate.option_checks import finite_numbers, names_of, one_of
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap, fit_ratio
 from llrkit.calibrate.densities.log_densities import (
@@ -23,7 +24,6 @@ from llrkit.calibrate.densities.weighted_points import (
     training_points,
 )
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.option_checks import yes_or_no
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments
 from llrkit.scores import ScoreSource

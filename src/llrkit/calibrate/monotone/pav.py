@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.fitting import fits_map
@@ -162,8 +163,7 @@ def fit_pav(
     one_of(outside, OUTSIDE, "outside")
     if not (isinstance(tilt, (int, float)) and 0.0 <= tilt <= 0.1):
         raise InputError(f"tilt must be between 0 and 0.1, got {tilt!r}")
-    if not (isinstance(max_knots, int) and max_knots >= 4):
-        raise InputError(f"max_knots must be a whole number of at least 4, got {max_knots!r}")
+    whole_number(max_knots, 4, "max_knots")
     moments, grid = as_source(source).reduce(both(_moments_of_one_system, Grid.of))
     check_moments(source, moments)
     bins = source.reduce(count_on(collect_again(source, grid))).bins()

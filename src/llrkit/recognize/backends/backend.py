@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes
 from llrkit._arrays import Array
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
@@ -212,6 +213,7 @@ class Backend(ReadOnlyArrays):
             return cls.from_arrays(arrays, str(path))
 
 
+@takes(background=Embeddings)
 def train_backend(
     background: Embeddings,
     steps: Sequence[Step] = ("center", "length"),
@@ -280,6 +282,7 @@ def refuse_of_others(scorer: str, **options: Any) -> None:
             raise InputError(f"{name} is an option of {' and '.join(OPTIONS_OF[name])}, not of {scorer}")
 
 
+@takes(enroll=Embeddings, test=Embeddings, cohort=Embeddings)
 def normalized_scores(
     score: Scorer,
     enroll: Embeddings,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.backend import Backend, train_backend
 from llrkit.recognize.backends.transform_training import Step
@@ -25,6 +26,7 @@ ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
 _OF_PLDA = ("coral+", "kaldi", "interpolate")
 
 
+@takes(backend=Backend, unlabeled=Embeddings)
 def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     """The same back-end with every mean that of unlabeled embeddings of the new domain.
 
@@ -59,6 +61,7 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     return Backend(Chain(tuple(steps)), **({} if model is None else {name: model}))
 
 
+@takes(background=Embeddings, unlabeled=Embeddings)
 def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float = 1e-3) -> Embeddings:
     """CORAL: background embeddings with the mean and covariance of those of the new domain.
 
@@ -84,6 +87,7 @@ def recolored(background: Embeddings, unlabeled: Embeddings, *, shrinkage: float
     return background.replace(vectors=(background.vectors - mean) @ a + new_mean)
 
 
+@takes(background=Embeddings, in_domain=Embeddings)
 def train_adapted_backend(
     background: Embeddings,
     in_domain: Embeddings,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes
 from llrkit._arrays import Array
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings, checked_texts
@@ -15,6 +16,7 @@ from llrkit.recognize.plda.heavy_tailed_model import WEIGHT, HeavyTailedPLDA
 from llrkit.recognize.plda.plda_model import PLDA, SESSIONS
 
 
+@takes(embeddings=Embeddings)
 def pool_sessions(
     embeddings: Embeddings,
     models: Mapping[str, Sequence[str]] | Sequence[str] | Array | None = None,

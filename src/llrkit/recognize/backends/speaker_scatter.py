@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import not_negative
 from llrkit._arrays import Array, FloatArray
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
@@ -78,8 +79,7 @@ def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) 
     >>> sums.counts, sums.means.ravel(), sums.scatter
     (array([2., 1.]), array([1., 5.]), array([[2.]]))
     """
-    if not 0.0 <= shrinkage < np.inf:
-        raise InputError(f"shrinkage must be a number from 0 on, got {shrinkage!r}")
+    not_negative(shrinkage, "shrinkage")
     matrix, names = rows_and_speakers(vectors, speakers)
     distinct, codes = np.unique(names, return_inverse=True)
     if len(distinct) < 2:

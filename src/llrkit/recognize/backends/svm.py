@@ -9,6 +9,7 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
 from llrkit._random import RNG, seed_of
 from llrkit.core.special import blocks
@@ -91,6 +92,7 @@ class LinearModels(ReadOnlyArrays):
         return f"LinearModels({len(self.ids)} models of {self.weights.shape[1]} dimensions)"
 
 
+@takes(enroll=Embeddings)
 def train_svm(
     enroll: Embeddings,
     background: Embeddings | npt.ArrayLike,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cholesky, eigh
 
+from llrkit._arguments import not_negative, takes, whole_number
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning, UnknownNameError
@@ -109,7 +110,7 @@ def train_lda(
     """
     sums = speaker_sums(vectors, speakers, shrinkage=shrinkage)
     most = min(sums.dim, len(sums.counts) - 1)
-    if dim is not None and not 1 <= dim <= most:
+    if dim is not None and not 1 <= whole_number(dim, 1, "dim") <= most:
         raise InputError(f"dim must be from 1 to {most} (dimensions, speakers less one), got {dim!r}")
     mean = sums.counts @ sums.means / sums.sessions
     centered = sums.means - mean
@@ -158,6 +159,7 @@ _NAMED: dict[str, Callable[[Embeddings, int | None], Transform]] = {
 _WITH_DIM = ("whiten", "lda")
 
 
+@takes(embeddings=Embeddings)
 def train_chain(embeddings: Embeddings, steps: Sequence[Step]) -> Chain:
     """Train steps one after the other, each on what the ones before it make of the embeddings.
 
@@ -208,8 +210,7 @@ def _train_named_step(text: str, embeddings: Embeddings) -> Transform:
 
 
 def _shrunk(covariance: Any, shrinkage: float) -> FloatArray:
-    if not 0.0 <= shrinkage < np.inf:
-        raise InputError(f"shrinkage must be a number from 0 on, got {shrinkage!r}")
+    not_negative(shrinkage, "shrinkage")
     return np.asarray(
         covariance + shrinkage * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
     )
@@ -218,4 +219,4 @@ def _shrunk(covariance: Any, shrinkage: float) -> FloatArray:
 def _dimensions(dim: int | None, most: int) -> int:
     if dim is not None and not 1 <= dim <= most:
         raise InputError(f"dim must be from 1 to {most}, got {dim!r}")
-    return most if dim is None else int(dim)
+    return most if dim is None else whole_number(dim, 1, "dim")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.errors import InputError
@@ -143,6 +144,7 @@ class Statistics(ReadOnlyArrays):
         )
 
 
+@takes(gmm=DiagonalGMM)
 def baum_welch(
     frames: Sequence[npt.ArrayLike], gmm: DiagonalGMM, *, report: Callable[[int, int], None] | None = None
 ) -> Statistics:

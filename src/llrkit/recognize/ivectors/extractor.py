@@ -9,6 +9,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import Array
 from llrkit._blas import one_blas_thread
 from llrkit.errors import InputError
@@ -138,6 +139,7 @@ def train_extractor(
     >>> extractor.embed(frames)
     Embeddings(20 rows of 2 dimensions; columns frames)
     """
+    whole_number(n_gaussians, 1, "n_gaussians")
     inputs = None if stages is None else input_key(frames, front_end)
     if inputs is None or isinstance(rng, np.random.Generator):
         stages = None

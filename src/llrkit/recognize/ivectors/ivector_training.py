@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
@@ -87,6 +88,7 @@ def _gain_of_offsets(statistics: Statistics, model: TotalVariability) -> float:
     return float(terms.sum())
 
 
+@takes(statistics=Statistics, gmm=DiagonalGMM)
 def train_ivectors(
     statistics: Statistics,
     gmm: DiagonalGMM,

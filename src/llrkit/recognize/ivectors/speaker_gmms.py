@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import takes, whole_number
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
@@ -36,6 +37,7 @@ class SpeakerGMMs(ReadOnlyArrays):
         return len(self.ids)
 
 
+@takes(statistics=Statistics, gmm=DiagonalGMM)
 def adapt_means(statistics: Statistics, gmm: DiagonalGMM, *, relevance: float = 16.0) -> SpeakerGMMs:
     """One model per utterance: the means moved towards its frames, the more the more frames there are.
 
@@ -67,6 +69,7 @@ def adapt_means(statistics: Statistics, gmm: DiagonalGMM, *, relevance: float = 
     )
 
 
+@takes(models=SpeakerGMMs, gmm=DiagonalGMM)
 def gmm_scores(
     models: SpeakerGMMs,
     frames: Sequence[npt.ArrayLike],
@@ -104,8 +107,8 @@ def gmm_scores(
     means = models.means
     if means.shape[1:] != gmm.means.shape:
         raise InputError(f"speaker models of {means.shape[1:]}, a background model of {gmm.means.shape}")
-    if top is not None and top < 1:
-        raise InputError(f"top must be at least 1, or None for all Gaussians, got {top}")
+    if top is not None:
+        whole_number(top, 1, "top")
     utterances = Frames.of(frames)
     # With common variances the log-ratio of a Gaussian is linear in the frame: slope . x + offset,
     # x being counted from the center of the background model.

@@ -10,6 +10,7 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, frame_chunks
@@ -60,8 +61,9 @@ def train_ubm(
     >>> ubm.means.round(1).ravel().tolist(), np.sqrt(ubm.variances).round(1).ravel().tolist()
     ([-0.1, 4.8], [0.9, 2.1])
     """
-    if n_gaussians < 1 or iterations < 1 or split_iterations < 1:
-        raise InputError("a mixture needs at least one Gaussian and one step of EM")
+    whole_number(n_gaussians, 1, "n_gaussians")
+    whole_number(iterations, 1, "iterations")
+    whole_number(split_iterations, 1, "split_iterations")
     if not 0.0 < variance_floor < 1.0:
         raise InputError(f"the floor of the variances must be between 0 and 1, got {variance_floor}")
     utterances, generator = Frames.of(frames), np.random.default_rng(rng)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.backends.speaker_scatter import SpeakerSums, rows_and_speakers, speaker_sums
@@ -64,8 +65,7 @@ def train_heavy_tailed_plda(
     >>> round(float(model.degrees)), bool((np.diff(bound) > -1e-6).all())
     (4, True)
     """
-    if int(iterations) != iterations or iterations < 0:
-        raise InputError(f"iterations must be a whole number from 0 on, got {iterations!r}")
+    whole_number(iterations, 0, "iterations")
     if degrees is not None and not 0.0 < degrees < np.inf:
         raise InputError(f"the degrees of freedom must be a positive number, got {degrees!r}")
     x, names = rows_and_speakers(vectors, speakers)

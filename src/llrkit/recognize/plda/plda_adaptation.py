@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
+from llrkit._arguments import not_negative, takes
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings, vectors_of
@@ -60,6 +61,7 @@ def recoloring(source: FloatArray, target: FloatArray, *, shrinkage: float = 1e-
     array([[0.5, 0. ],
            [0. , 3. ]])
     """
+    not_negative(shrinkage, "shrinkage")
     powers = []
     for covariance, power in ((source, -0.5), (target, 0.5)):
         values, directions = np.linalg.eigh(covariance)
@@ -70,6 +72,7 @@ def recoloring(source: FloatArray, target: FloatArray, *, shrinkage: float = 1e-
     return np.asarray(powers[0] @ powers[1])
 
 
+@takes(plda=PLDA)
 def coral_plus(plda: PLDA, unlabeled: Unlabeled, *, between: float = 0.8, within: float = 0.8) -> PLDA:
     """CORAL+: covariances of a PLDA model raised, never lowered, towards those of another domain.
 
@@ -118,6 +121,7 @@ def _raised(old: FloatArray, new: FloatArray, weight: float) -> FloatArray:
     return np.asarray(0.5 * (result + result.T))
 
 
+@takes(plda=PLDA)
 def kaldi_adapted(
     plda: PLDA,
     unlabeled: Unlabeled,
@@ -166,6 +170,7 @@ def kaldi_adapted(
     return PLDA(mean, plda.between + between * extra, plda.within + within * extra)
 
 
+@takes(plda=PLDA, in_domain=PLDA)
 def interpolated(plda: PLDA, in_domain: PLDA, weight: float = 0.5) -> PLDA:
     """Covariances of two labeled models, ``weight`` of the one of the domain; its mean.
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.speaker_scatter import SpeakerSums, speaker_sums
@@ -73,8 +74,7 @@ def train_plda(
     >>> bool((np.diff(log_likelihood) >= -1e-9).all())
     True
     """
-    if int(iterations) != iterations or iterations < 0:
-        raise InputError(f"iterations must be a whole number from 0 on, got {iterations!r}")
+    whole_number(iterations, 0, "iterations")
     sums = speaker_sums(vectors, speakers, shrinkage=shrinkage)
     if rank is not None and not (int(rank) == rank and 1 <= rank <= sums.dim):
         raise InputError(f"rank must be a whole number from 1 to {sums.dim}, got {rank!r}")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.backends.speaker_scatter import rows_and_speakers
@@ -123,6 +124,7 @@ def train_psda(
     >>> model.dim, bool((np.diff(history) > -1e-9).all())
     (8, True)
     """
+    whole_number(iterations, 0, "iterations")
     matrix, codes = unit_rows_and_codes(vectors, speakers)
     sums = np.zeros((int(codes.max()) + 1, matrix.shape[1]))
     np.add.at(sums, codes, matrix)

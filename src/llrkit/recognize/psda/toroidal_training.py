@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
@@ -61,8 +62,7 @@ def train_toroidal_psda(
     >>> model, bool((np.diff(history) > -1e-9).all())
     (ToroidalPSDA(8 dimensions; speaker 4 + 2; channel 2; within ...), True)
     """
-    if int(iterations) != iterations or iterations < 0:
-        raise InputError(f"iterations must be a whole number from 0 on, got {iterations!r}")
+    whole_number(iterations, 0, "iterations")
     x, codes = unit_rows_and_codes(vectors, speakers)
     sizes, n_speaker = factor_sizes(x.shape[1], speaker_dims, channel_dims)
     sums = np.zeros((int(codes.max()) + 1, x.shape[1]))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import takes, whole_number
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit._random import RNG, seed_of
@@ -90,6 +91,7 @@ class CalibrationNull(ReadOnlyArrays, Result):
         return plain
 
 
+@takes()
 def calibration_null(
     model: CalibratedPair | CalibratedCells,
     n_target: int,
@@ -131,8 +133,7 @@ def calibration_null(
     """
     seed = seed_of(rng)
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget), ("replicates", replicates)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
+        whole_number(value, 1, name)
     if folds < 2 or min(n_target, n_nontarget) < folds:
         raise InputError(f"folds must be at least 2 and no more than the trials of a class, got {folds!r}")
     cells = model if isinstance(model, CalibratedCells) else CalibratedCells.from_pair(model)

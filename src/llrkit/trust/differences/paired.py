@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, stdtr
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._format import number as shown
 from llrkit._random import RNG, seed_of
@@ -176,6 +177,7 @@ def compare_systems(
     ci = kind_asked_for(ci, speakers, "trial")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
+    whole_number(replicates, 1, "replicates")
     names = _system_names(source)
     systems = [one_system(source, k) for k in (0, 1)]
     results = [measure(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]

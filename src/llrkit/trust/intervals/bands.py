@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
 from llrkit._results import FrameKind, Result, frame_of_columns
 from llrkit.core.hull import error_path
@@ -111,6 +112,7 @@ class CurveBands(Result):
 
 
 @takes_labels
+@takes(result=Measurements)
 def curve_bands(
     source: ScoreSource,
     result: Measurements,

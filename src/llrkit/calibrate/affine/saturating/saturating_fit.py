@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.saturating.saturating_function import (
@@ -25,7 +26,7 @@ from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.minimize import Minimum
 from llrkit.core.special import binary_entropy, logit, probability
-from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning
+from llrkit.errors import NotInvertibleError, SeparationError, ShapeWarning
 from llrkit.scores import ScoreSource
 
 STARTS = (-2.0, -5.0)
@@ -136,8 +137,7 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     -3.7
     """
     prior = probability(prior, "prior")
-    if not (isinstance(max_passes, int) and max_passes >= 1):
-        raise InputError(f"max_passes must be a whole number of at least 1, got {max_passes!r}")
+    whole_number(max_passes, 1, "max_passes")
     moments = training_moments(source, at_least=2)
     target, nontarget = moments.target, moments.nontarget
     if target.low[0] > nontarget.high[0] or nontarget.low[0] > target.high[0]:
