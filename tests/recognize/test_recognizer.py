@@ -224,7 +224,7 @@ def test_mistakes(speech, recognizers, tmp_path):
         (lambda: Recognizer.load(tmp_path / "odd.npz"), r"odd\.npz: .*weights of a mixture must sum to 1"),
         (lambda: Recognizer.load(tmp_path / "less.npz"), r"less\.npz: no array 'ubm.weights'"),
         (lambda: Recognizer.load(tmp_path / "json.npz"), r"json\.npz: Expecting"),
-        (lambda: train_recognizer(speech[0], "ubm-gmm", top_gaussians=0), "top_gaussians must be a whole number"),
+        (lambda: train_recognizer(speech[0], "ubm-gmm", top_gaussians=0), "top_gaussians must be"),
         (lambda: train_recognizer(speech[0], "ubm-gmm", relevance=0.0), "must be positive"),
         (lambda: Side.load(tmp_path / "empty.npz"), r"empty\.npz: there are no models"),
     ):
