@@ -8,7 +8,14 @@ from app_server import score_table
 
 import llrkit as lk
 from llrkit.app.form_values import form_values
-from llrkit.app.forms import as_typed, case_choices, evaluate_choices, reading_choices, validate_choices
+from llrkit.app.forms import (
+    METHODS,
+    as_typed,
+    case_choices,
+    evaluate_choices,
+    reading_choices,
+    validate_choices,
+)
 from llrkit.app.project import Project, ScoreFile
 from llrkit.app.tasks.task import Task
 from llrkit.app.worker import Telling, _do
@@ -115,3 +122,9 @@ def test_errors_are_told_in_the_words_of_the_project(tmp_path):
     assert Task.from_dict(task).say("target.csv: the label 'target' of 2 trials") == (
         "target.csv: the label 'target' of 2 comparisons"
     )
+
+
+def test_every_method_that_the_pages_advise_can_be_chosen():
+    few = lk.diagnose(lk.Scores([1.0, 3.0, 2.0, 2.5], [0.0, 2.0, 0.5, -1.0, 0.2]))
+    assert "bayes" in [method for method, good, _ in few.advice if good]
+    assert {method for method, _, _ in few.advice} <= set(METHODS)

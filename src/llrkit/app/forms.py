@@ -29,6 +29,7 @@ BOUNDS = {
 METHODS = (
     "best",
     "logistic",
+    "bayes",
     "cmlg",
     "saturating",
     "tied-nig",
