@@ -181,8 +181,9 @@ def _bounds_in_words(report: CaseReport, unit: LlrUnit) -> str:
         return "none"
     low, high = report.bounds
     bounded = bounding_map(report.calibration)
+    why = "" if bounded is None else why_bounded(bounded)
     said = f"LR from {_signed(low)} to {_signed(high)} ({unit.span(low, high)})"
-    return said if bounded is None else f"{said}, {why_bounded(bounded)}"
+    return f"{said}, {why}" if why else said
 
 
 def _how(report: CaseReport) -> str:

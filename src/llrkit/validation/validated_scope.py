@@ -195,7 +195,7 @@ def why_bounded(bounded: BoundedMap) -> str:
 
 def counts_trials(bounded: BoundedMap) -> bool:
     """Whether bounds by sources took every training trial for a source of its own."""
-    return "trials" in (bounded.details.get("target_sources"), bounded.details.get("nontarget_sources"))
+    return all(bounded.details.get(name) == "trials" for name in ("target_sources", "nontarget_sources"))
 
 
 def _count_at_bounds(source: ScoreSource, bounded: BoundedMap) -> Bounds:
