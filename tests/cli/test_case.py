@@ -248,3 +248,29 @@ def test_intervals_cover_the_llr_that_all_trials_would_give():
 def test_the_same_proposition_twice_is_refused():
     with pytest.raises(lk.InputError, match="are the same proposition, 'he is': an LLR compares two"):
         lk.case_report(lk.AffineMap(a=1.0, b=0.0), 1.0, h1="he is", h2="he  is.")
+
+
+def test_bounds_that_count_trials_say_so_where_the_interval_counts_speakers(files):
+    """The number of trials of each class, counted in the file, is what the bounds rest on."""
+    n_target, n_nontarget = (int((pl.read_csv(files / "train.csv")["label"] == label).sum())
+                             for label in ("target", "nontarget"))  # fmt: skip
+    train, fitted = lk.read_trials(files / "train.csv"), lk.load_map(files / "bounded.json")
+    asked = {"h1": "it is he", "h2": "it is another", "train": train}
+    report = lk.case_report(fitted, 2.5, speakers=("enroll_speaker", "test_speaker"), **asked)
+    assert "count every training trial as a source of its own" in report.cautions[0]
+    assert (
+        f"plus one ({n_target:,} same-source comparisons, {n_nontarget:,} different-source comparisons, each "
+        "taken as a source of its own)"
+    ) in report.to_markdown()
+    assert not lk.case_report(fitted, 2.5, **asked).cautions
+    fixed = lk.bound_map(fitted.map, train, "fixed:-3,3")
+    assert not lk.case_report(fixed, 2.5, speakers="test_speaker", **asked).cautions
+
+
+def test_bounds_behind_another_map_are_stated(files):
+    """As those of a calibration that was adapted: moved scores, then the bounded map."""
+    bounded = lk.load_map(files / "bounded.json")
+    adapted = lk.AffineMap(a=1.0, b=-0.5).then(bounded)
+    case = lk.case_report(adapted, [0.0, 1e3], h1="it is he", h2="it is another").to_dict()
+    assert case["bounds"] == {"low": bounded.low, "high": bounded.high}
+    assert [row["at_bound"] for row in case["comparisons"]] == ["", "upper"]

@@ -234,7 +234,8 @@ def test_det_of_classes_without_overlap_shows_the_upper_limits_of_both_rates():
     axes = lk.plot.det(lk.evaluate(lk.Scores(np.arange(1.0, 31.0), -np.arange(1.0, 201.0))))
     (label,) = (label for label in lines(axes) if "no errors" in label)
     miss, fa = 1 - 0.05 ** (1 / 30), 1 - 0.05 ** (1 / 200)  # no error is seen with a probability of 5 %
-    assert label == f"no errors in 30 + 200 trials, upper limits {100 * fa:.2f} % and {100 * miss:.2f} %"
+    limits = f"95 % upper limits Pmiss {100 * miss:.2f} %, Pfa {100 * fa:.2f} %"
+    assert label == f"no errors in 30 + 200 trials, {limits}"
     assert_allclose(lines(axes)[label].get_xydata(), [norm.ppf([fa, miss])], rtol=1e-9)
     for (low, high), place in zip((axes.get_xlim(), axes.get_ylim()), norm.ppf([fa, miss]), strict=True):
         assert low < place < high

@@ -527,3 +527,27 @@ def test_criteria_from_python_and_from_a_file_are_the_same(files):
         ]
     }).rows  # fmt: skip
     assert found.folder == files[1].parent
+
+
+def test_files_that_changes_are_counted_from_are_said_to_be_read_without_where(tmp_path, monkeypatch):
+    """Only the scores obey --where: the value before is that of the whole other file."""
+    rng = np.random.default_rng(5)
+    lines = [f"{'target' if i < 60 else 'nontarget'},{x:.6f},{i % 2}"
+             for i, x in enumerate(np.append(rng.normal(2, 2, 60), rng.normal(-2, 2, 300)))]  # fmt: skip
+    (tmp_path / "clean.csv").write_text("\n".join(["label,score,room", *lines]) + "\n")
+    (tmp_path / "criteria.toml").write_text(
+        '[[criterion]]\ncharacteristic = "robustness"\nat_most = 9.0\nchange_from = "clean.csv"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    asked = ("clean.csv", "--criteria", "criteria.toml", "--json", "-")
+    result = run(*asked, "--where", "room == 1")
+    assert result.exit_code == 0, result.stderr
+    got = json.loads(result.stdout)
+    assert got["cautions"] == [
+        "clean.csv, from which a change is counted: read without --where, which is for the scores that are "
+        "validated."
+    ]
+    whole = lk.read_trials("clean.csv")
+    part = lk.read_trials("clean.csv", where="room == 1")
+    assert_allclose(got["matrix"][0]["result"], lk.cllr(part) - lk.cllr(whole), rtol=1e-12)
+    assert json.loads(run(*asked).stdout)["cautions"] == []

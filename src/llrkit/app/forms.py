@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
 from llrkit.app.criteria_form import ALL, CHOICES, SECONDARY
+from llrkit.app.form_fields import LARGEST, Form, names_of, number_of, one_of, scores_of, text_of
 from llrkit.app.names import one_line
 from llrkit.app.project import USES, Project, ScoreFile
 from llrkit.app.settings import UNITS, WORDS, Settings
 from llrkit.errors import InputError
+from llrkit.validation.criteria import REPORT_FIELDS
 
-LARGEST = 256 << 10
-"""Bytes of a form."""
 MOST_FIELDS = 500
-MOST_SCORES = 200
+MOST_POINTS = 20
 BOUNDS = {
     "sources": "by the number of independent sources",
     "elub": "by ELUB",
@@ -30,6 +29,7 @@ BOUNDS = {
 METHODS = (
     "best",
     "logistic",
+    "bayes",
     "cmlg",
     "saturating",
     "tied-nig",
@@ -41,7 +41,6 @@ METHODS = (
 )
 FILE_FIELDS = ("file", "train", "validation", "questioned")
 """Choices that are names of files."""
-Form = Mapping[str, str]
 
 
 async def read_form(request: Request) -> dict[str, str]:
@@ -65,7 +64,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 def reading_choices(form: Form, file: ScoreFile) -> tuple[str, dict[str, Any]]:
     """What a file is for, and the options of reading it."""
-    use = _one_of(form, "use", USES)
+    use = one_of(form, "use", USES)
     columns = (file.facts or {}).get("columns", ())
     reading: dict[str, Any] = {}
     for name in ("score", "label"):
@@ -74,23 +73,23 @@ def reading_choices(form: Form, file: ScoreFile) -> tuple[str, dict[str, Any]]:
             raise InputError(f"there is no column {one_line(column, 60)!r}")
         if column:
             reading[name] = [column] if name == "score" else column
-    if positive := one_line(form.get("positive", ""), 100):
+    if positive := text_of(form, "positive", "label that means same source", 100):
         reading["positive"] = positive
-    kind = _one_of(form, "kind", ("", "log10", "distance"))
+    kind = one_of(form, "kind", ("", "log10", "distance"))
     if kind:
         reading[kind] = True
-    if decimal := _one_of(form, "decimal", ("", ".", ",")):
+    if decimal := one_of(form, "decimal", ("", ".", ",")):
         reading["decimal"] = decimal
-    if _one_of(form, "missing_scores", ("", "drop")):
+    if one_of(form, "missing_scores", ("", "drop")):
         reading["missing_scores"] = "drop"
-    if names := _names(form.get("columns", "")):
+    if names := names_of(form.get("columns", "")):
         reading["columns"] = names
     return use, reading
 
 
 def as_typed(form: Form) -> dict[str, str]:
     """What a form shows again after a refusal or a failure; only the scores of a case have lines."""
-    return {name: text[:4000] if name == "scores" else one_line(text, 4000) for name, text in form.items()}
+    return {name: text if name == "scores" else one_line(text, LARGEST) for name, text in form.items()}
 
 
 def settings_choices(form: Form, project: Project) -> Settings:
@@ -100,7 +99,7 @@ def settings_choices(form: Form, project: Project) -> Settings:
     for name in speakers:
         if name not in columns:
             raise InputError(f"there is no column {one_line(name, 60)!r}")
-    return Settings(_one_of(form, "words", WORDS), _one_of(form, "base_10", UNITS) == "on", speakers)
+    return Settings(one_of(form, "words", WORDS), one_of(form, "base_10", UNITS) == "on", speakers)
 
 
 def columns_of(project: Project) -> list[str]:
@@ -116,7 +115,7 @@ def _said_by(project: Project) -> dict[str, Any]:
 
 def _intervals(form: Form, project: Project) -> dict[str, Any]:
     """The kind of intervals, with the speakers where they are for trials that share them."""
-    ci = _one_of(form, "ci", ("", "trial", "speaker"))
+    ci = one_of(form, "ci", ("", "trial", "speaker"))
     speakers = list(project.settings.speakers)
     if ci == "speaker" and not speakers:
         raise InputError("choose the columns of the speakers first, on the page of the files")
@@ -127,8 +126,10 @@ def evaluate_choices(form: Form, project: Project) -> dict[str, Any]:
     """Of the evaluation."""
     file = labeled_file(form, project, "file")
     points = [one_line(point, 40) for point in re.split(r"[\s;]+", form.get("points", "")) if point]
+    if len(points) > MOST_POINTS:
+        raise InputError(f"these are {len(points)} operating points; at most {MOST_POINTS} are taken")
     return {
-        **_said_by(project), **_intervals(form, project), "file": file.name, "points": points[:20],
+        **_said_by(project), **_intervals(form, project), "file": file.name, "points": points,
         "by": one_line(form.get("by", ""), 100),
     }  # fmt: skip
 
@@ -140,12 +141,12 @@ def advise_choices(form: Form, project: Project) -> dict[str, Any]:
 
 def calibrate_choices(form: Form, project: Project) -> dict[str, Any]:
     """Of the calibration; fixed bounds are given in the unit of the project."""
-    bound = _one_of(form, "bound", BOUNDS)
+    bound = one_of(form, "bound", BOUNDS)
     if bound == "fixed":
-        low, high = (_number(form, name, what) for name, what in (("low", "lower"), ("high", "upper")))
+        low, high = (number_of(form, name, what) for name, what in (("low", "lower"), ("high", "upper")))
         nats = project.settings.unit.nats
         bound = f"fixed:{low * nats!r},{high * nats!r}"
-    method = _one_of(form, "method", METHODS)
+    method = one_of(form, "method", METHODS)
     return {**_said_by(project), "file": _training(project).name, "method": method, "bound": bound}
 
 
@@ -157,20 +158,23 @@ def validate_choices(form: Form, project: Project) -> dict[str, Any]:
         if not form.get(f"on{i}"):
             continue
         metric, limit = (
-            _one_of(form, f"metric{i}", CHOICES),
-            _one_of(form, f"limit{i}", ("at_most", "at_least")),
+            one_of(form, f"metric{i}", CHOICES),
+            one_of(form, f"limit{i}", ("at_most", "at_least")),
         )
         row: dict[str, Any] = {"characteristic": characteristic, "metric": metric, "limit": limit}
         if metric != "verdict":
-            row["value"] = _number(form, f"value{i}", f"limit of {characteristic}")
+            row["value"] = number_of(form, f"value{i}", f"limit of {characteristic}")
         if characteristic in SECONDARY:
             row |= _compared(form, i, characteristic, project)
         rows.append(row)
     if not rows:
         raise InputError("choose at least one criterion")
-    report = {name: one_line(form.get(f"report_{name}", ""), 1000) for name in REPORTED}
+    report = {name: text_of(form, f"report_{name}", name, 1000) for name in REPORTED}
+    intervals = _intervals(form, project)
+    if form.get("interval") and not intervals["ci"]:
+        raise InputError("to judge by whole intervals, choose a kind of intervals other than none")
     return {
-        **_said_by(project), **_intervals(form, project), "rows": rows, "report": report,
+        **_said_by(project), **intervals, "rows": rows, "report": report,
         "file": labeled_file(form, project, "file").name, "interval": bool(form.get("interval")),
         "verbal": bool(form.get("verbal")),
     }  # fmt: skip
@@ -193,21 +197,22 @@ def _compared(form: Form, i: int, characteristic: str, project: Project) -> dict
     return {"by": by}
 
 
-REPORTED = ("system", "version", "hypotheses", "population", "conditions")
+REPORTED = tuple(name for name in REPORT_FIELDS if name not in ("calibration", "bounds"))
 """What is stated in words; calibration and bounds are known."""
 
 
 def case_choices(form: Form, project: Project) -> dict[str, Any]:
     """Of the case report."""
     _require_calibration(project)
-    h1, h2 = (one_line(form.get(name, ""), 1000) for name in ("h1", "h2"))
+    h1 = text_of(form, "h1", "first proposition", 1000)
+    h2 = text_of(form, "h2", "second proposition", 1000)
     for text, which in ((h1, "first"), (h2, "second")):
         if not text:
             raise InputError(
                 f"the {which} proposition is missing: an LLR says nothing without the two propositions it "
                 'compares, in words that can follow "if"'
             )
-    scores, questioned = _scores(form.get("scores", "")), ""
+    scores, questioned = scores_of(form.get("scores", "")), ""
     if form.get("questioned"):
         questioned = project.file(form["questioned"]).name
     if bool(scores) == bool(questioned):
@@ -217,7 +222,8 @@ def case_choices(form: Form, project: Project) -> dict[str, Any]:
     return {
         **_said_by(project), "scores": scores, "questioned": questioned, "h1": h1, "h2": h2, "train": train,
         "speakers": list(project.settings.speakers) if train else [], "validation": validation,
-        "conditions": one_line(form.get("conditions", ""), 2000), "verbal": bool(form.get("verbal")),
+        "conditions": text_of(form, "conditions", "recordings", 2000),
+        "verbal": bool(form.get("verbal")),
     }  # fmt: skip
 
 
@@ -248,41 +254,3 @@ def _training(project: Project) -> ScoreFile:
 def _require_calibration(project: Project) -> None:
     if "calibrate" not in project.results:
         raise InputError("there is no calibration yet; make one first")
-
-
-def _scores(text: str) -> list[float]:
-    """Numbers separated by spaces, lines or semicolons."""
-    words = [word for word in re.split(r"[\s;]+", text) if word]
-    if len(words) > MOST_SCORES:
-        raise InputError(f"these are {len(words)} scores; more than {MOST_SCORES} come as a file")
-    scores = []
-    for word in words:
-        try:
-            value = float(word)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or "_" in word:
-            raise InputError(f"{one_line(word, 40)!r} is not a number; write scores like 0.52, with a point")
-        scores.append(value)
-    return scores
-
-
-def _number(form: Form, field: str, what: str) -> float:
-    try:
-        value = float(form.get(field, ""))
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{what}: {one_line(form.get(field, ''), 40)!r} is not a number")
-    return value
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in (one_line(part, 100) for part in text.split(",")) if name][:60]
-
-
-def _one_of(form: Form, field: str, accepted: Any) -> str:
-    value = form.get(field, "")
-    if value not in accepted:
-        raise InputError(f"{field}: {one_line(value, 40)!r} is not one of the choices")
-    return value

@@ -18,7 +18,7 @@ from llrkit.app.form_values import form_values
 from llrkit.app.forms import BOUNDS, METHODS, REPORTED, columns_of
 from llrkit.app.project import DOCUMENTS, STEPS, USES, Project
 from llrkit.app.session import Session
-from llrkit.app.settings import UNITS, WORDS
+from llrkit.app.settings import UNITS, WORDS, said_in
 from llrkit.validation.criteria import LLRS
 
 FOLDER = Path(__file__).with_name("templates")
@@ -35,7 +35,16 @@ def _say(context: Context, text: str) -> str:
     return said
 
 
+@pass_context
+def _told(context: Context, text: str) -> str:
+    """What the library said, in the words of the project."""
+    project: Project = context["project"]
+    columns = (name for file in project.files.values() for name in (file.facts or {}).get("columns", ()))
+    return said_in(project.settings.vocabulary, text, (*project.files, *columns))
+
+
 HTML.filters["say"] = _say
+HTML.filters["told"] = _told
 STEP_TITLES = {
     "files": "Files",
     "evaluate": "Evaluate",

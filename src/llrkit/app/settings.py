@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ WORDS = {
     "forensic": "same-source, different-source",
     "nist": "target, non-target (NIST)",
 }
+_QUOTED = re.compile(r"'[^']*'")
 UNITS = {"": "natural logarithms (nats)", "on": "base ten (log10 LR)"}
 
 
@@ -52,3 +55,14 @@ class Settings:
     def vocabulary(self) -> Vocabulary:
         """In whose words pages and documents speak."""
         return VOCABULARIES[self.words]
+
+
+def said_in(words: Vocabulary, text: str, names: Iterable[str]) -> str:
+    """What the library said in the words of a project; names of files and columns, and what is quoted, stay.
+
+    Examples
+    --------
+    >>> said_in(VOCABULARIES["forensic"], "target.csv: 3 trials have the label 'target'", ["target.csv"])
+    "target.csv: 3 comparisons have the label 'target'"
+    """
+    return words.say_of_sources(text, keep=(*names, *_QUOTED.findall(text)))

@@ -101,6 +101,7 @@ def _do(line: str, telling: Telling) -> bool:
     from llrkit.app.tasks.task import Task
     from llrkit.errors import LlrkitError, LlrkitWarning
 
+    task: Task | None = None
     try:
         with warnings.catch_warnings(record=True) as caught, watched_by(telling):
             warnings.simplefilter("ignore")
@@ -114,7 +115,7 @@ def _do(line: str, telling: Telling) -> bool:
         telling.say({"result": result, "again": again})
         return again
     except LlrkitError as error:
-        telling.say({"error": str(error)})
+        telling.say({"error": str(error) if task is None else task.say(str(error))})
     except MemoryError:
         telling.say({"error": "there is not enough memory for this"})
     except OSError as error:

@@ -25,11 +25,13 @@ from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
 from llrkit.errors import InputError, ReversedScoresWarning
+from llrkit.io.reading import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from llrkit.calibrate.maps import Map
+    from llrkit.io.reading import Reading
     from llrkit.scores import ScoreSource
     from llrkit.validation.validate import Validation
 
@@ -125,6 +127,7 @@ def validate_command(
     # the key of the scores, their non-targets and what is chosen of them are not those of other files
     elsewhere = given.reading.with_files(key=None, nontargets=None, where=())
     asked = replace(read_criteria(criteria), reading=elsewhere)
+    changes = [str(change_path(asked, row)) for row in asked.rows if row.change_from is not None]
     to_stderr = json_path == "-"
     apply = None if calibration is None else _is_to_be_applied(calibration, map_path or "", trials, scores)
     if apply and calibration is not None:
@@ -135,11 +138,10 @@ def validate_command(
     with unwarned(ReversedScoresWarning):  # the verdict says so
         checked = validate(
             trials, asked, calibration=calibration, apply=apply, worst=worst,
-            curves=bool(html_path or docx_path),
+            curves=bool(html_path or docx_path), cautions=_read_otherwise(given.reading, changes),
             trained_on_these=calibration is not None and _trained_it(calibration, scores),
         )  # fmt: skip
     _print_validation(checked, scores, verbal=verbal, words=words, base_10=base_10, to_stderr=to_stderr)
-    changes = [str(change_path(asked, row)) for row in asked.rows if row.change_from is not None]
     files = input_files(given.reading, scores, criteria, map_path, *changes)
     if report_path:
         made_from = made_by_command(files).lines()
@@ -160,6 +162,19 @@ def validate_command(
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **checked.to_dict()}, "validate", json_path)
     sys.exit(0 if checked.passed else 1)
+
+
+def _read_otherwise(reading: Reading, changes: Sequence[str]) -> tuple[str, ...]:
+    """What is to be said of files that changes are counted from, and options that are not for them."""
+    only = [FLAGS.get(name, f"--{name}") for name in ("key", "nontargets", "where") if getattr(reading, name)]
+    if not only or not changes:
+        return ()
+    names = " and ".join(dict.fromkeys(Path(path).name for path in changes))
+    which = "which is" if len(only) == 1 else "which are"
+    return (
+        f"{names}, from which a change is counted: read without {' and '.join(only)}, {which} for the scores "
+        "that are validated.",
+    )
 
 
 def _print_validation(

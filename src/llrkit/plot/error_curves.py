@@ -211,7 +211,7 @@ def _no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Any) -> Poin
     path = system.curve
     n_target, n_nontarget = round(path.n_target), round(path.n_nontarget)
     p_miss, p_fa = (clopper_pearson(0, n, 0.9)[1] for n in (n_target, n_nontarget))
-    limits = f"upper limits {percent(p_fa)} and {percent(p_miss)}"
+    limits = f"95 % upper limits Pmiss {percent(p_miss)}, Pfa {percent(p_fa)}"
     label = system.labeled(f"no errors in {n_target:,} + {n_nontarget:,} trials, {limits}")
     shown = (
         HoverValues("Pmiss at most", np.array([p_miss]), percent=True),

@@ -24,6 +24,7 @@ LONGEST_WORD = 20
 """Letters that are kept together in a cell; hashes are longer."""
 MANY_COLUMNS = 7
 COLORS = {"good": "00694A", "fair": "7A5200", "poor": "A33400"}
+_MINUS = re.compile(r"(?<![\w)-])-(?=\d)")
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -42,7 +43,7 @@ def fill(document: Any, title: str, sections: Sequence[Section], place: Path) ->
         if section.banner is not None:
             _add_banner(document, section.banner)
         for paragraph in section.paragraphs:
-            said = document.add_paragraph(_text(paragraph))
+            said = document.add_paragraph(running_text(paragraph))
             # a heading stays on the page of its table
             said.paragraph_format.keep_with_next = bool(section.tables)
         for table in section.tables:
@@ -55,7 +56,7 @@ def fill(document: Any, title: str, sections: Sequence[Section], place: Path) ->
             _add_picture(document, picture, place / f"{figures}.png")
             _caption(document, f"Figure {figures}: {picture.title}")
         if section.note:
-            document.add_paragraph(_text(section.note))
+            document.add_paragraph(running_text(section.note))
 
 
 def _add_banner(document: Any, banner: Banner) -> None:
@@ -160,6 +161,17 @@ def _add_picture(document: Any, picture: Picture, file: Path) -> None:
 
 def _caption(document: Any, text: str, *, above: bool = False) -> None:
     document.add_paragraph(_text(text), style="Caption").paragraph_format.keep_with_next = above
+
+
+def running_text(text: str) -> str:
+    """Text of a paragraph with true minus signs: a line is broken after a hyphen, and -65 becomes 65 then.
+
+    Examples
+    --------
+    >>> running_text("from -65.4 to 8, in cross-validation of SRE-08").split("-")
+    ['from −65.4 to 8, in cross', 'validation of SRE', '08']
+    """
+    return _MINUS.sub("\N{MINUS SIGN}", _text(text))
 
 
 def _text(text: str) -> str:

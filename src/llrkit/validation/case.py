@@ -14,6 +14,7 @@ from llrkit._llr_units import LOG10, llr_unit
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
+from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
@@ -23,6 +24,7 @@ from llrkit.validation.as_extreme import LEVEL, AsExtreme, as_extreme
 from llrkit.validation.case_interval import LLRInterval, llr_intervals
 from llrkit.validation.given_calibration import use_calibration
 from llrkit.validation.markdown import clean
+from llrkit.validation.validated_scope import bounding_map, counts_trials
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,12 @@ def case_report(
             replicates=replicates, seed=seed,
         )  # fmt: skip
         trained = source
+        bounded = bounding_map(calibration)
+        if speakers is not None and bounded is not None and counts_trials(bounded):
+            cautions.append(
+                "The bounds of the calibration count every training trial as a source of its own; counted by "
+                "speakers, as the interval is, they would be tighter."
+            )
     else:
         for name, value in {"speakers": speakers, "level": level, "replicates": replicates}.items():
             if value is not None:
@@ -214,7 +222,8 @@ def case_report(
     if validation is not None:
         known = as_source(validation)
         given = use_calibration(known, calibration, apply=not known.roles.calibrated)
-        cautions += [caution for caution in (given.not_its_llrs, given.shift) if caution]
+        cautions += [given.not_its_llrs] if given.not_its_llrs else []
+        cautions += [f"Trials of the validation: {given.shift}"] if given.shift else []
         if given.on_training_trials:
             cautions.append(
                 "The trials of the validation trained the calibration: misleading LLRs are rarer among them "
@@ -265,7 +274,10 @@ def _named(scores: float | Sequence[float] | Mapping[str, float]) -> dict[str, f
 
 def _bounds(calibration: Map) -> tuple[float, float] | None:
     low, high = -math.inf, math.inf
-    while isinstance(calibration, BoundedMap):
+    while isinstance(calibration, BoundedMap | ComposedMap):
+        if isinstance(calibration, ComposedMap):
+            calibration = calibration.second
+            continue
         low, high = max(low, calibration.low), min(high, calibration.high)
         calibration = calibration.map
     return None if math.isinf(low) and math.isinf(high) else (low, high)

@@ -12,7 +12,7 @@ from llrkit.validation.as_extreme import AsExtreme
 from llrkit.validation.case import CaseLLR, CaseReport
 from llrkit.validation.case_interval import LLRInterval
 from llrkit.validation.markdown import clean, markdown_table
-from llrkit.validation.validated_scope import WHY
+from llrkit.validation.validated_scope import bounding_map, why_bounded
 from llrkit.validation.verbal_scale import verbal_word
 
 PLACE_HEADER = ("trials of known origin", "same-source, as low", "different-source, as high")
@@ -180,7 +180,8 @@ def _bounds_in_words(report: CaseReport, unit: LlrUnit) -> str:
     if report.bounds is None:
         return "none"
     low, high = report.bounds
-    why = WHY.get(report.calibration.method.rpartition("+")[2].strip() or "", "")
+    bounded = bounding_map(report.calibration)
+    why = "" if bounded is None else why_bounded(bounded)
     said = f"LR from {_signed(low)} to {_signed(high)} ({unit.span(low, high)})"
     return f"{said}, {why}" if why else said
 

@@ -12,6 +12,7 @@ from llrkit._llr_units import NATS, LlrUnit
 from llrkit.calibrate.composed import ComposedMap
 from llrkit.calibrate.composite.bounded import BoundedMap
 from llrkit.calibrate.composite.bounds import bound_elub
+from llrkit.calibrate.composite.named_bounds import counted_for_bounds
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.loss_sums import LossSums
@@ -51,10 +52,12 @@ class Bounds:
     n_at_low: int
     n_at_high: int
     n_beyond: int
+    why: str
+    """In words, with what was counted."""
 
     def words(self, unit: LlrUnit = NATS) -> str:
         """As a reader is told them."""
-        why = WHY.get(self.method, self.method)
+        why = self.why
         said = f"{unit.span(self.low, self.high)}, {why}; "
         said += f"{self.n_at_low:,} LLRs lie at the lower one and {self.n_at_high:,} at the upper one"
         if self.n_beyond:
@@ -86,6 +89,8 @@ class ValidatedScope:
         for name in ("sources", "recordings"):
             if plain[name] is not None:
                 plain[name]["columns"] = list(plain[name]["columns"])
+        if plain["bounds"] is not None:
+            del plain["bounds"]["why"]
         return plain | {"supported": list(self.supported)}
 
     def words(self, unit: LlrUnit = NATS) -> dict[str, str]:
@@ -126,7 +131,7 @@ def find_scope(
     >>> scope.words()["sources"]
     '4 (2 in same-source, 4 in different-source trials)'
     """
-    bounded = _bounding_map(calibration)
+    bounded = bounding_map(calibration)
     supported = bound_elub(AffineMap(a=1.0, b=0.0), source)
     below, above = _count_beyond(source, supported.low, supported.high)
     return ValidatedScope(
@@ -163,11 +168,34 @@ def _count_beyond(source: ScoreSource, low: float, high: float) -> tuple[int, in
     return round(float(below)), round(float(sums.n_target - sums.n_miss[1] + sums.n_fa[1]))
 
 
-def _bounding_map(calibration: Map | None) -> BoundedMap | None:
+def bounding_map(calibration: Map | None) -> BoundedMap | None:
     """The map that bounds the LLRs last."""
     if isinstance(calibration, ComposedMap):
-        return _bounding_map(calibration.second)
+        return bounding_map(calibration.second)
     return calibration if isinstance(calibration, BoundedMap) else None
+
+
+def why_bounded(bounded: BoundedMap) -> str:
+    """Why a map bounds LLRs, with the sources that were counted where it knows them.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.composite.bounds import bound_sources
+    >>> why_bounded(bound_sources(AffineMap(a=1.0, b=0.0), n_sources=(39, 780)))
+    'the logarithm of the number of training sources plus one (39 target sources, 780 non-target sources)'
+    """
+    how = bounded.method.rpartition("+")[2]
+    why = WHY.get(how.strip(), how)
+    counted = counted_for_bounds(bounded) if how == "sources" else ""
+    if not counted:
+        return why
+    each = ", each taken as a source of its own" if counts_trials(bounded) else ""
+    return f"{why} ({counted}{each})"
+
+
+def counts_trials(bounded: BoundedMap) -> bool:
+    """Whether bounds by sources took every training trial for a source of its own."""
+    return all(bounded.details.get(name) == "trials" for name in ("target_sources", "nontarget_sources"))
 
 
 def _count_at_bounds(source: ScoreSource, bounded: BoundedMap) -> Bounds:
@@ -176,7 +204,7 @@ def _count_at_bounds(source: ScoreSource, bounded: BoundedMap) -> Bounds:
     beyond = _count_beyond(source, bounded.low - reach, bounded.high + reach)
     how = bounded.method.rpartition("+")[2]
     at = to_low - beyond[0], to_high - beyond[1]
-    return Bounds(bounded.low, bounded.high, how, *at, sum(beyond))
+    return Bounds(bounded.low, bounded.high, how, *at, sum(beyond), why_bounded(bounded))
 
 
 def _calibration_words(calibration: Map) -> str:

@@ -9,6 +9,8 @@ from llrkit.app.commands import case_commands
 from llrkit.app.project import CALIBRATION
 from llrkit.app.tasks.task import Task, in_documents, shown
 from llrkit.calibrate.map_files import load_map
+from llrkit.calibrate.maps import Map
+from llrkit.errors import InputError
 from llrkit.report.case_document import case_document
 from llrkit.validation.case import case_report
 from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
@@ -23,6 +25,8 @@ def case_task(task: Task) -> dict[str, Any]:
     )
     map_path = in_documents(CALIBRATION)
     calibration = load_map(map_path)
+    if questioned:
+        _require_read_as_trained(task, asked["questioned"], calibration)
     known = [asked[use] for use in ("train", "validation") if asked[use]]
     reading = task.require_one_reading(*known)
     report = case_report(
@@ -56,3 +60,29 @@ def case_task(task: Task) -> dict[str, Any]:
         "documents": [*(f"case.{ending}" for ending in ("html", "docx", "md", "json")), *pictures],
         "commands": commands,
     }
+
+
+_OPTIONS = {
+    "score": "the column of the scores",
+    "decimal": "the decimal sign",
+    "columns": "names of columns",
+    "missing_scores": "missing scores",
+    "log10": "LLRs to base ten",
+    "distance": "distances",
+}
+"""Options of reading on the page of the files that questioned scores do not obey."""
+
+
+def _require_read_as_trained(task: Task, name: str, calibration: Map) -> None:
+    """Refuse options that were chosen for questioned scores, where they are not those of training."""
+    chosen, trained = task.reading(name), as_it_was_trained(calibration)
+    other = [
+        text
+        for option, text in _OPTIONS.items()
+        if option in chosen.given() and getattr(chosen, option) != trained.get(option)
+    ]
+    if other:
+        raise InputError(
+            f"{name}: questioned scores are read as the training scores were, without what was chosen for "
+            f"this file ({', '.join(other)}); take that back on the page of the files, or type the scores"
+        )

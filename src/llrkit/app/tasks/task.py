@@ -14,6 +14,7 @@ from llrkit._llr_units import LlrUnit, llr_unit
 from llrkit._plain import spelled
 from llrkit._vocabulary import VOCABULARIES, Vocabulary
 from llrkit.app.project import DOCUMENTS
+from llrkit.app.settings import said_in
 from llrkit.engine.open_trials import open_trials
 from llrkit.errors import InputError
 from llrkit.io.reading import PLAIN, Reading
@@ -64,7 +65,7 @@ class Task:
     def say(self, text: str) -> str:
         """A text of the library in the words of the project; names of files and columns stay."""
         columns = (name for file in self.files.values() for name in file["columns"])
-        return self.words.say_of_sources(text, keep=(*self.files, *columns))
+        return said_in(self.words, text, (*self.files, *columns))
 
     def path(self, name: str) -> str:
         """Where a file is, seen from the folder of the project."""

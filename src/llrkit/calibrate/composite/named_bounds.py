@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from llrkit._arguments import takes
 from llrkit._format import number
@@ -166,13 +165,22 @@ def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
         if base_10
         else f"LLRs are bounded to [{nats}] (log10: {logs})"
     )
-    why = _why(fitted.method.rpartition("+")[2], details)
+    why = counted_for_bounds(fitted)
     said += f": {why}." if why else "."
     gap = gap_sentence(tuple(details["gap"]), details["gap_of"]) if "gap" in details else ""
     return f"{said} {gap[0].upper()}{gap[1:]}." if gap else said
 
 
-def _why(kind: str, details: Any) -> str:
+def counted_for_bounds(bounded: BoundedMap) -> str:
+    """What the bounds of a map rest on, in words; empty where it is not known.
+
+    Examples
+    --------
+    >>> from llrkit.calibrate.maps import AffineMap
+    >>> counted_for_bounds(bound_sources(AffineMap(a=1.0, b=0.0), n_sources=(39, 780)))
+    '39 target sources, 780 non-target sources'
+    """
+    kind, details = bounded.method.rpartition("+")[2], bounded.details
     if kind == "sources" and "target_sources" in details:
         names = ("n_target_sources", "n_nontarget_sources", "target_sources", "nontarget_sources", "exact")
         return str(SourceCounts(*(details[name] for name in names)))

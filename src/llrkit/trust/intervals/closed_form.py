@@ -49,7 +49,7 @@ def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> 
         standard_error=MappingProxyType(errors),
         no_interval=MappingProxyType(reasons),
         notes=(
-            "intervals hold if trials are independent; where these share speakers they are too short",
+            "they hold if trials are independent; where these share speakers they are too short",
             *_bias_note(intervals),
         ),
     )
