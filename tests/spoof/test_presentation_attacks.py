@@ -89,6 +89,11 @@ def test_kinds_that_are_missing_leave_out_what_needs_them(tmp_path):
         assert told in out
         assert "IAPAR" not in out
         assert "Left out" in err
+    frame.filter(pl.col("label") != "nontarget").drop("asv").write_csv(tmp_path / "s.csv")
+    n = dict(frame["label"].value_counts().iter_rows())
+    code, out, _ = run("spoof", tmp_path / "s.csv", "--vocabulary", "biometrics")
+    assert f"{n['target']} bona fide + {n['spoof']} spoofs" in out
+    assert "mated" not in out
 
 
 def test_the_command_speaks_of_attack_presentations(tmp_path):

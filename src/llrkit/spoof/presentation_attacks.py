@@ -108,7 +108,7 @@ class AttackDetection(Result):
         ]  # fmt: skip
         table += [
             (f"BPCER{round(1 / rate)}", percent(value),
-             f"{_ends(self.bpcer_at_intervals[rate])}  BPCER at APCER {percent(rate)}")
+             f"{self._bpcer_ends(rate)}  BPCER at APCER {percent(rate)}")
             for rate, value in self.bpcer_at.items()
         ]  # fmt: skip
         if self.iapar is not None:
@@ -122,6 +122,13 @@ class AttackDetection(Result):
             if one.iapar is not None and one.iapar_interval is not None:
                 table.append((f"IAPAR {one.species}", percent(one.iapar), _ends(one.iapar_interval)))
         return table
+
+    def _bpcer_ends(self, rate: float) -> str:
+        ends = self.bpcer_at_intervals[rate]
+        if ends is not None:
+            return _ends(ends)
+        few = "" if self.n_subjects is None else ", or of too few subjects"
+        return f"[no interval: too few errors of a kind{few}]"
 
     @property
     def note(self) -> str:
@@ -140,9 +147,7 @@ class AttackDetection(Result):
         return "\n".join(f"{name:<12}  {value:>9}  {note}".rstrip() for name, value, note in self.rows())
 
 
-def _ends(interval: Range | None) -> str:
-    if interval is None:
-        return "[no interval: too few errors of a kind, or of too few subjects]"
+def _ends(interval: Range) -> str:
     return f"[{percent(interval[0])}, {percent(interval[1])}]"
 
 
