@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import llrkit as lk
+import make_benchmarks
 from llrkit.cli import cli
 
 ROOT = Path(__file__).parents[1]
@@ -140,3 +141,10 @@ def test_commands_of_a_page_run(page, files, tmp_path, monkeypatch, need):
         allowed = (0, 1) if arguments[0] == "validate" else (0,)
         assert result.exit_code in allowed, (line, result.output[-1500:], result.exception)
     assert os.listdir(folder)
+
+
+def test_the_figures_of_the_page_on_speed_are_those_that_were_measured():
+    page = make_benchmarks.PAGE.read_text(encoding="utf-8")
+    assert make_benchmarks.with_figures(page, make_benchmarks.kept_figures()) == page
+    tables = {found[2] for found in make_benchmarks.BLOCK.finditer(page)}
+    assert tables == set(make_benchmarks.TABLES)

@@ -126,6 +126,13 @@ class MissingPackageError(LlrkitError, ImportError):
     def of_extra(cls, need: str, extra: str) -> Self:
         """With the line that installs the extra of llrkit that brings the package.
 
+        Parameters
+        ----------
+        need
+            What cannot be done without the package, in words.
+        extra
+            Name of the extra.
+
         Examples
         --------
         >>> print(MissingPackageError.of_extra("Word documents need python-docx", "docx"))

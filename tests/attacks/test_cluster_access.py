@@ -148,7 +148,7 @@ def test_workers_without_cryptography_are_refused(monkeypatch):
     ({"workers": 1, "tls": lk.TLSFiles("ca.pem")}, "for a running scheduler"),
     ({"scheduler": "tcp://127.0.0.1:9", "dashboard": 8787}, "own dashboard"),
     ({"scheduler": "tcp://127.0.0.1:9", "tls": lk.TLSFiles("ca.pem")}, "begins with tls://"),
-    ({"scheduler": "tls://127.0.0.1:9", "tls": lk.TLSFiles("nowhere.pem")}, "nowhere.pem: there is no such"),
+    ({"scheduler": "tls://127.0.0.1:9", "tls": lk.TLSFiles("nowhere.pem")}, "nowhere.pem: no such certificate"),
     ({"scheduler": "tls://127.0.0.1:9"}, "--tls-ca-file"),
     ({"scheduler": "tcp://127.0.0.1:9", "timeout": 0}, "positive number of seconds"),
 ])  # fmt: skip
@@ -200,5 +200,5 @@ def test_a_scheduler_with_certificates_is_used_with_them_only(encrypted, tmp_pat
     ):  # fmt: skip
         pass
     mixed = lk.TLSFiles(folder / "cert.pem", folder / "cert.pem", tmp_path / "key.pem")
-    with pytest.raises(lk.InputError, match="go together"), lk.cluster(address, tls=mixed):
+    with pytest.raises(lk.InputError, match="do not match"), lk.cluster(address, tls=mixed):
         pass

@@ -221,7 +221,7 @@ def test_a_scheduler_that_hangs_is_an_error_after_the_timeout(need, tmp_path):
     (["--workers", "1", "--tls-cert", "a.pem"], "--tls-cert is for a running cluster"),
     (["--scheduler", "tcp://127.0.0.1:9", "--dashboard", "8787"], "--dashboard is for workers on this"),
     (["--scheduler", "tcp://127.0.0.1:9", "--workers", "1"], "do not go together"),
-    (["--scheduler", "tls://127.0.0.1:9", "--tls-ca-file", "none.pem"], "none.pem: there is no such file"),
+    (["--scheduler", "tls://127.0.0.1:9", "--tls-ca-file", "none.pem"], "none.pem: no such certificate or key file"),
 ])  # fmt: skip
 def test_options_of_clusters_are_refused_where_they_have_no_effect(tmp_path, options, words):
     file = tmp_path / "scores.parquet"

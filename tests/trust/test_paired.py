@@ -243,7 +243,7 @@ def test_table_and_json_hold_the_same():
         (two_systems, {"ci": "none"}, "unknown ci 'none'"),
         (two_systems, {"ci": "speaker"}, "give speakers"),
         (two_systems, {"ci": "trial", "speakers": SIDES}, "ignores speakers"),
-        (two_systems, {"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "not look at recordings"),
+        (two_systems, {"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "ignores recordings"),
         (two_systems, {"level": 1.0}, "level must be"),
         (two_systems, {"ci": "bootstrap", "speakers": SIDES, "replicates": 3}, "at least 100"),
     ],

@@ -169,11 +169,11 @@ def test_a_threshold_that_rejects_everything_is_infinite():
 
 
 def test_two_demands_are_refused_and_so_are_impossible_ones(trials):
-    with pytest.raises(lk.InputError, match="ask for one threshold each"):
+    with pytest.raises(lk.InputError, match="only one of point"):
         lk.threshold_for(trials, point=0.5, miss_rate=0.1)
     with pytest.raises(lk.InputError, match="miss_rate must be between 0 and 1, got 5"):
         lk.threshold_for(trials, miss_rate=5)
-    with pytest.raises(lk.InputError, match="give a point"):
+    with pytest.raises(lk.InputError, match="needs an operating point"):
         lk.threshold_for(trials, calibrated=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llrkit.app.criteria_form import ALL, METRICS, SECONDARY, SHOWN
@@ -93,7 +94,7 @@ def _case(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]:
     }
 
 
-_OF_STEP: dict[str, Any] = {
+_OF_STEP: dict[str, Callable[[Project, dict[str, Any] | None], dict[str, str]]] = {
     "evaluate": _evaluate,
     "calibrate": _calibrate,
     "validate": _validate,
