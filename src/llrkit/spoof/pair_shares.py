@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit.core.hull import error_path
 from llrkit.scores.kinds import Kind
 from llrkit.spoof.detection_costs import path_costs
@@ -56,7 +57,8 @@ def shares_counted_once(
         return {}
     at = np.array([one.threshold for one in sums.values()])
     weights = np.array([one.weights for one in sums.values()]).T
-    without, twice = 0.0, np.zeros(len(at))
+    without: FloatArray = np.zeros(())
+    twice = np.zeros(len(at))
     kinds: tuple[Kind, ...] = ("nontarget", "spoof")
     for weight, kind, n in zip(weights[1:], kinds, bins.n[1:], strict=True):
         if n:
@@ -65,7 +67,9 @@ def shares_counted_once(
             assert rates.by_speaker is not None
             here = np.searchsorted(rates.thresholds, at)
             miss, fa = (one.select([one.names[i] for i in here]) for one in rates.by_speaker)
-            without += np.where(weight > 0.0, weight * fa.without, 0.0)  # nan where a kind does not matter
+            without = without + np.where(
+                weight > 0.0, weight * fa.without, 0.0
+            )  # nan where a kind does not matter
             own = np.square(weight * fa.standard_error) * (1.0 - rates.counted_once[here])
             twice += np.where(weight > 0.0, own, 0.0)
     linear = replace(miss, values=weights[0] * miss.values, without=without + weights[0] * miss.without)
