@@ -79,8 +79,11 @@ def test_subjects_widen_the_interval():
     same = left == right
     score = np.where(same, 3.0, -1.0) + 0.8 * (easy[left] + easy[right]) + rng.normal(size=len(left))
     trials = lk.Trials({"score": score, "label": same, "left": left, "right": right})
-    alone = biometrics.verification_rates(trials, 0.05).rows[0]
-    shared = biometrics.verification_rates(trials, 0.05, speakers=("left", "right")).rows[0]
+    independent = biometrics.verification_rates(trials, 0.05)
+    by_subject = biometrics.verification_rates(trials, 0.05, speakers=("left", "right"))
+    rules = "the rules of 3 and of 30 count comparisons as if they were independent"
+    assert [rules in found.notes for found in (independent, by_subject)] == [False, True]
+    alone, shared = independent.rows[0], by_subject.rows[0]
     assert alone.fnmr == shared.fnmr
     width = [row.fnmr_interval[1] - row.fnmr_interval[0] for row in (alone, shared)]
     assert width[1] > 2 * width[0]

@@ -92,6 +92,9 @@ def test_intervals_of_a_group_are_those_of_its_trials_alone():
     result = lk.evaluate(TRIALS, by="attack", speakers="speaker")
     expected = lk.evaluate(alone("A02"), speakers="speaker")
     assert_allclose(result.groups["A02"].intervals["eer"], expected.intervals["eer"], rtol=1e-9)
+    own = result.groups["A02"].uncertainty.upper_bound
+    assert own
+    assert own == pytest.approx(dict(expected.uncertainty.upper_bound), rel=1e-9)
 
 
 def test_equalized_conditions_have_shared_groups_too():

@@ -89,6 +89,11 @@ def test_kinds_that_are_missing_leave_out_what_needs_them(tmp_path):
         assert told in out
         assert "IAPAR" not in out
         assert "Left out" in err
+    frame.filter(pl.col("label") != "nontarget").drop("asv").write_csv(tmp_path / "s.csv")
+    n = dict(frame["label"].value_counts().iter_rows())
+    code, out, _ = run("spoof", tmp_path / "s.csv", "--vocabulary", "biometrics")
+    assert f"{n['target']} bona fide + {n['spoof']} spoofs" in out
+    assert "mated" not in out
 
 
 def test_the_command_speaks_of_attack_presentations(tmp_path):
@@ -121,7 +126,7 @@ def test_the_command_speaks_of_attack_presentations(tmp_path):
     assert "--cm-threshold is for APCER" in err
 
 
-def test_worst_apcer_and_acer_have_intervals_and_the_note_names_what_has_none():
+def test_worst_apcer_acer_and_bpcer_at_an_apcer_have_intervals():
     rng = np.random.default_rng(5)
     labels = ["target"] * 300 + ["spoof"] * 400
     trials = spoof.SpoofTrials(
@@ -138,4 +143,36 @@ def test_worst_apcer_and_acer_have_intervals_and_the_note_names_what_has_none():
     assert high - low == pytest.approx(width, rel=0.02)
     shown = {name: note for name, _, note in rates.rows()}
     assert all(shown[name].startswith("[") for name in ("BPCER", "APCER", "ACER"))
-    assert "none for the BPCER at an APCER" in rates.note
+    assert "those of the BPCER at an APCER include that these gave its threshold" in rates.note
+    assert all(shown[name].startswith("[") for name in ("BPCER10", "BPCER20"))
+    assert "no interval: too few errors" in shown["BPCER100"]  # two attacks of a species at most
+    assert plain["bpcer_at_intervals"]["0.01"] is None
+
+
+def test_bpcer_at_an_apcer_against_resampled_subjects():
+    """The worst species decides; subjects drawn with replacement move its threshold and the BPCER."""
+    rng = np.random.default_rng(8)
+    n, people = 6000, 60
+    label = np.repeat(["target", "spoof"], n // 2)
+    who = rng.integers(0, people, n)
+    own = 0.8 * rng.normal(size=(2, people))[(label == "spoof").astype(int), who]
+    attack = np.where(label == "spoof", np.resize(["easy", "hard"], n), "-")
+    cm = np.select([label == "target", attack == "hard"], [3.0, 0.8], -1.0) + own + rng.normal(size=n)
+    table = {"cm": cm, "label": label, "attack": attack, "who": who}
+    rates = spoof.attack_detection(
+        spoof.SpoofTrials(table, attack="attack"), threshold=1.0, apcers=[0.1], speakers="who"
+    )
+    low, high = rates.bpcer_at_intervals[0.1]
+    bona_fide, hard = label == "target", attack == "hard"
+
+    def bpcer(times):
+        order = np.argsort(-cm[hard])
+        passed = np.cumsum(times[who[hard]][order]) / times[who[hard]].sum()
+        cut = cm[hard][order][np.argmax(passed > 0.1)]
+        return np.average(cm[bona_fide] <= cut, weights=times[who[bona_fide]])
+
+    assert rates.bpcer_at[0.1] == pytest.approx(bpcer(np.ones(people)), abs=1 / bona_fide.sum())
+    draws = [bpcer(np.bincount(rng.integers(0, people, people), minlength=people)) for _ in range(400)]
+    assert (low, high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), rel=0.25)
+    alone = spoof.attack_detection(spoof.SpoofTrials(table, attack="attack"), threshold=1.0, apcers=[0.1])
+    assert np.ptp(alone.bpcer_at_intervals[0.1]) < 0.7 * (high - low)

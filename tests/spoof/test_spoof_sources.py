@@ -344,6 +344,25 @@ def test_pairs_of_speakers_are_not_counted_twice_against_independent_trials():
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.2)
 
 
+def test_pairs_are_not_counted_twice_in_eers_against_independent_trials():
+    """Gaussian scores of equal variance: half of an EER's error is that of each rate."""
+    sizes, ratios = {"target": 6000, "nontarget": 2000, "spoof": 1000}, []
+    kinds = np.repeat(list(sizes), list(sizes.values()))
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        left, right = rng.integers(0, 60, (2, len(kinds)))
+        right = np.where(kinds == "target", left, np.where(left == right, (right + 1) % 60, right))
+        scores = np.where(kinds == "target", 1.0, -1.0) + rng.normal(size=len(kinds))
+        table = {"sasv": scores, "label": kinds, "left": left, "right": right}
+        found = spoof.evaluate(spoof.SpoofTrials(table), (), tandem=(), speakers=("left", "right"))
+        for name, n in (("sv_eer", 2000), ("spf_eer", 1000), ("sasv_eer", 3000)):
+            rate = found.numbers[name]
+            expected = 0.5 * np.sqrt(rate * (1 - rate) * (1 / 6000 + 1 / n))
+            ratios.append(found.uncertainty.standard_error[name] / expected)
+    # counted twice: 1.32, 1.36 and 1.29 times that
+    np.testing.assert_allclose(np.reshape(ratios, (8, 3)).mean(axis=0), 1.0, atol=0.15)
+
+
 def test_spoofs_alone_are_refused():
     scores = {"asv": [1.0, 2.0], "cm": [0.5, 0.1]}
     trials = lk.spoof.SpoofTrials({**scores, "label": ["spoof", "spoof"], "attack": ["A1", "A2"]})

@@ -160,6 +160,8 @@ class VerificationRates:
             else f"for {counted(self.n_subjects, 'subject')} whose comparisons depend on each other"
         )
         told = [f"intervals at {level} and one-sided upper bounds ('below') {kind}"]
+        if self.n_subjects is not None:
+            told.append("the rules of 3 and of 30 count comparisons as if they were independent")
         told += [f"{row.name}: {row.no_interval}" for row in self.rows if row.no_interval]
         few = [row.name for row in self.rows if row.n_false_matches < ENOUGH_ERRORS and not row.no_interval]
         if few:

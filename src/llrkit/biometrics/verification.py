@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
 from llrkit.biometrics.failures import FailureCounts, fold_failures
 from llrkit.biometrics.rates_result import RatesAtFmr, VerificationRates
 from llrkit.biometrics.rules_of_thumb import comparisons_needed
@@ -16,18 +15,15 @@ from llrkit.core.hull import ErrorPath, error_path
 from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.metrics.measure import measure
-from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.threshold_choice import same_rate, threshold_for_false_alarms
 from llrkit.scores import ScoreSource
 from llrkit.scores.labeled import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import quantile
-from llrkit.trust.intervals.numbers import score_cuts
+from llrkit.trust.intervals.miss_at_fa import MissAtFa, miss_at_fa
 from llrkit.trust.intervals.speakers import Columns, find_speakers
 
 FMRS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-_STEEPEST = 20.0
 
 
 @takes_labels
@@ -88,12 +84,12 @@ def verification_rates(
     below = source.reduce(BelowCounts.at(thresholds))
     people = find_speakers(source, speakers) if speakers is not None else None
     cuts = np.minimum(thresholds, _above_all(path))
-    rates = curve_rates(source, cuts, people, level, along=score_cuts(result))
-    low, high = rates.along_roc(_slopes(result, rates.thresholds))
+    found = miss_at_fa(source, result, cuts, people, level)
+    rates = found.rates
     rows = []
     for i, (rate, threshold) in enumerate(zip(wanted, thresholds, strict=True)):
         at = int(np.searchsorted(rates.thresholds, cuts[i]))
-        interval, reason = _interval(rate, at, low, high, result)
+        interval, reason = _interval(rate, cuts[i], found, result.n_nontarget)
         # where infinite scores must be rejected no threshold does it, and no error is left
         nothing = float(-np.expm1(np.log1p(-level) / path.n_nontarget))
         rejects_all = threshold == math.inf and not (path.p_fa[:-1] <= rate).any()
@@ -138,21 +134,12 @@ def _above_all(path: ErrorPath) -> float:
     return float(np.nextafter(finite[-1], math.inf)) if len(finite) else 0.0
 
 
-def _slopes(result: Measurements, thresholds: FloatArray) -> FloatArray:
-    """The slope of the ROC, which is the likelihood ratio."""
-    blocks = result.summaries.blocks
-    block = np.maximum(np.searchsorted(blocks.low, thresholds, side="right") - 1, 0)
-    return np.asarray(np.exp(np.clip(blocks.llr[block], -_STEEPEST, _STEEPEST)))
-
-
 def _interval(
-    rate: float, at: int, low: FloatArray, high: FloatArray, result: Measurements
+    rate: float, threshold: float, found: MissAtFa, n: int
 ) -> tuple[tuple[float, float] | None, str]:
     """The interval of the FNMR at an FMR, or why there is none."""
-    n = result.n_nontarget
     if rate == 0.0 or n < comparisons_needed(rate):
         needed = "infinitely many" if rate == 0.0 else f"{comparisons_needed(rate):,.0f}"
         return None, f"an FMR of {rate:g} takes {needed} non-mated comparisons to show; there are {n:,}"
-    if math.isnan(low[at]):
-        return None, "too few errors of a kind, or of too few subjects"
-    return (float(low[at]), float(high[at])), ""
+    ends = found.interval(threshold)
+    return ends, "" if ends else "too few errors of a kind, or of too few subjects"

@@ -8,18 +8,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from llrkit._arguments import number, takes
 from llrkit._format import counted, percent
 from llrkit._results import Result
 from llrkit.core.bona_fide import BONA_FIDE
-from llrkit.core.counting import count_bins
-from llrkit.core.hull import error_path
 from llrkit.core.special import probability
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.llr_costs import eer_threshold, losses_at
 from llrkit.scores import ScoreSource
+from llrkit.spoof.bpcer_at_apcer import bpcers_at
 from llrkit.spoof.kind_counts import attack_names
 from llrkit.spoof.spoof_trials import SpoofTrials
 from llrkit.spoof.tandem_costs import asv_eer_threshold, cm_source
@@ -66,6 +63,8 @@ class AttackDetection(Result):
     """The rates of each species of attack."""
     bpcer_at: dict[float, float]
     """BPCER where the APCER of the worst species is at most so much: BPCER10, BPCER20, BPCER100."""
+    bpcer_at_intervals: dict[float, Range | None]
+    """Of them; None where errors of a kind, or the subjects who make them, are too few."""
     asv_threshold: float | None
     """Threshold of the ASV system at which IAPAR is measured; None without ASV scores."""
     level: float
@@ -108,6 +107,7 @@ class AttackDetection(Result):
             "apcer": self.apcer, "apcer_interval": self.worst.interval, "acer": self.acer,
             "acer_interval": self.acer_interval, "iapar": self.iapar, "worst_species": self.worst.species,
             "bpcer_at": {f"{rate:g}": value for rate, value in self.bpcer_at.items()},
+            "bpcer_at_intervals": {f"{rate:g}": ends for rate, ends in self.bpcer_at_intervals.items()},
         }  # fmt: skip
 
     def rows(self) -> list[tuple[str, str, str]]:
@@ -120,9 +120,10 @@ class AttackDetection(Result):
              f"{_ends(self.acer_interval)}  mean of both; not in the standard since 2023"),
         ]  # fmt: skip
         table += [
-            (f"BPCER{round(1 / rate)}", percent(value), f"BPCER at APCER {percent(rate)}")
+            (f"BPCER{round(1 / rate)}", percent(value),
+             f"{self._bpcer_ends(rate)}  BPCER at APCER {percent(rate)}")
             for rate, value in self.bpcer_at.items()
-        ]
+        ]  # fmt: skip
         if self.iapar is not None:
             where = f"ASV threshold {(self.asv_threshold or 0.0) + 0.0:.4g}, worst species"
             worst = max(self.species, key=lambda one: -1.0 if one.iapar is None else one.iapar)
@@ -135,6 +136,13 @@ class AttackDetection(Result):
                 table.append((f"IAPAR {one.species}", percent(one.iapar), _ends(one.iapar_interval)))
         return table
 
+    def _bpcer_ends(self, rate: float) -> str:
+        ends = self.bpcer_at_intervals[rate]
+        if ends is not None:
+            return _ends(ends)
+        few = "" if self.n_subjects is None else ", or of too few subjects"
+        return f"[no interval: too few errors of a kind{few}]"
+
     @property
     def note(self) -> str:
         """What the intervals take into account."""
@@ -146,7 +154,7 @@ class AttackDetection(Result):
         said = f"intervals at {100 * self.level:g} % {how}, at thresholds taken as given"
         if not self.bpcer_at:
             return said
-        return f"{said}; none for the BPCER at an APCER, whose threshold is found on these presentations"
+        return f"{said}; those of the BPCER at an APCER include that these gave its threshold"
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<12}  {value:>9}  {note}".rstrip() for name, value, note in self.rows())
@@ -171,7 +179,8 @@ def attack_detection(
     ``APCER`` is the share of the attacks of a species that score at or above the threshold, ``BPCER`` that
     of bona fide presentations below it. Species are the attacks of the trials; without them all attacks are
     one. Intervals are exact, for independent presentations; with ``speakers`` each subject is left out in
-    turn. Thresholds are taken as given, also where they were found on these trials.
+    turn. Thresholds are taken as given, also where they were found on these trials; but intervals of the
+    BPCER at an APCER, behind the species that asks for the highest threshold, include that it was found.
 
     Parameters
     ----------
@@ -207,6 +216,7 @@ def attack_detection(
     names = _species(trials)
     people = None if speakers is None else find_speakers(trials.source_of("cm"), speakers)
     bona_fide = _rates(trials.pair("cm", BONA_FIDE, ("spoof",)), cut, people, level)[0]
+    found = bpcers_at(trials, {name: _attack(name) for name in names}, apcers, people, level)
     asv_cut, accepted = _asv(trials, asv_threshold, names, people, level)
     species = []
     for name in names:
@@ -219,7 +229,8 @@ def attack_detection(
         bpcer_interval=bona_fide.interval,
         n_bona_fide=bona_fide.n,
         species=tuple(species),
-        bpcer_at={float(rate): _bpcer_at(trials, names, float(rate)) for rate in apcers},
+        bpcer_at={rate: value for rate, (value, _) in found.items()},
+        bpcer_at_intervals={rate: ends for rate, (_, ends) in found.items()},
         asv_threshold=asv_cut,
         level=level,
         n_subjects=None if people is None else people.n_speakers,
@@ -273,14 +284,3 @@ def _asv(
             own = _rates(source, cut, people, level)[1]
             rates[name] = own.rate, own.interval
     return cut, rates
-
-
-def _bpcer_at(trials: SpoofTrials, names: list[str], rate: float) -> float:
-    """BPCER at the lowest threshold where no species has a higher APCER."""
-    if not 0.0 <= rate <= 1.0:
-        raise InputError(f"an APCER is between 0 and 1, got {rate!r}")
-    rates = []
-    for name in names:
-        path = error_path(count_bins(cm_source(trials, _attack(name))))
-        rates.append(float(path.p_miss[np.argmax(path.p_fa <= rate)]))
-    return max(rates)

@@ -17,7 +17,7 @@ from llrkit.errors import TooFewTrialsError
 from llrkit.scores.kinds import Kind
 from llrkit.spoof.detection_costs import decision_score, path_costs
 from llrkit.spoof.kind_counts import KindBins
-from llrkit.spoof.pair_shares import counted_twice, share_counted_once
+from llrkit.spoof.pair_shares import shares_counted_once
 from llrkit.spoof.spoof_numbers import (
     SpoofCounts,
     SpoofSettings,
@@ -74,17 +74,16 @@ def spoof_intervals(
 
     Scores are told apart in at most some two thousand cells; what that changes in a number is taken to be the
     same without any of the speakers. Where the ASV system decides at its equal error rate, that is found
-    again without each speaker. Of a-DCFs, trials between two speakers are not counted twice.
+    again without each speaker. Of a-DCFs and of EERs of the system that decides, trials between two speakers
+    are not counted twice.
     """
     jackknife = _jackknife(trials, counts, settings, speakers.grouped(), attack, asv_fixed)
-    twice = counted_twice(trials, decision_score(trials), counts, settings, speakers, attack)
+    shares = shares_counted_once(trials, decision_score(trials), counts, settings, speakers, attack)
     exact, _ = spoof_numbers(counts, settings)
     names = [name for name in jackknife.names if name in exact]
     intervals, errors, reasons = {}, {}, {}
     for name in names:
-        one = jackknife.select([name])
-        share = share_counted_once(float(one.standard_error[0]) ** 2, twice.get(name, 0.0))
-        one = replace(one, counted_once=share)
+        one = replace(jackknife.select([name]), counted_once=shares.get(name, 1.0))
         reason = _reason(name, one, counts, settings)
         if reason:
             reasons[name] = reason

@@ -207,7 +207,8 @@ class SpoofEvaluation(Result):
 
     def rows(self) -> list[tuple[str, str, str]]:
         """The table: name, value, and what it is."""
-        table = [("trials", sizes_in_words(self.n), "")]
+        alone = set(self.numbers) == {"cm_eer"} and not self.n["nontarget"]
+        table = [("trials", sizes_in_words(self.n, bona_fide=alone), "")]
         notes = {
             "sv_eer": f"targets against non-targets, by {self.score}",
             "spf_eer": f"targets against spoofs, by {self.score}",
@@ -267,13 +268,17 @@ class SpoofEvaluation(Result):
         return "\n".join(lines)
 
 
-def sizes_in_words(n: Mapping[Kind, float]) -> str:
-    """How many trials of each kind.
+def sizes_in_words(n: Mapping[Kind, float], *, bona_fide: bool = False) -> str:
+    """How many trials of each kind; to a countermeasure alone, targets are bona fide trials.
 
     Examples
     --------
+    >>> sizes_in_words({"target": 3, "nontarget": 0, "spoof": 1}, bona_fide=True)
+    '3 bona fide + 1 spoof'
     >>> sizes_in_words({"target": 1, "nontarget": 2, "spoof": 0})
     '1 target + 2 non-targets + 0 spoofs'
     """
     words = {"target": "target", "nontarget": "non-target", "spoof": "spoof"}
+    if bona_fide:
+        return f"{round(n['target']):,} bona fide + {counted(round(n['spoof']), words['spoof'])}"
     return " + ".join(counted(round(n[kind]), words[kind]) for kind in KINDS)

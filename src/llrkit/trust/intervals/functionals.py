@@ -14,7 +14,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
-from llrkit.trust.intervals.influence import StepInfluences, StepTable
+from llrkit.trust.intervals.influence import StepInfluences, StepTable, false_alarm_share
 from llrkit.trust.intervals.numbers import decision_thresholds
 
 Scale = Literal["rate", "cost"]
@@ -125,7 +125,7 @@ class _Builder:
         self.record("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
         crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
         for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
-            share = table.false_alarm_share(rate) if 0.0 < rate < 1.0 else 0.5
+            share = false_alarm_share(table.roc, rate) if 0.0 < rate < 1.0 else 0.5
             reason = no_overlap or self.too_few_errors(rate, rate)
             self.record(name, rate, "rate", {crossing: (share, 1.0 - share)}, reason)
         for i in range(len(result.points)):

@@ -140,16 +140,24 @@ class StepTable:
         above = 1.0 - (np.cumsum(b.target) - 0.5 * b.target) / b.n_target
         return self.add(below, above)
 
-    def false_alarm_share(self, rate: float) -> float:
-        """Share of false alarms in the piece of the ROC where Pmiss and Pfa differ by at most the EER."""
-        gap = self.roc.p_miss - self.roc.p_fa
-        low, high = np.interp([-rate, rate], gap, self.roc.p_fa)
-        return float(low - high) / (2.0 * rate)
-
     def influences(self) -> StepInfluences:
         """All functions together."""
         tables = [np.array(rows).reshape(len(rows), len(self.cuts) + 1) for rows in self._rows]
         return StepInfluences(CellFinder(self.cuts), (tables[0], tables[1]), self._mean_loss)
+
+
+def false_alarm_share(roc: ErrorPath, rate: float) -> float:
+    """Share of false alarms in the piece of the ROC where Pmiss and Pfa differ by at most the EER.
+
+    Examples
+    --------
+    >>> equal = ScoreBins(np.array([0, 1, 1]), np.array([1, 1, 0]), np.arange(3.0), np.arange(3.0))
+    >>> false_alarm_share(error_path(equal), 0.25)
+    0.5
+    """
+    gap = roc.p_miss - roc.p_fa
+    low, high = np.interp([-rate, rate], gap, roc.p_fa)
+    return float(low - high) / (2.0 * rate)
 
 
 def _joined(bins: ScoreBins, cuts: FloatArray) -> ScoreBins:
