@@ -102,7 +102,7 @@ def test_saved_drawn_and_refused(fitted, tmp_path):
     assert "w(mu) is what fit_mixture finds" in err
     with pytest.raises(lk.InputError, match="components must be a number, values of mu, or 'grid'"):
         lk.fit_mixture(lk.Scores([1.0, 2.0], [0.0, 1.5]), components="mesh")
-    with pytest.raises(lk.InputError, match="takes a map that fit_mixture made, got Scores"):
+    with pytest.raises(lk.InputError, match="fitted must be a Map, got Scores"):
         lk.mixing_curve(lk.Scores([1.0, 2.0], [0.0, 1.5]))
 
 
