@@ -49,7 +49,9 @@ def as_classes(given: object) -> ClassSource:
     llrkit.errors.InputError: expected trials of several classes, got str: give
     lk.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or ...
     """
-    if isinstance(given, ScoreSource) or not hasattr(given, "reduce"):
+    # a cluster holds trials of two or of several classes, which only its chunks tell
+    of_two = isinstance(given, ScoreSource) and given.sizes is not None
+    if of_two or not hasattr(given, "reduce"):
         raise InputError(
             f"expected trials of several classes, got {type(given).__name__}: give "
             "lk.ClassScores(loglik, labels), lk.multiclass.read_classes(path) or "

@@ -18,6 +18,7 @@ from llrkit.errors import EmptyClassError, InputError
 from llrkit.io.score_matrices import long_table
 from llrkit.io.trial_table import TrialTable
 from llrkit.io.write import write_table
+from llrkit.recognize.backends.trial_sides import Side
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.scores import Scores
 from llrkit.scores.roles import Roles
@@ -87,7 +88,7 @@ def different_ids(enroll_ids: Ids, test_ids: Ids) -> Array:
     return np.asarray(enroll[:, None] != test)
 
 
-@takes(enroll=Embeddings, test=Embeddings)
+@takes(enroll=Embeddings | Side, test=Embeddings | Side)
 def trial_masks(enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = ()) -> tuple[Array, Array]:
     """Which pairs are target trials and which non-target trials, as two matrices of bool.
 
@@ -117,7 +118,7 @@ def trial_masks(enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = (
     return is_target & is_trial, ~is_target & is_trial
 
 
-@takes(enroll=Embeddings, test=Embeddings, scores=np.ndarray)
+@takes(enroll=Embeddings | Side, test=Embeddings | Side, scores=np.ndarray)
 def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: Sequence[str] = ()) -> Scores:
     """The scores of all trials, with the speakers of both sides as columns.
 
@@ -156,7 +157,7 @@ def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: 
     return Scores.from_classes(scores[target], scores[nontarget], columns, categories=categories)
 
 
-@takes(enroll=Embeddings, test=Embeddings, scores=np.ndarray)
+@takes(enroll=Embeddings | Side, test=Embeddings | Side, scores=np.ndarray)
 def matrix_trials(
     scores: Array,
     enroll: Embeddings,
@@ -196,7 +197,7 @@ def matrix_trials(
     return Trials(pairs.table, enroll="enroll", test="test")
 
 
-@takes(enroll=Embeddings, test=Embeddings)
+@takes(enroll=Embeddings | Side, test=Embeddings | Side)
 def listed_scores(
     scores: Array | Blocks, enroll: Embeddings, test: Embeddings, enroll_ids: Ids, test_ids: Ids
 ) -> Array:
@@ -232,7 +233,7 @@ def listed_scores(
     return pick_listed(scores, listed)
 
 
-@takes(enroll=Embeddings, test=Embeddings)
+@takes(enroll=Embeddings | Side, test=Embeddings | Side)
 def listed_trials(
     scores: Array | Blocks,
     enroll: Embeddings,
@@ -277,7 +278,7 @@ def listed_trials(
     return Trials(table, enroll="enroll", test="test")
 
 
-@takes(enroll=Embeddings, test=Embeddings, scores=np.ndarray)
+@takes(enroll=Embeddings | Side, test=Embeddings | Side, scores=np.ndarray)
 def write_matrix(
     scores: Array,
     enroll: Embeddings,

@@ -19,6 +19,7 @@ from llrkit.recognize.backends.score_normalization import as_norm, s_norm, t_nor
 from llrkit.recognize.backends.sessions import pool_sessions
 from llrkit.recognize.backends.transform_training import Step, train_chain
 from llrkit.recognize.backends.transforms import Chain
+from llrkit.recognize.backends.trial_sides import Side
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
 from llrkit.recognize.plda.heavy_tailed_model import HeavyTailedPLDA
@@ -282,7 +283,7 @@ def refuse_of_others(scorer: str, **options: Any) -> None:
             raise InputError(f"{name} is an option of {' and '.join(OPTIONS_OF[name])}, not of {scorer}")
 
 
-@takes(enroll=Embeddings, test=Embeddings, cohort=Embeddings)
+@takes(enroll=Embeddings | Side, test=Embeddings | Side, cohort=Embeddings | Side)
 def normalized_scores(
     score: Scorer,
     enroll: Embeddings,
