@@ -76,7 +76,7 @@ COMMANDS = {
     "recognize enroll": each("recognize enroll m.npz e.npz {} -o o/e.npz", "", "--each"),
     "recognize import-kaldi": each("recognize import-kaldi plda {} -o o/k.npz", "", "--no-length"),
     "recognize extract": each("recognize extract m.npz e.npz -o {}o/x.ark", "", "./"),
-    "recognize cohort": each("recognize cohort m.npz e.npz {} -o o/c.npz", "", "--json o/n.json"),
+    "recognize cohort": each("recognize cohort m.npz e.npz --json o/n.json -o {}o/c.npz", "", "./"),
     "recognize score": each(
         "recognize score m.npz s.npz e.npz {} -o o/s.csv", "", "--norm s --cohort e.npz"
     ),
