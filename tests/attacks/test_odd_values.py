@@ -114,7 +114,7 @@ def test_numbers_of_replicates_that_nobody_would_wait_for(replicates):
 def test_llrs_far_from_zero_are_judged(mean, sd):
     rng = np.random.default_rng(1)
     scores = lk.Scores(rng.normal(mean + sd, sd, 200), rng.normal(mean - sd, sd, 400))
-    side = "same-source" if mean > 0 else "different-source"
+    side = "targets" if mean > 0 else "non-targets"
     assert f"biased towards {side}" in lk.check_calibration(scores, replicates=0, curves=False).verdict.text
     assert f"biased towards {side}" in lk.evaluate(scores).verdict.text
 

@@ -99,7 +99,7 @@ def test_misleading_llrs_of_the_validation_are_counted(files):
 
 
 def test_an_interval_that_ends_at_a_bound_says_so(files):
-    bound = "3,000"  # 3,041 to two digits
+    bound = "3,041"  # different-source trials plus one
     for score, said in (
         ("40", f"{bound}, all of it at the upper bound"),
         ("8", f" to {bound} (upper bound)"),

@@ -263,7 +263,7 @@ def gaussian_llrs(shift=0.0, scale=1.0):
     ("scores", "words"),
     [
         (gaussian_llrs(), "No evidence of miscalibration (p = "),
-        (gaussian_llrs(shift=0.9), "Biased towards same-source by 0.9 nats (p < 0.0001"),
+        (gaussian_llrs(shift=0.9), "Biased towards targets by 0.9 nats (p < 0.0001"),
         (gaussian_llrs(scale=2.0), "Over-confident by a factor 2.0"),
         (gaussian_llrs(scale=20.0), "worse than saying nothing"),
         (lk.Scores([-1.0, -2.0, -1.5], [1.0, 2.0, 3.0]), "Too few trials to tell"),

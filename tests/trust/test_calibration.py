@@ -268,7 +268,7 @@ def test_curves_of_calibrated_llrs_stay_in_their_bands():
     ("change", "text"),
     [
         (lambda x: 1e6 * x, "over-confident by a factor 8"),  # no calibrated LLR this strong is ever wrong
-        (lambda x: x + 1e5, "biased towards same-source by 99999"),
+        (lambda x: x + 1e5, "biased towards targets by 99999"),
         (lambda x: 1e-6 * x, "under-confident by a factor 1"),
     ],
 )
@@ -296,8 +296,8 @@ def test_llrs_that_stand_for_certainty_do_not_spoil_the_null():
             "under-confident",
             "under-confident; the classes do not overlap",
         ),
-        (lambda x: x + 20, "same-source", "biased towards same-source; "),
-        (lambda x: x - 20, "different-source", "biased towards different-source; "),
+        (lambda x: x + 20, "same-source", "biased towards targets; "),
+        (lambda x: x - 20, "different-source", "biased towards non-targets; "),
     ],
 )
 def test_classes_that_do_not_overlap_are_judged_without_a_number(change, kind, text):

@@ -226,11 +226,11 @@ TIGHT = ((1e-4, 0.0), (0.0, 1e-4))
     [
         ((0.5, 0.0), "over-confident by a factor 2.0", "over-confident"),
         ((1.8, 0.0), "under-confident by a factor 1.8", "under-confident"),
-        ((1.0, -0.7), "biased towards same-source by 0.7 nats", "same-source"),
-        ((1.0, 0.7), "biased towards different-source by 0.7 nats", "different-source"),
+        ((1.0, -0.7), "biased towards targets by 0.7 nats", "same-source"),
+        ((1.0, 0.7), "biased towards non-targets by 0.7 nats", "different-source"),
         (
             (0.5, -0.5),
-            "over-confident by a factor 2.0 and biased towards same-source by 1.0 nats",
+            "over-confident by a factor 2.0 and biased towards targets by 1.0 nats",
             "over-confident and same-source",
         ),
         ((-0.5, 0.0), "pointing the wrong way: higher LLRs belong to non-targets", "over-confident"),

@@ -117,7 +117,7 @@ def comparison_rows(report: CaseReport, unit: LlrUnit = NATS) -> tuple[tuple[str
     for item in report.comparisons:
         ends = "" if item.interval is None else _ends(item.interval, report.bounds)
         llrs = (f"{one.of(item.llr):.3f}" for one in _units(unit))
-        rows.append((item.name, f"{item.score:.6g}", *llrs, _signed(item.llr), ends))
+        rows.append((item.name, f"{item.score:.6g}", *llrs, _signed(item.llr, exact=bool(item.at_bound)), ends))
     return tuple(rows)
 
 
@@ -126,15 +126,21 @@ def _ends(interval: LLRInterval, bounds: tuple[float, float] | None) -> str:
     low, high = bounds or (-math.inf, math.inf)
     if interval.low == interval.high and interval.low in (low, high):
         which = "upper" if interval.low == high else "lower"
-        return f"{_signed(interval.low)}, all of it at the {which} bound"
+        return f"{_signed(interval.low, exact=True)}, all of it at the {which} bound"
     at_low, at_high = interval.low <= low, interval.high >= high
-    said = f"{_signed(interval.low)}{' (lower bound)' if at_low else ''} to {_signed(interval.high)}"
+    said = f"{_signed(interval.low, exact=at_low)}{' (lower bound)' if at_low else ''}"
+    said += f" to {_signed(interval.high, exact=at_high)}"
     return f"{said} (upper bound)" if at_high else said
 
 
-def _signed(llr: float) -> str:
-    """A likelihood ratio, as a fraction of one where it is below one."""
-    return ratio(llr) if llr >= 0.0 else f"1/{ratio(llr)}"
+def _signed(llr: float, *, exact: bool = False) -> str:
+    """A likelihood ratio, as a fraction of one where it is below one.
+
+    A bound is ``exact``: it is a count plus one, not an estimate, so its digits are kept.
+    """
+    whole = exact and math.log(9.95) <= abs(llr) <= 20.0
+    strength = f"{math.exp(abs(llr)):,.0f}" if whole else ratio(llr)
+    return strength if llr >= 0.0 else f"1/{strength}"
 
 
 def place_rows(report: CaseReport) -> tuple[tuple[str, ...], ...]:

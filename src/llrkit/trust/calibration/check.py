@@ -175,7 +175,7 @@ def check_calibration(
     >>> lk.check_calibration(lk.Scores(target, nontarget), curves=False).verdict.outcome
     'none_found'
     >>> lk.check_calibration(lk.Scores(target + 1, nontarget + 1), curves=False).verdict.text
-    'biased towards same-source by 0.8 nats (p < 0.0001 at a level of 3 %, if trials are independent)'
+    'biased towards targets by 0.8 nats (p < 0.0001 at a level of 3 %, if trials are independent)'
     """
     seed = seed_of(rng)
     probability(level, "level")

@@ -16,6 +16,8 @@ from llrkit.trust.calibration.recalibration import Recalibration
 
 LEVEL = 0.03
 PART_LEVEL = SHAPE_LEVEL = 0.01
+SIDES = {"same-source": "targets", "different-source": "non-targets"}
+"""The words of a text for a ``kind``: texts are in NIST's words, which vocabularies translate."""
 WRONG_WAY = "pointing the wrong way: higher LLRs belong to non-targets"
 INDEPENDENT = ", if trials are independent"
 TELLING_AUC = 0.75
@@ -208,7 +210,7 @@ def _wrong_with_line(line: Recalibration) -> tuple[str, str, *tuple[Amount, ...]
     if "bias" in named:
         parts.append("same-source" if line.bias > 0.0 else "different-source")
         bias = Amount(abs(line.bias), ".1f")
-        words.append(f"biased towards {parts[-1]} by {bias}")
+        words.append(f"biased towards {SIDES[parts[-1]]} by {bias}")
         return " and ".join(parts), " and ".join(words), bias
     return " and ".join(parts), " and ".join(words)
 
@@ -220,5 +222,5 @@ def _wrong_without_line(test: IdentityTest, gap: tuple[float, float]) -> tuple[s
         kind = text = "under-confident" if slope < 0.0 else "over-confident"
     else:  # an offset would make all decisions at 0 right, or help more than a factor
         kind = "same-source" if offset > 0.0 else "different-source"
-        text = f"biased towards {kind}"
+        text = f"biased towards {SIDES[kind]}"
     return kind, f"{text}; the classes do not overlap, so the size cannot be estimated from these trials"
