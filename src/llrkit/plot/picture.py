@@ -174,9 +174,13 @@ class Axis:
     """An axis: its label, what part of it is shown, and its ticks where they are not the usual ones."""
 
     label: str
+    """What is written beside it."""
     limits: tuple[float, float] | None = None
+    """The part that is shown; by default all of it."""
     ticks: tuple[float, ...] | None = None
+    """Where ticks are, if not at the usual places."""
     tick_labels: tuple[str, ...] | None = None
+    """What is written at the ticks, one text each."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,13 +46,17 @@ class Recognizer:
     """
 
     options: RecognizerOptions
+    """The back-end, and what it was told."""
     extractor: Extractor | None = None
+    """What makes embeddings from speech; None if it was trained on embeddings."""
     backend: Backend | None = None
+    """The steps before scoring and, except for SVMs, the model that scores; None for UBM-GMM scoring."""
     background: Embeddings | None = None
+    """The embeddings that support vector machines are trained against."""
     training: Sources = field(default_factory=Sources)
     """The utterances that it was trained on."""
     lengths: npt.NDArray[np.float64] | None = None
-    """How long the embeddings of the training are before any step."""
+    """Mean and spread of the lengths of the training embeddings before any step."""
 
     def __post_init__(self) -> None:
         if self.lengths is not None and (self.lengths.shape != (2,) or self.lengths.dtype.kind != "f"):

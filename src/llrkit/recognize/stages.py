@@ -39,6 +39,7 @@ class Stages:
     """
 
     folder: Path
+    """Where the stages are kept, usually ``MODEL.stages``."""
 
     def load(self, name: str, key: str) -> Arrays | None:
         """The arrays of a stage; None if it has to be made.

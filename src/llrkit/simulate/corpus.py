@@ -27,9 +27,13 @@ class Recordings:
     """
 
     corpus: str
+    """The name of the corpus."""
     side: str
+    """``"enroll"``, ``"test"`` or ``"train"``."""
     speaker: IntArray
+    """The code of the speaker of each recording."""
     vectors: Mapping[float, FloatArray]
+    """Duration in seconds -> embeddings, shape (recordings, dimensions)."""
 
     def __len__(self) -> int:
         return len(self.speaker)
@@ -62,9 +66,13 @@ class Corpus:
     """
 
     population: Population
+    """Where speakers and recordings are drawn from."""
     number: int
+    """Which speakers: corpora with different numbers share none."""
     seed: int = 0
+    """The embedding space, and everything that is drawn."""
     shift: float = 0.0
+    """How far all embeddings are moved."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

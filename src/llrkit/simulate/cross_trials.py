@@ -66,10 +66,15 @@ class CrossTrials(BlockSource):
     """
 
     enroll: Recordings
+    """The recordings of the enrollment side."""
     test: Recordings
+    """The recordings of the test side."""
     enroll_duration: float
+    """Seconds that enrollment recordings are cut to."""
     test_duration: float
+    """Seconds that test recordings are cut to."""
     scorer: Scorer
+    """Takes both matrices of embeddings and returns the matrix of scores."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -31,6 +31,7 @@ class DurationModel:
     """
 
     sigma_full: float
+    """Standard deviation of the LLRs of two whole segments."""
     noise: float
     """The constant c, in seconds."""
     full: float = DURATIONS[-1]
@@ -110,6 +111,7 @@ class DurationPairs:
     """
 
     model: DurationModel
+    """How the strength of a trial follows from its durations."""
 
     def draw(
         self, people: People, sides: TrialSpeakers, is_target: bool, rng: np.random.Generator

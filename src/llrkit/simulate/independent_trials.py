@@ -66,13 +66,21 @@ class SimulatedTrials(BlockSource):
     """Independent simulated trials; made by :func:`llrkit.simulate_trials`."""
 
     n_target: int
+    """Number of target trials."""
     n_nontarget: int
+    """Number of non-target trials."""
     seed: int
+    """The same seed gives the same trials."""
     people: People
+    """Speakers, genders and durations that the trials are labeled with."""
     drawing: Drawing = field(repr=False)
+    """How the LLRs of a block are drawn."""
     scale: float = 1.0
+    """Scores are ``scale * x + offset`` for an LLR of x."""
     offset: float = 0.0
+    """Added after the LLR was multiplied by ``scale``."""
     dtype: str = "float64"
+    """``"float32"`` or ``"float64"``."""
 
     @property
     def n_blocks(self) -> int:

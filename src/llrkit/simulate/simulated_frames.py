@@ -36,11 +36,17 @@ class FrameModel:
     """
 
     n_components: int = 16
+    """Number of Gaussians."""
     dim: int = 8
+    """Number of features per frame."""
     rank: int = 6
+    """Number of dimensions in which speakers differ."""
     strength: float = 0.4
+    """How much the means differ between speakers."""
     channel: float = 0.4
+    """Standard deviation of the recordings of a speaker; speakers have 1."""
     seed: int = 0
+    """The same seed gives the same model and frames."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

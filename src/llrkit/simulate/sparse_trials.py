@@ -32,6 +32,7 @@ class DrawnPairs:
     """
 
     n_target: int
+    """Number of target trials: all same-speaker pairs."""
     cells: tuple[IntArray, ...]
     """For each block of the full cross product, the drawn cells, counted row by row."""
 
@@ -79,6 +80,7 @@ class SparseTrials(CrossTrials):
     """The trials of a drawn list between two sets of recordings cut to given durations, as a source."""
 
     pairs: DrawnPairs
+    """The drawn list."""
 
     @cached_property
     def _counts(self) -> tuple[int, int]:

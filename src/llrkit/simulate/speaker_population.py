@@ -41,9 +41,13 @@ class Population:
     """
 
     dim: int
+    """Number of dimensions."""
     between: float
+    """Variance of speakers in each dimension."""
     channel: float
+    """Variance of the recordings of a speaker."""
     noise: float
+    """Variance of one second of speech; that of d seconds is ``noise / d``."""
     gender_gap: float = 2.0
     """Distance between the means of the genders."""
     shrinks: bool = False

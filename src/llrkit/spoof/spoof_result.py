@@ -34,8 +34,11 @@ class NamedCost(NamedTuple):
     """A cost by the name of its priors and prices: at the best threshold, and at that of LLRs."""
 
     name: str
+    """The priors and costs: a preset, or the numbers."""
     min: float | None
+    """The cost at the best threshold; None if it cannot be computed."""
     act: float | None
+    """The cost at the threshold of LLRs; None if it cannot be computed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -42,7 +42,9 @@ class DetLine(NamedTuple):
     """
 
     slope: float
+    """-1 for calibrated Gaussian LLRs."""
     intercept: float
+    """The probit of the miss rate where the false-alarm rate is 50 %."""
 
 
 class CalibratedPair(ABC):
@@ -289,6 +291,7 @@ class MirrorLLR(CalibratedPair):
     """
 
     of: CalibratedPair
+    """The pair that is mirrored."""
 
     @property
     def target(self) -> Distribution:

@@ -234,6 +234,7 @@ class Mirrored(Distribution):
     """
 
     of: Distribution
+    """The distribution of ``X``."""
 
     def mean(self) -> float:
         """Minus the mean of the original."""

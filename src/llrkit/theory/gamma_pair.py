@@ -24,7 +24,9 @@ class LogGamma(Distribution):
     """
 
     shape: float
+    """Shape of the gamma distribution, above 0."""
     rate: float
+    """Rate of the gamma distribution, above 0."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -70,10 +70,15 @@ class Hyperbolic(Distribution):
     """
 
     lam: float
+    """The index, which sets how heavy the tails are."""
     alpha: float
+    """How fast the tails fall, above ``|beta|``."""
     beta: float
+    """Skewness; 0 is symmetric."""
     delta: float
+    """Scale, above 0 (or 0 if ``lam > 0``)."""
     loc: float = 0.0
+    """Location."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -197,9 +202,13 @@ class HyperbolicLLR(CalibratedPair):
     """
 
     lam: float
+    """The index of both distributions."""
     alpha: float
+    """How fast their tails fall."""
     beta: float
+    """Skewness of the non-targets; that of the targets is ``beta + 1``."""
     delta: float
+    """Scale of both."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -136,7 +136,9 @@ class DensityMixtureLLR(MuMixture):
     """
 
     log_weight: LogDensity | HasLogpdf
+    """``log w(mu)``, or a frozen distribution of mu."""
     support: tuple[float, float] | None = None
+    """The values of mu; by default those of the distribution, or all from 0 to infinity."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -25,7 +25,9 @@ class Normal(Distribution):
     """
 
     loc: float
+    """The mean."""
     scale: float
+    """The standard deviation."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -77,8 +79,11 @@ class NormalMixture(Distribution):
     """
 
     weights: FloatArray
+    """The share of each part; they sum to one."""
     locs: FloatArray
+    """The mean of each part."""
     scales: FloatArray
+    """The standard deviation of each part; 0 for a point mass."""
 
     def mean(self) -> float:
         """Weighted mean of the locations."""

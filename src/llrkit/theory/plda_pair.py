@@ -44,9 +44,13 @@ class ChiSquareDifference(Distribution):
     """
 
     loc: float
+    """Added to the sum."""
     counts: FloatArray
+    """Degrees of freedom of each term."""
     up: FloatArray
+    """Weight of each chi-square that is added."""
     down: FloatArray
+    """Weight of each chi-square that is subtracted."""
 
     def cumulant(self, order: int) -> float:
         """Cumulant of a given order: mean, variance, third central moment, ...

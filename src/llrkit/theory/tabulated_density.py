@@ -30,8 +30,11 @@ class Axis:
     """
 
     support: tuple[float, float] = (-np.inf, np.inf)
+    """Where the density is not zero."""
     center: float = 0.0
+    """Where most of the mass is."""
     scale: float = 1.0
+    """How wide most of the mass is."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -145,7 +148,9 @@ class DensityDistribution(Distribution):
     """
 
     log_density: LogDensity
+    """Takes an array of x and returns the logarithm of the density at each."""
     axis: Axis = Axis()
+    """Where the density is, and at what scale it varies."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -53,7 +53,9 @@ class TiltedLLR(CalibratedPair):
     """
 
     log_density: LogDensity
+    """``log q``, of an array."""
     axis: Axis
+    """Where ``q`` is, and at what scale it varies."""
 
     def __post_init__(self) -> None:
         """Check the parameters."""

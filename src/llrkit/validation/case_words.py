@@ -117,7 +117,9 @@ def comparison_rows(report: CaseReport, unit: LlrUnit = NATS) -> tuple[tuple[str
     for item in report.comparisons:
         ends = "" if item.interval is None else _ends(item.interval, report.bounds)
         llrs = (f"{one.of(item.llr):.3f}" for one in _units(unit))
-        rows.append((item.name, f"{item.score:.6g}", *llrs, _signed(item.llr, exact=bool(item.at_bound)), ends))
+        rows.append(
+            (item.name, f"{item.score:.6g}", *llrs, _signed(item.llr, exact=bool(item.at_bound)), ends)
+        )
     return tuple(rows)
 
 

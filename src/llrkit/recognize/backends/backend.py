@@ -55,10 +55,15 @@ class Backend(ReadOnlyArrays):
     """
 
     chain: Chain
+    """The steps before scoring."""
     plda: PLDA | None = None
+    """Two-covariance PLDA, if it scores."""
     psda: PSDA | None = None
+    """Probabilistic spherical discriminant analysis, if it scores."""
     htplda: HeavyTailedPLDA | None = None
+    """Heavy-tailed PLDA, if it scores."""
     tpsda: ToroidalPSDA | None = None
+    """Toroidal PSDA, if it scores."""
 
     def __post_init__(self) -> None:
         if sum(model is not None for model in self._models().values()) > 1:

@@ -34,8 +34,11 @@ class LinearModels(ReadOnlyArrays):
     """
 
     ids: Array
+    """The name of each model."""
     weights: FloatArray
+    """Shape (models, dimensions)."""
     offsets: FloatArray
+    """One number per model, added to its scores."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", checked_texts(self.ids, "ids"))

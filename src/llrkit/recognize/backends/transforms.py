@@ -77,8 +77,11 @@ class Affine(Step):
     """
 
     mean: FloatArray
+    """Subtracted from every vector, shape (d,)."""
     matrix: FloatArray | None = None
+    """Shape (d, new dimensions); None leaves the dimensions as they are."""
     name: str = "affine"
+    """What the step is called in messages: center, lda, ..."""
     kind: ClassVar[str] = "affine"
 
     def __post_init__(self) -> None:
@@ -130,6 +133,7 @@ class LengthNorm(Step):
     """
 
     length: str = "unit"
+    """The new length: ``"unit"`` for 1, ``"sqrt-dim"`` for the root of the number of dimensions."""
     kind: ClassVar[str] = "length"
 
     def __post_init__(self) -> None:
@@ -167,6 +171,7 @@ class Chain(Transform):
     """
 
     steps: tuple[Transform, ...] = field(default=())
+    """Applied from the first to the last."""
     kind: ClassVar[str] = "chain"
 
     def __call__(self, embeddings: E) -> E:

@@ -44,12 +44,19 @@ class Side:
     """
 
     ids: Texts
+    """The name of each model or segment."""
     speakers: Texts | None = None
+    """The speaker of each row, if known."""
     embeddings: Embeddings | None = None
+    """Embeddings after all steps, one row each."""
     frames: Frames | None = None
+    """The frames that a UBM-GMM recognizer is tested with."""
     mixtures: SpeakerGMMs | None = None
+    """Models of a UBM-GMM recognizer."""
     machines: LinearModels | None = None
+    """Models of an SVM recognizer."""
     recognizer: str = ""
+    """The fingerprint of the recognizer that made this side; others refuse it."""
     columns: Mapping[str, Array] = field(default_factory=dict)
     """What else is known of each row: name -> one value each."""
     sources: Sources = field(default_factory=Sources)

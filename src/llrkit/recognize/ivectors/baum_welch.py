@@ -91,10 +91,15 @@ class Statistics(ReadOnlyArrays):
     """
 
     ids: tuple[str, ...]
+    """The name of each utterance."""
     zeroth: FloatArray
+    """Shape (utterances, Gaussians)."""
     first: FloatArray
+    """Shape (utterances, Gaussians, dimensions)."""
     log_likelihood: FloatArray
+    """Shape (utterances,)."""
     speakers: tuple[str, ...] | None = None
+    """The speaker of each utterance, if known."""
 
     def __len__(self) -> int:
         return len(self.ids)

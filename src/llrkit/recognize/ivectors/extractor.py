@@ -33,8 +33,11 @@ class Extractor:
     """A background model, the total-variability model if there is one, and how audio becomes frames."""
 
     ubm: DiagonalGMM
+    """The background model."""
     model: TotalVariability | None = None
+    """The total-variability model; None for UBM-GMM scoring."""
     front_end: FrontEnd | None = None
+    """How audio becomes frames; None if frames were made elsewhere."""
 
     def statistics(self, frames: Frames, watch: Watch | None = None) -> Statistics:
         """Baum-Welch statistics of utterances.

@@ -25,7 +25,9 @@ class SpeakerGMMs(ReadOnlyArrays):
     """Means of the background model adapted to each of several speakers, shape (S, C, D)."""
 
     ids: tuple[str, ...]
+    """The name of each speaker model."""
     means: FloatArray
+    """Shape (speakers, Gaussians, dimensions)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "means", np.asarray(self.means, dtype=np.float64))

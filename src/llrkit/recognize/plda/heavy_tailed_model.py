@@ -53,9 +53,13 @@ class HeavyTailedPLDA(SavedModel):
     """
 
     mean: FloatArray
+    """Shape (d,)."""
     between: FloatArray
+    """Covariance of speakers, shape (d, d), of rank r < d."""
     within: FloatArray
+    """Scale of the covariance of sessions, shape (d, d)."""
     degrees: FloatArray
+    """The degrees of freedom ``n`` of the t of a session."""
     schema: ClassVar[str] = "llrkit.heavy-tailed-plda/1"
 
     def __post_init__(self) -> None:

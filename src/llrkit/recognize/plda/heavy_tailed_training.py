@@ -27,7 +27,9 @@ class HeavyTailedTraining(NamedTuple):
     """A trained model, and the lower bound of its log-likelihood before each step and after the last."""
 
     model: HeavyTailedPLDA
+    """The trained model."""
     lower_bound: FloatArray
+    """Before each step and after the last; it never falls."""
 
 
 def train_heavy_tailed_plda(

@@ -53,8 +53,11 @@ class PLDA(SavedModel):
     """
 
     mean: FloatArray
+    """Shape (d,)."""
     between: FloatArray
+    """Covariance of speakers, shape (d, d)."""
     within: FloatArray
+    """Covariance of the sessions of a speaker, shape (d, d)."""
     schema: ClassVar[str] = "llrkit.plda/1"
 
     def __post_init__(self) -> None:

@@ -23,7 +23,9 @@ class PLDATraining(NamedTuple):
     """A trained model, and the log-likelihood of its training data at the start and after each iteration."""
 
     model: PLDA
+    """The trained model."""
     log_likelihood: FloatArray
+    """At the start and after each iteration; it never falls."""
 
 
 def train_plda(

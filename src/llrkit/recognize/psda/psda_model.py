@@ -42,8 +42,11 @@ class PSDA(SavedModel):
     """
 
     mean: FloatArray
+    """The mean direction of speakers, a vector of length one."""
     between: FloatArray
+    """Concentration of speakers around the mean, at least 0."""
     within: FloatArray
+    """Concentration of sessions around their speaker, above 0."""
     schema: ClassVar[str] = "llrkit.psda/1"
 
     def __post_init__(self) -> None:
@@ -98,7 +101,9 @@ class PSDATraining(NamedTuple):
     """A trained model, and the log-likelihood of its training data before each step and after the last."""
 
     model: PSDA
+    """The trained model."""
     log_likelihood: FloatArray
+    """Before each step and after the last; it never falls."""
 
 
 def train_psda(

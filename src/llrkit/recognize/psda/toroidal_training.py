@@ -25,7 +25,9 @@ class ToroidalTraining(NamedTuple):
     """A trained model, and the log-likelihood of its training data before each step and after the last."""
 
     model: ToroidalPSDA
+    """The trained model."""
     log_likelihood: FloatArray
+    """Before each step and after the last; it never falls."""
 
 
 def train_toroidal_psda(
