@@ -81,7 +81,7 @@ def main() -> int:
     from click.testing import CliRunner
 
     from llrkit.cli import cli
-    from llrkit.cli.last_net import explained
+    from llrkit.cli.failed_commands import explained
     from llrkit.cli.paths import leaves
     from llrkit.errors import MissingPackageError
 

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.calibrate.composite.source_counts import count_sources
+from llrkit.calibrate.bounds.source_counts import count_sources
 from llrkit.choose.folds import crossed_source, training_source
 from llrkit.core.column_values import ValueCounts
 from real_sets import components

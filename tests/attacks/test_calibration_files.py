@@ -8,8 +8,8 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.calibrate.composite.bounded import BoundedMap
-from llrkit.calibrate.composite.conditional import ByMap
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
+from llrkit.calibrate.composite.map_by_column import ByMap
 from llrkit.calibrate.map_files import map_from_dict
 from llrkit.calibrate.maps import AffineMap
 from llrkit.errors import LlrkitError, MapFileError

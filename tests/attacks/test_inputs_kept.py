@@ -23,7 +23,7 @@ from llrkit.engine.apply_folder import apply_parts
 from llrkit.engine.class_files import scan_classes
 from llrkit.io import tables
 from llrkit.io.convert import convert
-from llrkit.io.reading import Reading
+from llrkit.io.reading_options import Reading
 from llrkit.recognize.speech_lists import read_speech_list
 
 
@@ -217,7 +217,7 @@ def test_passes_that_count_other_trials_are_noticed_whatever_the_file_system_say
 
 
 def test_a_key_that_changes_before_the_answer_is_written_is_named(place, monkeypatch):
-    from llrkit.io import open as opened
+    from llrkit.io import files_to_trials as opened
 
     join = opened.join_key
 

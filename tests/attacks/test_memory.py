@@ -87,7 +87,7 @@ PEAK = """
 import resource, sys
 import llrkit as lk
 from llrkit.engine.open_trials import open_trials
-from llrkit.io.reading import Reading
+from llrkit.io.reading_options import Reading
 lk.auc(lk.Scores([1.0], [0.0]))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in sys.argv[1:]:

@@ -87,7 +87,7 @@ def recording(file, rate, n):
 @pytest.fixture
 def audio(need):
     need("soundfile"), need("kaldi_native_fbank")
-    from llrkit.recognize.frames.audio import audio_frames
+    from llrkit.recognize.frames.audio_frames import audio_frames
 
     return audio_frames
 
@@ -138,7 +138,7 @@ def test_a_recording_that_announces_more_than_memory_is_refused(tmp_path, audio,
 @pytest.mark.parametrize("place", ["a\0b.ark:3", "x.ark:" + "9" * 5000, "x.ark:" + "9" * 30])
 def test_odd_places_in_an_scp_are_one_line(tmp_path, need, place):
     need("kaldiio")
-    from llrkit.recognize.kaldi import read_kaldi
+    from llrkit.recognize.kaldi_archives import read_kaldi
 
     (tmp_path / "x.scp").write_text(f"utt {place}\n")
     with pytest.raises(FileFormatError, match=r"x\.scp, line 1: "):

@@ -10,12 +10,12 @@ from pieces import Pieces, reloaded, speaker_trials
 from shared_speakers import sample
 
 import llrkit as lk
+from llrkit.calibrate.bounds import source_counts as source_counts
+from llrkit.calibrate.bounds.named_bounds import BOUNDS
+from llrkit.calibrate.bounds.source_counts import count_sources
 from llrkit.calibrate.class_gap import gap_sentence
-from llrkit.calibrate.composite import source_counts
-from llrkit.calibrate.composite.named_bounds import BOUNDS
-from llrkit.calibrate.composite.source_counts import count_sources
 from llrkit.choose.folds import crossed_source, training_source
-from llrkit.core.distinct import DistinctNumbers, JoinedNumbers
+from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
 
 LN10 = math.log(10.0)
 LINE = lk.AffineMap(a=1.0, b=0.0, method="line")

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2, norm
 
 import llrkit as lk
+from llrkit.calibrate.affine.cmlg_predicted_cost import predicted_cost
 from llrkit.calibrate.affine.gaussian_tests import LEVEL, gaussian_tests
-from llrkit.calibrate.affine.predicted_cost import predicted_cost
 from llrkit.core.moments import Moments
 from llrkit.evaluation.gaussian_check import check_trials
 from llrkit.experiments.population_calibration import (

@@ -17,7 +17,7 @@ from llrkit.calibrate.densities.nig import fit_nig
 from llrkit.calibrate.densities.student_t import fit_student_t
 from llrkit.calibrate.densities.tied_nig import fit_tied_nig
 from llrkit.calibrate.densities.two_gaussians import fit_gaussian
-from llrkit.calibrate.knots import KnotMap, thin
+from llrkit.calibrate.knot_map import KnotMap, thin
 from llrkit.calibrate.map_files import map_from_dict
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.monotone.bigaussian import fit_bigaussian

@@ -9,9 +9,9 @@ from pieces import Pieces
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.calibrate import guard
-from llrkit.calibrate.guard import TrainingSample, problem_of, without_guard
+from llrkit.calibrate import poor_fit_guard as guard
 from llrkit.calibrate.maps import AffineMap
+from llrkit.calibrate.poor_fit_guard import TrainingSample, problem_of, without_guard
 from llrkit.choose.methods import METHODS
 
 

@@ -10,8 +10,8 @@ from pieces import Pieces, reloaded
 from scipy import integrate, stats
 
 from llrkit.calibrate.monotone.lineup.lineup_fit import fit_lineup
-from llrkit.calibrate.monotone.lineup.rank_map import LineupMap
-from llrkit.calibrate.monotone.lineup.ranks import rank_histogram
+from llrkit.calibrate.monotone.lineup.lineup_map import LineupMap
+from llrkit.calibrate.monotone.lineup.rank_probabilities import rank_histogram
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,

@@ -15,7 +15,7 @@ from commands import run
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
 from llrkit.calibrate.map_files import map_from_dict
 from llrkit.choose.methods import METHODS

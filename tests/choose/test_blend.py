@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
 
 METHODS = ("cmlg", "logistic", "gaussian", "kde", "pav")

@@ -9,7 +9,7 @@ from pieces import collected, speaker_trials
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.choose.expected_loss import MethodLoss
+from llrkit.choose.cross_validated_loss import MethodLoss
 from llrkit.choose.folds import make_folds
 
 PRIOR = 0.2

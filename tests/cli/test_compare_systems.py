@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.differences.many_systems import holm
+from llrkit.trust.differences.compare_many_systems import holm
 
 SIDES = ("left", "right")
 

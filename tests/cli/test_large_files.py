@@ -17,7 +17,7 @@ from llrkit.engine import open_trials as module
 from llrkit.engine.open_trials import open_trials
 from llrkit.engine.scanned_files import Files
 from llrkit.io.binary import column_files
-from llrkit.io.reading import Reading
+from llrkit.io.reading_options import Reading
 from llrkit.io.tables import read_table
 from llrkit.io.text import lines
 

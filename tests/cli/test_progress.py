@@ -18,8 +18,8 @@ import llrkit as lk
 from llrkit._progress import stage, tracked, watched_by
 from llrkit.cli import progress
 from llrkit.cli.progress import Bar
-from llrkit.io.open import open_batches
-from llrkit.io.reading import PLAIN
+from llrkit.io.files_to_trials import open_batches
+from llrkit.io.reading_options import PLAIN
 from llrkit.io.text import lines
 from llrkit.io.write import write_batches
 

@@ -255,7 +255,7 @@ def test_stereo_and_other_rates_at_every_stage(home, need):
 
 def test_kaldi_lists_segments_and_voice_activity(home, need):
     need("kaldiio")
-    from llrkit.recognize.kaldi import write_kaldi
+    from llrkit.recognize.kaldi_archives import write_kaldi
 
     (home / "wav.scp").write_text(f"rec1 {home / 'p4-2.wav'}\nrec2 p5-2.wav\n")
     (home / "utt2spk").write_text("rec1 p4\nrec2 p5\n")
@@ -345,7 +345,7 @@ def test_what_a_second_list_says_about_recordings_is_used(home, need):
 
 
 def test_a_broken_second_list_is_told_before_frames_are_loaded(home, monkeypatch):
-    from llrkit.recognize.frames import loading
+    from llrkit.recognize.frames import load_all as loading
 
     monkeypatch.setattr(loading, "load_all", None)
     gone = listed(home, "gone.tsv", "p4\tgone.wav")

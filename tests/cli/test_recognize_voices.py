@@ -60,7 +60,7 @@ def test_defaults_follow_the_data_and_tell_voices_apart(spoken, trained):
 
 def test_a_second_backend_makes_no_frames(spoken, trained, monkeypatch):
     """The recordings are not even read: their folder could be gone."""
-    from llrkit.recognize.frames import audio
+    from llrkit.recognize.frames import audio_frames as audio
 
     monkeypatch.setattr(audio, "read_samples", None)
     done("train", "--from", spoken / "model.npz", "--backend", "lda", "-o", spoken / "lda.npz")
@@ -73,7 +73,7 @@ def test_a_second_backend_makes_no_frames(spoken, trained, monkeypatch):
 STOPPED = """
 import os, signal, sys
 from llrkit.cli import main
-from llrkit.recognize.stages import Stages
+from llrkit.recognize.training_stages import Stages
 
 stage, how, keep = sys.argv.pop(1), int(sys.argv.pop(1)), Stages.save
 
@@ -122,7 +122,7 @@ def test_a_changed_recording_is_noticed(spoken, trained, tmp_path):
     assert stages.load("ubm", key) is not None
     from llrkit.recognize.audio_lists import read_audio_list
     from llrkit.recognize.frames.front_end import FrontEnd
-    from llrkit.recognize.stages import input_key
+    from llrkit.recognize.training_stages import input_key
 
     (tmp_path / "a.wav").write_bytes((spoken / "m1-0.wav").read_bytes())
     (tmp_path / "list.tsv").write_text("x\ta.wav\n")

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from own_source import OwnSource
 
-from llrkit.core import grid as grid_module
+from llrkit.core import threshold_grid as grid_module
 from llrkit.core.density_grid import DensityGrid
-from llrkit.core.grid import Grid, collect_again
 from llrkit.core.hull import crossing, error_path, pav_blocks
+from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import TrialCounts, count_on, count_trials
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores

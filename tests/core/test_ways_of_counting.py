@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.core import collected, counting, pooling, score_bins, score_ranges, spilled_scores
-from llrkit.core import grid as grid_module
+from llrkit.core import threshold_grid as grid_module
 from llrkit.core.counting import FirstLook, count
-from llrkit.core.grid import Grid
 from llrkit.core.hull import pav_blocks
 from llrkit.core.pooling import pooled_starts
 from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins, bins_of_sorted
+from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import count_trials
 from llrkit.scores import Scores
 from llrkit.scores.source import ScoreSource, reduce_chunks

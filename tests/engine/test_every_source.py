@@ -10,15 +10,15 @@ from modules import import_all
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.calibrate.guard import WatchedSource
+from llrkit.calibrate.poor_fit_guard import WatchedSource
 from llrkit.core.column_values import trials_with_value
 from llrkit.core.moments import Moments
 from llrkit.core.summary import both, grouped, subclasses_of
 from llrkit.engine.dask_source import DaskSource
 from llrkit.engine.scanned_files import Files
-from llrkit.multiclass.binary import DetectionSource
+from llrkit.multiclass.one_against_others import DetectionSource
 from llrkit.scores import ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.roles import Roles
 from llrkit.scores.source import WrappedSource
 from llrkit.scores.weights import WeightedSource

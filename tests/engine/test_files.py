@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
-from llrkit.engine import batches, scanned_files
+from llrkit.engine import chunks_of_rows as batches
+from llrkit.engine import scanned_files
 from llrkit.engine.scanned_files import Files
 from llrkit.io.binary import column_files
 from llrkit.io.text import lines

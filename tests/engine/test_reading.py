@@ -12,8 +12,8 @@ import llrkit as lk
 from llrkit.engine import open_trials as module
 from llrkit.engine.open_trials import open_in_batches, open_trials, open_unlabeled
 from llrkit.engine.scanned_files import Files
-from llrkit.io import reading as ways
-from llrkit.io.reading import CLUSTER, MEMORY, Reading, Way
+from llrkit.io import reading_options as ways
+from llrkit.io.reading_options import CLUSTER, MEMORY, Reading, Way
 
 OTHER = {
     "key": "key.tsv", "score": ("llr",), "label": "is_target", "format": "kaldi", "columns": ("a", "b"),

@@ -11,7 +11,7 @@ import llrkit as lk
 from llrkit.engine import open_trials as module
 from llrkit.engine.open_trials import open_trials
 from llrkit.engine.scanned_files import Files
-from llrkit.io.reading import Reading
+from llrkit.io.reading_options import Reading
 from llrkit.io.where import Condition
 
 

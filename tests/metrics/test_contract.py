@@ -12,12 +12,12 @@ from own_source import OwnSource
 
 import llrkit as lk
 from llrkit.core.density_grid import DensityGrid
-from llrkit.core.grid import Grid, collect_again
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary import both
+from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.metrics.llr_costs import RuleSums
 from llrkit.scores.source import reduce_chunks
@@ -189,7 +189,7 @@ def test_size_of_chunks(name, size):
 @pytest.mark.parametrize("keep", [0, 3])
 def test_dropping_the_larger_class_on_the_way(name, keep, monkeypatch):
     # the class that looked larger at first may end up the smaller one: a third pass finds its scores again
-    from llrkit.core import grid
+    from llrkit.core import threshold_grid as grid
 
     wanted = METRICS[name](SCORES)
     monkeypatch.setattr(grid, "_KEEP_BOTH_BELOW", keep)

@@ -143,7 +143,7 @@ def test_groups_from_chunks_stay_in_the_order_of_the_values(size):
 
 
 def test_groups_whose_grid_was_dropped_on_the_way(monkeypatch):
-    from llrkit.core import grid
+    from llrkit.core import threshold_grid as grid
 
     whole = lk.evaluate(SCORES, by="room")
     monkeypatch.setattr(grid, "_KEEP_BOTH_BELOW", 0)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 import llrkit as lk
-from llrkit.multiclass.softmax import Family, SoftmaxSums
+from llrkit.multiclass.softmax_sums import Family, SoftmaxSums
 
 mc = lk.multiclass
 FITS = {

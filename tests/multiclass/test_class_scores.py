@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.scores.class_labels import class_codes
-from llrkit.scores.classes import positions
+from llrkit.scores.class_scores import positions
 
 LOGLIK = [[2.0, -1.0, 0.5], [0.1, 0.3, -2.0]]
 

@@ -15,10 +15,10 @@ from llrkit.multiclass.class_losses import ClassLosses, Detection
 from llrkit.multiclass.class_map_files import map_from_dict
 from llrkit.multiclass.class_maps import ClassMap, ScaleMap
 from llrkit.multiclass.class_moments import ClassMeans, Scatter
+from llrkit.multiclass.class_priors import ClassCounts
 from llrkit.multiclass.class_training import TrainingTrials
-from llrkit.multiclass.priors import ClassCounts
 from llrkit.multiclass.probability_rows import ProbabilityRows
-from llrkit.multiclass.softmax import Family, SoftmaxSums
+from llrkit.multiclass.softmax_sums import Family, SoftmaxSums
 
 mc = lk.multiclass
 K = 3

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.fft import dct
 
 import llrkit as lk
-from llrkit.recognize.frames.audio import audio_frames, mfcc, read_audio_frames
 from llrkit.recognize.frames.audio_files import read_samples
+from llrkit.recognize.frames.audio_frames import audio_frames, mfcc, read_audio_frames
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.recordings import Recording
 

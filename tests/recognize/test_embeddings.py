@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.recognize import Embeddings, pool_sessions, read_embeddings, write_embeddings
-from llrkit.recognize.kaldi import read_kaldi, write_kaldi
+from llrkit.recognize.kaldi_archives import read_kaldi, write_kaldi
 
 
 def some(n=4, dim=3, **more):

@@ -10,8 +10,8 @@ from scipy.stats import multivariate_normal
 import llrkit as lk
 from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
+from llrkit.recognize.ivectors.ivector_model import TotalVariability
 from llrkit.recognize.ivectors.ivector_training import FactorSums, train_ivectors
-from llrkit.recognize.ivectors.total_variability import TotalVariability
 
 
 def background(rng, spread=3.0):
@@ -70,7 +70,7 @@ def test_vectors_and_covariances_against_the_dense_formula(world):
 def test_blocks_of_utterances_change_nothing(world, monkeypatch):
     _, model, statistics = world
     whole = model.extract(statistics).vectors
-    monkeypatch.setattr("llrkit.recognize.ivectors.total_variability._BLOCK_BYTES", 7 * 8 * 16)
+    monkeypatch.setattr("llrkit.recognize.ivectors.ivector_model._BLOCK_BYTES", 7 * 8 * 16)
     assert_allclose(model.extract(statistics).vectors, whole, rtol=1e-12)
 
 

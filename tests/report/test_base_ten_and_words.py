@@ -13,7 +13,7 @@ from commands import run
 import llrkit as lk
 from llrkit.report.case_document import case_document
 from llrkit.report.evaluation_document import evaluation_document, validation_document
-from llrkit.report.sections import TextTable, text_tables
+from llrkit.report.section_types import TextTable, text_tables
 from llrkit.report.validation_sections import validation
 
 H1, H2 = "the suspect is the speaker", "another man of the region is the speaker"

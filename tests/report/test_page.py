@@ -16,7 +16,7 @@ from llrkit.evaluation.condition_map import HeatMap
 from llrkit.report.exact_rates import encoded
 from llrkit.report.paper_tables import summary_table
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.sections import Section, TextTable, text_tables
+from llrkit.report.section_types import Section, TextTable, text_tables
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 

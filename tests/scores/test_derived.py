@@ -8,7 +8,7 @@ from pieces import Kept, speaker_trials
 import llrkit as lk
 from llrkit.core.column_values import ValueCounts, trials_with_value
 from llrkit.core.moments import Moments
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 
 
 def table(origin=""):

@@ -4,9 +4,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.core.grid import Grid
 from llrkit.core.moments import Moments
 from llrkit.core.summary import grouped
+from llrkit.core.threshold_grid import Grid
 
 TABLE = {
     "model": ["a", "b", "a", "c", "b", "a"],

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io.checks import as_trials_checked
+from llrkit.io.checked_trials import as_trials_checked
 from llrkit.io.tables import read_table, scan_tables
 from llrkit.io.text import lines
 

@@ -23,8 +23,8 @@ import polars as pl
 
 import llrkit as lk
 from llrkit.io.convert import convert
-from llrkit.io.open import open_batches
-from llrkit.io.reading import PLAIN
+from llrkit.io.files_to_trials import open_batches
+from llrkit.io.reading_options import PLAIN
 from llrkit.io.tables import read_table
 
 NUMBERS = [

@@ -18,7 +18,7 @@ from llrkit.theory import (
     lr_variance,
     tilt,
 )
-from llrkit.theory.evidence import _integrated
+from llrkit.theory.lr_moments import _integrated
 
 PAIRS = {
     "gaussian": GaussianLLR(1.5),

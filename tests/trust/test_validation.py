@@ -16,8 +16,8 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.cli import cli
 from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict, criteria_template
-from llrkit.validation.judge import number_of
 from llrkit.validation.validated_scope import find_scope
+from llrkit.validation.validation_matrix import number_of
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 

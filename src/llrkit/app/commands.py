@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from llrkit.app.project import CALIBRATION, DOCUMENTS
-from llrkit.io.reading import FLAGS, Reading
+from llrkit.io.reading_options import FLAGS, Reading
 
 Command = list[str]
 _MAP = f"{DOCUMENTS}/{CALIBRATION}"

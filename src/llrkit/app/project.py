@@ -37,7 +37,7 @@ class ScoreFile:
     sha256: str
     use: str = ""
     reading: dict[str, Any] = field(default_factory=dict)
-    """As :meth:`llrkit.io.reading.Reading.to_dict` gives it."""
+    """As :meth:`llrkit.io.reading_options.Reading.to_dict` gives it."""
     facts: dict[str, Any] | None = None
     """What reading it told: see :mod:`llrkit.app.tasks.read`."""
 

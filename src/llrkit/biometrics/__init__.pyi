@@ -3,9 +3,9 @@ from .differential_result import DifferentialPerformance as DifferentialPerforma
 from .failures import FailureCounts as FailureCounts
 from .failures import fold_failures as fold_failures
 from .failures import without_failures as without_failures
+from .fnmr_at_fmr import verification_rates as verification_rates
 from .identification_rates import identification as identification
 from .identification_result import Cmc as Cmc
 from .identification_result import Identification as Identification
-from .rates_result import RatesAtFmr as RatesAtFmr
-from .rates_result import VerificationRates as VerificationRates
-from .verification import verification_rates as verification_rates
+from .verification_result import RatesAtFmr as RatesAtFmr
+from .verification_result import VerificationRates as VerificationRates

@@ -21,7 +21,7 @@ from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError
 from llrkit.metrics.threshold_choice import threshold_for_false_alarms
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.trust.differences.many_systems import holm
+from llrkit.trust.differences.compare_many_systems import holm
 from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.interval import clopper_pearson
 from llrkit.trust.intervals.speakers import Columns, find_speakers

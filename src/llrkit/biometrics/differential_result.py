@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from llrkit._format import number, p_words
-from llrkit.biometrics.rates_result import small_rate
-from llrkit.metrics.curve import Curve
+from llrkit.biometrics.verification_result import small_rate
+from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.threshold_choice import Range
 
 WORDS = {

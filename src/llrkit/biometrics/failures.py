@@ -17,7 +17,7 @@ from llrkit.core.column_values import ValueCounts, decoded, plain_value
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.source import as_source
 
 Failure = Literal["enroll", "acquire", "failure"]

@@ -11,7 +11,7 @@ from llrkit._arrays import Array, IntArray
 from llrkit.core.column_values import plain_value, positions_by_value
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 
 BETWEEN = " | "
 """Between the groups of the two sides of a comparison, where they differ."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit._format import percent
-from llrkit.biometrics.rates_result import small_rate
 from llrkit.biometrics.rules_of_thumb import support
+from llrkit.biometrics.verification_result import small_rate
 from llrkit.errors import InputError
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.threshold_choice import Range
 
 

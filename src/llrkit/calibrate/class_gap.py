@@ -6,7 +6,7 @@ import math
 
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 
 REMEDY = (

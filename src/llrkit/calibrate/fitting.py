@@ -9,16 +9,16 @@ from inspect import Parameter, signature
 from typing import ParamSpec, Protocol, TypeVar, cast, overload
 
 from llrkit._docstrings import with_parameters
-from llrkit.calibrate.composite.group_counts import bound_groups, bounding_groups
-from llrkit.calibrate.composite.named_bounds import bound_map, parse_bound
-from llrkit.calibrate.guard import guarded
-from llrkit.calibrate.input_reading import reading_of
+from llrkit.calibrate.bounds.bounds_by_groups import bound_groups, bounding_groups
+from llrkit.calibrate.bounds.named_bounds import bound_map, parse_bound
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of
+from llrkit.calibrate.poor_fit_guard import guarded
+from llrkit.calibrate.scale_of_input import reading_of
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 
 P = ParamSpec("P")

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.calibrate.decisions import DecidingMap
-from llrkit.calibrate.input_reading import input_factor
+from llrkit.calibrate.deciding_map import DecidingMap
 from llrkit.calibrate.saved_map import SavedMap
+from llrkit.calibrate.scale_of_input import input_factor
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.calibrate.training_range import ConditionWatch, RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
-from llrkit.scores.labeled import given_source
+from llrkit.scores.derived_sources import DerivedSource
+from llrkit.scores.scores_and_labels import given_source
 from llrkit.scores.source import rows_in_memory
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Map(DecidingMap, SavedMap):
         back = self.back_to_scores()
         if self.input_factor == 1.0:
             return back
-        from llrkit.calibrate.composed import ComposedMap
+        from llrkit.calibrate.composed_map import ComposedMap
 
         as_held = AffineMap(a=1.0 / self.input_factor, b=0.0)
         return ComposedMap(first=back, second=as_held, method=f"inverse of {self.method}")
@@ -249,7 +249,7 @@ class Map(DecidingMap, SavedMap):
         """
         if other.n_systems != 1:
             raise SystemCountError(f"a map of {other.n_systems} systems cannot follow another map")
-        from llrkit.calibrate.composed import ComposedMap
+        from llrkit.calibrate.composed_map import ComposedMap
 
         return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llrkit.calibrate.composite.bounded import BoundedMap
-from llrkit.calibrate.guard import TOLERATED
-from llrkit.choose.expected_loss import MethodLoss
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
+from llrkit.calibrate.poor_fit_guard import TOLERATED
+from llrkit.choose.cross_validated_loss import MethodLoss
 from llrkit.choose.folds import Pair
 
 MANY_AT_BOUNDS = 0.05

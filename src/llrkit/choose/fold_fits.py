@@ -9,10 +9,10 @@ from typing import Any
 
 from llrkit._progress import tracked
 from llrkit.calibrate.affine.logistic import fit_logistic
-from llrkit.calibrate.composite.bounded import BoundedMap
-from llrkit.calibrate.composite.source_counts import SourceCounts
-from llrkit.calibrate.guard import without_guard
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
+from llrkit.calibrate.bounds.source_counts import SourceCounts
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.poor_fit_guard import without_guard
 from llrkit.choose.folds import Pair
 from llrkit.choose.methods import M, fit_quietly, method_name, quietly
 from llrkit.core.moments import Moments

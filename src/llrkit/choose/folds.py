@@ -23,8 +23,8 @@ from llrkit.core.column_values import ValueCounts, numbered, numbers_of
 from llrkit.core.moments import Moments
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.classes import ClassVectors
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.class_scores import ClassVectors
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import as_source
 

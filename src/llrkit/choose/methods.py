@@ -10,7 +10,7 @@ from llrkit.calibrate.affine.bayesian import fit_bayes
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.expectation import fit_expectation
 from llrkit.calibrate.affine.logistic import fit_logistic, fit_rule
-from llrkit.calibrate.affine.saturating.saturating_fit import fit_saturating
+from llrkit.calibrate.affine.saturating.saturating_map import fit_saturating
 from llrkit.calibrate.affine.unsupervised import fit_unsupervised
 from llrkit.calibrate.densities.gamma_ratio import fit_gamma
 from llrkit.calibrate.densities.kde import fit_kde

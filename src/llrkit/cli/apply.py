@@ -74,7 +74,7 @@ def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     """Write the LLRs that a saved map makes of scores."""
     from llrkit.calibrate.map_files import load_map
     from llrkit.engine.apply import ApplyOptions, apply_map
-    from llrkit.shift.judge import judge_for
+    from llrkit.shift.apply_judge import judge_for
     from llrkit.theory.operating_points import operating_point
 
     scores, given = files.paths, files.given

@@ -12,8 +12,8 @@ from llrkit.cli.reading import TrialInput
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.biometrics.rates_result import VerificationRates
-    from llrkit.report.sections import Section
+    from llrkit.biometrics.verification_result import VerificationRates
+    from llrkit.report.section_types import Section
     from llrkit.scores import ScoreSource
 
 fmr_option: Callable[[Any], Any] = click.option(
@@ -63,7 +63,7 @@ def rates_of(
     """The error rates at the false match rates that were asked for; None if none were."""
     if not fmrs and words != "biometrics" and failures is None:
         return None
-    from llrkit.biometrics.verification import FMRS, verification_rates
+    from llrkit.biometrics.fnmr_at_fmr import FMRS, verification_rates
 
     asked = [parse_share(text, "--fmr") for text in fmrs] or FMRS
     return verification_rates(trials, asked, failures=failures, speakers=speakers, level=level)
@@ -71,7 +71,7 @@ def rates_of(
 
 def rates_section(rates: Mapping[str, VerificationRates]) -> Section:
     """The tables of a report, by system."""
-    from llrkit.report.sections import Section, TextTable
+    from llrkit.report.section_types import Section, TextTable
 
     tables, notes = [], []
     for name, one in rates.items():

@@ -30,8 +30,8 @@ from llrkit.cli.reading import cluster_options, reading_options
 from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
-    from llrkit.calibrate.composite.bounded import BoundedMap
-    from llrkit.io.reading import PathArg
+    from llrkit.calibrate.bounds.bounded_map import BoundedMap
+    from llrkit.io.reading_options import PathArg
     from llrkit.scores.source import ScoreSource
 
 COMMAND_OPTIONS = ("bound", "groups", "speakers")
@@ -42,7 +42,7 @@ def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
     """Every method with its options and what it does, from the functions themselves; then stop."""
     if not wanted or context.resilient_parsing:
         return
-    from llrkit.choose.best import fit_best
+    from llrkit.choose.fit_best import fit_best
     from llrkit.choose.methods import METHODS
 
     fits: dict[str, Callable[..., Any]] = {**METHODS, "best": fit_best}
@@ -114,11 +114,11 @@ def calibrate_command(train: str, classes: str | None, prior: str | None, **opti
 
 def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     """Train a map of scores of targets and non-targets and save it."""
+    from llrkit.calibrate.bounds.bounded_map import BoundedMap
+    from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
     from llrkit.calibrate.class_gap import class_gap, gap_sentence
-    from llrkit.calibrate.composite.bounded import BoundedMap
-    from llrkit.calibrate.composite.conditional import fit_by
-    from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
-    from llrkit.choose.best import fit_best
+    from llrkit.calibrate.composite.map_by_column import fit_by
+    from llrkit.choose.fit_best import fit_best
     from llrkit.choose.methods import METHODS, method_name
     from llrkit.evaluation.evaluate import evaluate
 

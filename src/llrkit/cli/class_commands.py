@@ -21,10 +21,10 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.cli.kinds.asked import ToCompare, ToEvaluate, ToReport, WithIntervals
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
-    from llrkit.io.reading import Reading
+    from llrkit.io.reading_options import Reading
+    from llrkit.multiclass.class_comparison import ClassComparison
     from llrkit.multiclass.class_evaluation import ClassEvaluation
-    from llrkit.multiclass.compare_methods import ClassComparison
-    from llrkit.scores.classes import ClassScores
+    from llrkit.scores.class_scores import ClassScores
 
 SAME_IDEA = {"logistic": "scale-offset", "cmlg": "gaussian"}
 """What a method for two classes is called for several."""
@@ -130,8 +130,8 @@ def _echo_table(results: ClassEvaluation | ClassComparison, style: str, to_stder
 def compare_on_classes(files: SeveralClassFiles, asked: ToCompare) -> None:
     """Train calibrators on one file and show what they give on another."""
     from llrkit.cli.compare import show_comparison
+    from llrkit.multiclass.class_comparison import compare
     from llrkit.multiclass.class_methods import CANDIDATES
-    from llrkit.multiclass.compare_methods import compare
 
     train, evaluation = files.paths
     key = asked.evaluation_key or files.given.reading.key
@@ -176,7 +176,7 @@ def class_reading(files: SeveralClassFiles) -> Reading:
 def read_class_file(files: SeveralClassFiles, path: str) -> ClassScores:
     """The trials of a file of several classes, some of each."""
     from llrkit.io.classes.read_classes import read_class_table, scores_of
-    from llrkit.multiclass.priors import require_all_classes
+    from llrkit.multiclass.class_priors import require_all_classes
 
     scores = scores_of(read_class_table(path, class_reading(files)))
     with named_file(path):

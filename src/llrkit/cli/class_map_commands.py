@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToFuse
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
     from llrkit.multiclass.class_maps import ClassMap
-    from llrkit.multiclass.priors import Prior
-    from llrkit.scores.classes import ClassScores
+    from llrkit.multiclass.class_priors import Prior
+    from llrkit.scores.class_scores import ClassScores
 
 
 def calibrate_classes(files: SeveralClassFiles, asked: ToCalibrate) -> None:
@@ -45,7 +45,7 @@ def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
     """Train the fusion of several systems and save it."""
     from llrkit.io.classes.read_classes import read_class_systems, scores_of
     from llrkit.multiclass import fit_fusion
-    from llrkit.scores.classes import ClassScores
+    from llrkit.scores.class_scores import ClassScores
 
     tables = read_class_systems(files.paths, class_reading(files))
     parts = [scores_of(tables[0])]

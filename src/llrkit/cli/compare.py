@@ -24,7 +24,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.evaluation.compare import Comparison
-    from llrkit.multiclass.compare_methods import ClassComparison
+    from llrkit.multiclass.class_comparison import ClassComparison
     from llrkit.scores.source import ScoreSource
 
 SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too good."

@@ -65,7 +65,7 @@ def compare_systems_command(
       llrkit compare-systems all.tsv --score-columns plda,cosine --speakers enroll_speaker,test_speaker
     """
     from llrkit.scores.trials import Trials
-    from llrkit.trust.differences.many_systems import compare_many_systems
+    from llrkit.trust.differences.compare_many_systems import compare_many_systems
 
     if len(scores) == 1 and not score_columns:
         raise InputError("one file: name the columns of the systems with --score-columns a,b")

@@ -50,7 +50,7 @@ def compound_command(
       llrkit evaluate compound.csv --score-column compound_llr --point sre12 --known known
     """
     from llrkit.evaluation.compound_trials import compound_trials
-    from llrkit.io.open import read_whole
+    from llrkit.io.files_to_trials import read_whole
     from llrkit.io.write import write_trials
 
     trials = read_whole([scores], TrialInput.of(reading).reading)

@@ -42,7 +42,7 @@ from llrkit.cli.report import html_option, table_option, ties_of, write_page
 from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
-    from llrkit.evaluation.result import Evaluation
+    from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.scores.source import ScoreSource
 
 
@@ -123,7 +123,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
     from llrkit.core.bona_fide import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
-    from llrkit.io.systems import titles_of
+    from llrkit.io.several_systems import titles_of
 
     (scores,), given = files.paths, files.given
     if asked.shared is not None and asked.by is None:
@@ -244,7 +244,7 @@ def print_evaluation(
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
     from llrkit._llr_units import llr_unit
     from llrkit._vocabulary import vocabulary
-    from llrkit.evaluation import words as in_words
+    from llrkit.evaluation import evaluation_words as in_words
     from llrkit.evaluation.over_groups import group_name
 
     by, unit = ", ".join(result.by), llr_unit(base_10)

@@ -79,8 +79,8 @@ def fuse_command(
 
 def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
     """One LLR from the scores of several systems."""
+    from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
     from llrkit.calibrate.composite.fusion import fit_fusion
-    from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.scores.trials import Trials
 

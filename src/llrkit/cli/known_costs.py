@@ -37,7 +37,7 @@ def known_costs(
 def _known_cost(
     trials: ScoreSource, cost: Preset, known: str, p_known: float | None, *, mixed: bool
 ) -> dict[str, Any]:
-    from llrkit.metrics.primary import c_primary
+    from llrkit.metrics.primary_cost import c_primary
 
     if not mixed:
         return {"name": cost.name, "p_known": None, "min": None, "act": None}

@@ -33,8 +33,8 @@ def named_shift(
             raise InputError("--accept-changed is for a calibration (--map)")
         return "", {}
     from llrkit.calibrate.map_files import load_map
+    from llrkit.shift.apply_judge import text_by_labels
     from llrkit.shift.check import check_shift
-    from llrkit.shift.judge import text_by_labels
     from llrkit.validation.given_calibration import scores_beside
 
     fitted = load_map(map_path, accept_changed=accept_changed)

@@ -17,7 +17,7 @@ from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.quoted_command import full_paths_wanted, quoted_command
 
 if TYPE_CHECKING:
-    from llrkit.io.reading import PathArg, Reading
+    from llrkit.io.reading_options import PathArg, Reading
     from llrkit.report.provenance import Provenance
     from llrkit.theory.operating_points import OperatingPoint
 

@@ -156,7 +156,7 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
         pictures = _to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]
     if options["title"] is not None or options["no_legend"]:
-        from llrkit.plot.options import Look
+        from llrkit.plot.looks import Look
 
         look = Look(title=options["title"], legend=False if options["no_legend"] else None)
         pictures = [look.of(picture) for picture in pictures]
@@ -272,7 +272,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
 def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
     by = options["by"].split(",") if options["by"] else []
     if kind == "idempotence":
-        from llrkit.trust.calibration.check import check_calibration
+        from llrkit.trust.calibration.check_calibration import check_calibration
 
         return check_calibration(trials, speakers=split_names(options["speakers"]))
     if kind == "reliability":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def fusion_weights_of(file: str) -> FusionWeights:
     """The weights in a fusion file."""
-    from llrkit.calibrate.composite.bounded import BoundedMap
+    from llrkit.calibrate.bounds.bounded_map import BoundedMap
     from llrkit.calibrate.composite.linear_map import LinearMap
     from llrkit.calibrate.map_files import load_map
     from llrkit.plot.weights_and_speakers import FusionWeights

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llrkit.errors import InputError
-from llrkit.io.reading import CLUSTER, FLAGS, Reading
+from llrkit.io.reading_options import CLUSTER, FLAGS, Reading
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -231,7 +231,7 @@ class TrialInput:
         self, files: tuple[str, ...], score_columns: str | None, names: str | None
     ) -> dict[str, ScoreSource]:
         """Trials by the name of their system: of several files, or several columns of each, in order."""
-        from llrkit.io.systems import titles_of
+        from llrkit.io.several_systems import titles_of
 
         if score_columns and self.reading.score:
             raise InputError("--score-column and --score-columns do not go together")
@@ -257,6 +257,6 @@ class TrialInput:
         """How parts of a folder are worked on by the cluster, or None without one."""
         if not self.cluster.any:
             return None
-        from llrkit.engine.handshake import done_on
+        from llrkit.engine.cluster_handshake import done_on
 
         return partial(done_on, self.client())

@@ -19,7 +19,7 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.stages import Stages
+    from llrkit.recognize.training_stages import Stages
 
 Watch = Callable[[str, int, int], None]
 Check = Callable[[Any, Any], None]
@@ -162,7 +162,7 @@ class SpeechInput:
 
     def load(self, given: Any, used: FrontEnd | None, watch: Watch, stages: Stages | None = None) -> Any:
         """What was opened, with its frames."""
-        from llrkit.recognize.frames.loading import load_all
+        from llrkit.recognize.frames.load_all import load_all
         from llrkit.recognize.frames.utterance_frames import Frames
 
         if not isinstance(given, Frames):

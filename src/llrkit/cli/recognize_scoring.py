@@ -183,7 +183,7 @@ def _table(
 def _numbers(scored: TrialTable) -> dict[str, Any]:
     from llrkit.errors import EmptyClassError
     from llrkit.evaluation.evaluate import evaluate
-    from llrkit.io.checks import as_trials_checked
+    from llrkit.io.checked_trials import as_trials_checked
 
     numbers: dict[str, Any] = {"n_trials": scored.table.height}
     if scored.label is None:

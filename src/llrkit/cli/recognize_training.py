@@ -30,7 +30,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.stages import Stages
+    from llrkit.recognize.training_stages import Stages
 
 _ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
 _BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
@@ -106,7 +106,7 @@ def train_command(**options: Any) -> None:
     from llrkit.recognize.frames.utterance_frames import Frames
     from llrkit.recognize.overlap_checks import check_repeats, check_splits
     from llrkit.recognize.recognizer_training import STEPS, train_recognizer, training_sizes
-    from llrkit.recognize.sources import Sources
+    from llrkit.recognize.speech_sources import Sources
     from llrkit.recognize.training_sizes import require_feasible
 
     speech, output, json_path = options["speech"], options["output"], options["json_path"]
@@ -239,7 +239,7 @@ def _base_recognizer(source: str | None) -> Recognizer | None:
 
 
 def _stages(options: dict[str, Any], base: Recognizer | None) -> Stages | None:
-    from llrkit.recognize.stages import Stages
+    from llrkit.recognize.training_stages import Stages
 
     if base is not None:
         return Stages(Path(f"{options['source']}.stages"))
@@ -251,7 +251,7 @@ def _training_speech(
     check: Check,
 ) -> tuple[Any, Any]:  # fmt: skip
     from llrkit.recognize.frames.front_end import FrontEnd
-    from llrkit.recognize.stages import IVECTORS
+    from llrkit.recognize.training_stages import IVECTORS
 
     speech = options["speech"]
     inputs = SpeechInput.of(options)

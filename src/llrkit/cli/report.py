@@ -42,8 +42,8 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.calibrate.tied_scores import TiedScores
     from llrkit.evaluation.compare import Comparison
-    from llrkit.evaluation.result import Evaluation
-    from llrkit.io.reading import PathArg
+    from llrkit.evaluation.evaluation_result import Evaluation
+    from llrkit.io.reading_options import PathArg
     from llrkit.scores import ScoreSource
 
 table_option: Callable[[Any], Any] = click.option(
@@ -143,7 +143,7 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
     from llrkit.choose.methods import CANDIDATES
     from llrkit.evaluation.compare import compare
     from llrkit.evaluation.evaluate import evaluate
-    from llrkit.trust.calibration.check import check_calibration
+    from llrkit.trust.calibration.check_calibration import check_calibration
     from llrkit.trust.intervals.bands import curve_bands
 
     scores, given = files.paths, files.given
@@ -191,7 +191,7 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
 
         parts["sections"] = [theory_section(results)]
     if asked.words == "biometrics":
-        from llrkit.biometrics.verification import verification_rates
+        from llrkit.biometrics.fnmr_at_fmr import verification_rates
         from llrkit.cli.biometric_rates import rates_section
 
         rates = {name: verification_rates(t, speakers=who, level=confidence) for name, t in systems.items()}

@@ -163,7 +163,7 @@ def _embeddings(path: str, options: dict[str, Any]) -> Any:
 
 def _scores(path: str, options: dict[str, Any]) -> Any:
     from llrkit.experiments.real_scores import run_real_scores
-    from llrkit.io.open import read_whole
+    from llrkit.io.files_to_trials import read_whole
 
     if not options["by"]:
         raise InputError("--scores needs the columns of the conditions (--by)")

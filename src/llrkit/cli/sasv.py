@@ -77,8 +77,8 @@ def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tup
     if len(paths) != 2:
         raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(paths)}")
     from llrkit.io.countermeasures import join_countermeasure
-    from llrkit.io.open import table_options
-    from llrkit.io.reading import TANDEM
+    from llrkit.io.files_to_trials import table_options
+    from llrkit.io.reading_options import TANDEM
     from llrkit.io.tables import read_table
     from llrkit.spoof.spoof_trials import SpoofTrials
 

@@ -21,7 +21,7 @@ def sample_command(output: str, split: str, system: str) -> None:
     """
     from llrkit.io.write import write_trials
     from llrkit.scores.trials import Trials
-    from llrkit.simulate.sample import SYSTEMS, sample_trials
+    from llrkit.simulate.shipped_sample import SYSTEMS, sample_trials
 
     trials = sample_trials(split, system=system)
     table = trials.table.rename({system: "score"}).drop(*(set(SYSTEMS) - {system}))

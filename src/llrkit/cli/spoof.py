@@ -22,10 +22,10 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.errors import InputError, LabelError, PooledClassesWarning, UnknownNameError
-from llrkit.io.reading import CLUSTER
+from llrkit.io.reading_options import CLUSTER
 
 if TYPE_CHECKING:
-    from llrkit.io.reading import Reading
+    from llrkit.io.reading_options import Reading
     from llrkit.spoof.spoof_result import SpoofEvaluation
     from llrkit.spoof.spoof_trials import SpoofTrials
 
@@ -234,7 +234,7 @@ def speaking_of_kinds() -> Iterator[None]:
 
 
 def _has_column(path: str, reading: Reading, name: str) -> bool:
-    from llrkit.io.open import table_options
+    from llrkit.io.files_to_trials import table_options
     from llrkit.io.tables import scan_tables
 
     try:

@@ -25,13 +25,13 @@ from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
 from llrkit.errors import InputError, ReversedScoresWarning
-from llrkit.io.reading import FLAGS
+from llrkit.io.reading_options import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from llrkit.calibrate.maps import Map
-    from llrkit.io.reading import Reading
+    from llrkit.io.reading_options import Reading
     from llrkit.scores import ScoreSource
     from llrkit.validation.validate import Validation
 
@@ -115,8 +115,8 @@ def validate_command(
     from llrkit.calibrate.map_files import load_map
     from llrkit.engine.apply import refuse_other_scale
     from llrkit.validation.criteria import read_criteria
-    from llrkit.validation.judge import change_path
     from llrkit.validation.validate import validate
+    from llrkit.validation.validation_matrix import change_path
 
     if accept_changed and not map_path:
         raise InputError("--accept-changed is about a calibration file; name it with --map")
@@ -149,7 +149,7 @@ def validate_command(
         write_atomically(report_path, printable(text))
         click.echo(f"The report is in {report_path}", err=to_stderr)
     if html_path or docx_path:
-        from llrkit.io.systems import titles_of
+        from llrkit.io.several_systems import titles_of
         from llrkit.report.validation_sections import validation
 
         (name,) = titles_of([scores])
@@ -183,7 +183,7 @@ def _print_validation(
     """The matrix, the worst trials and the outcome, in the words of a vocabulary."""
     from llrkit._llr_units import llr_unit
     from llrkit._vocabulary import vocabulary
-    from llrkit.validation.validation_report import HEADER, matrix_cells, misleading_rows, outcome
+    from llrkit.validation.validation_words import HEADER, matrix_cells, misleading_rows, outcome
 
     def say(text: str) -> str:
         return vocabulary(words).say_of_sources(text, keep=checked.names)

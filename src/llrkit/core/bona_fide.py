@@ -10,7 +10,7 @@ from llrkit.core.chunk_kinds import regrouped
 from llrkit.core.column_values import ValueCounts
 from llrkit.errors import LabelError, PooledClassesWarning
 from llrkit.scores import ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.kinds import SPOOF_WORDS, Kind, kind_of
 
 BONA_FIDE: tuple[Kind, ...] = ("target", "nontarget")

@@ -14,7 +14,7 @@ from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 
 By: TypeAlias = str | Sequence[str]
 """A column whose values are groups, or several whose combinations are."""

@@ -11,11 +11,11 @@ import numpy as np
 from llrkit._arrays import IntArray
 from llrkit._plain import Json
 from llrkit.core.column_values import natural_order, plain_value, positions_by_value
-from llrkit.core.grid import ClassName
 from llrkit.core.summary import Grouped
+from llrkit.core.threshold_grid import ClassName
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.labels import classify_words
 
 MARKERS = frozenset({

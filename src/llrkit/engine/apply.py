@@ -17,11 +17,11 @@ from llrkit.core.score_histogram import ClassHistogram
 from llrkit.core.special import probability
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.io.countermeasures import join_countermeasure
+from llrkit.io.files_to_trials import open_batches
 from llrkit.io.llr_columns import OWN_COLUMNS, kept_as, refuse_calibrated, with_llrs
-from llrkit.io.open import open_batches
-from llrkit.io.reading import PLAIN, PathArg, Reading
+from llrkit.io.reading_options import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
-from llrkit.io.systems import NotAlignedError, join_systems, side_by_side, system_names
+from llrkit.io.several_systems import NotAlignedError, join_systems, side_by_side, system_names
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.io.write import HAS_OWN_KEY, write_batches, written_as
 from llrkit.scores.roles import Roles

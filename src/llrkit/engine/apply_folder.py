@@ -27,7 +27,7 @@ from llrkit.engine.finished_parts import (
     write_manifest,
 )
 from llrkit.errors import InputError
-from llrkit.io.reading import PLAIN, PathArg, Reading
+from llrkit.io.reading_options import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
 from llrkit.io.tables import files_of
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from llrkit.engine.batches import Chunking
+from llrkit.engine.chunks_of_rows import Chunking
 from llrkit.engine.scanned_files import KEEP_BYTES, PassCounts
-from llrkit.io.checks import with_scores
+from llrkit.io.checked_trials import with_scores
 from llrkit.io.classes.class_layouts import chosen
 from llrkit.io.classes.read_classes import scores_of
 from llrkit.io.tables import scan_tables
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.class_labels import class_names, listed
-from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors, positions
+from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors, positions
 from llrkit.scores.roles import POSITION, Roles, require_column
 from llrkit.scores.source import S, reduce_chunks
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from distributed import Security
 
 LOOPBACK = "127.0.0.1"
-WORKED_WITH = "llrkit.engine.worker_tasks"
+WORKED_WITH = "llrkit.engine.cluster_worker_tasks"
 """Imported by workers before they join: while a module is imported, no sign of life is given."""
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from llrkit.engine import worker_tasks
+from llrkit.engine import cluster_worker_tasks as worker_tasks
 from llrkit.engine.cluster_results import result_of
+from llrkit.engine.cluster_worker_tasks import Unreadable
 from llrkit.engine.partitions import RowGroups, expand, pieces_in_one_schema
-from llrkit.engine.worker_tasks import Unreadable
 from llrkit.errors import InputError, LlrkitError
-from llrkit.io.checks import require_named_roles
+from llrkit.io.checked_trials import require_named_roles
 from llrkit.io.column_roles import HeaderRoles, header_roles
-from llrkit.io.reading import PathArg
+from llrkit.io.reading_options import PathArg
 from llrkit.scores.roles import Roles
 
 if TYPE_CHECKING:

@@ -12,16 +12,16 @@ from uuid import uuid4
 
 from llrkit._progress import stage
 from llrkit._warn import warn_caller
-from llrkit.engine import worker_tasks
-from llrkit.engine.batches import Chunking, TwoClassChunking, settle_words
+from llrkit.engine import cluster_worker_tasks as worker_tasks
+from llrkit.engine.chunks_of_rows import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
+from llrkit.engine.cluster_handshake import agree, sources_digest
 from llrkit.engine.cluster_results import result_of
-from llrkit.engine.handshake import agree, sources_digest
+from llrkit.engine.cluster_worker_tasks import Unreadable
 from llrkit.engine.partitions import RowGroups, Table, runs
-from llrkit.engine.worker_tasks import Unreadable
 from llrkit.errors import FileFormatError, InputError, UnreadableWarning
 from llrkit.io.column_roles import HeaderRoles, header_roles
-from llrkit.io.reading import PathArg
+from llrkit.io.reading_options import PathArg
 from llrkit.scores import Scores
 from llrkit.scores.roles import COUNTED, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource

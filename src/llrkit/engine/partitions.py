@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from llrkit._inputs import changed_meanwhile
-from llrkit.engine.batches import Chunking
+from llrkit.engine.chunks_of_rows import Chunking
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import HeaderRoles
 from llrkit.io.one_table import Wanted, cast_exactly, common_types, types_to_change

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from llrkit._forks import refuse_after_fork
-from llrkit.engine.batches import Before, chunk_of, joined, settle_words
+from llrkit.engine.chunks_of_rows import Before, chunk_of, joined, settle_words
 from llrkit.errors import FileChangedError
-from llrkit.io.checks import require_roles
+from llrkit.io.checked_trials import require_roles
 from llrkit.io.trial_table import Scan
 from llrkit.scores import Scores
 from llrkit.scores.roles import COUNTED, Roles, require_column, row_in_words

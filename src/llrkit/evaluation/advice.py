@@ -15,7 +15,7 @@ from llrkit.calibrate.affine.gaussian_tests import LEVEL, SPREADS, gaussian_test
 from llrkit.calibrate.affine.score_shape import KURTOSIS, SD_RATIO, SKEWNESS, shape_statistics, spread_limit
 from llrkit.calibrate.class_gap import REMEDY
 from llrkit.core.moments import Moments
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.suspicions import other_quantity
 
 FEW = 100

@@ -13,15 +13,15 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit._random import RNG, seed_of
-from llrkit.calibrate.guard import without_guard
+from llrkit.calibrate.poor_fit_guard import without_guard
 from llrkit.choose.folds import Folds, crossed_source, make_folds, training_source
 from llrkit.choose.methods import fit_quietly
 from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
-from llrkit.metrics.curve import Curve, as_floats, named_arrays
-from llrkit.metrics.primary import c_primary
+from llrkit.metrics.curve_base import Curve, as_floats, named_arrays
+from llrkit.metrics.primary_cost import c_primary
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import AnyPoint, cost_of
 

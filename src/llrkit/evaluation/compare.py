@@ -13,15 +13,15 @@ from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._format import number
 from llrkit.calibrate.maps import Map
-from llrkit.choose.best import fit_best
-from llrkit.choose.compared import RAW, Compared, cllr_sentence, compared_on
+from llrkit.choose.comparison_base import RAW, Compared, cllr_sentence, compared_on
+from llrkit.choose.fit_best import fit_best
 from llrkit.choose.methods import CANDIDATES, METHODS, Methods
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.frame_rows import named_rows
-from llrkit.evaluation.result import Evaluation
-from llrkit.metrics.curve import Curve, as_floats, same_length
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.evaluation.evaluation_rows import named_rows
+from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import Points
 

@@ -12,7 +12,7 @@ from llrkit.core.column_values import natural_order
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.over_groups import group_name
-from llrkit.metrics.curve import Curve, as_floats
+from llrkit.metrics.curve_base import Curve, as_floats
 from llrkit.scores import ScoreSource, Trials
 
 VALUES = {"eer": "EER", "cllr": "Cllr (bits)", "min_cllr": "min Cllr (bits)", "cllr_cal": "Cllr − min (bits)"}

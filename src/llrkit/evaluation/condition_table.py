@@ -11,12 +11,12 @@ from llrkit.calibrate.option_checks import names_of
 from llrkit.errors import EmptyClassError
 from llrkit.evaluation.equalized import equalized
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.frame_rows import named_rows
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.evaluation.evaluation_rows import named_rows
+from llrkit.evaluation.evaluation_words import group_rows
 from llrkit.evaluation.over_groups import group_name, over_groups
-from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.words import group_rows
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import Points
 

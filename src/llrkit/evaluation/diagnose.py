@@ -18,11 +18,11 @@ from llrkit.evaluation.advice import (
     short_class,
 )
 from llrkit.evaluation.evaluate import evaluate
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.gaussian_check import GaussianCheck, check_from_moments, check_trials
-from llrkit.evaluation.result import Evaluation
 from llrkit.evaluation.tied_advice import advice_for_ties, cost_of_ties
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.theory import GaussianLLR
 from llrkit.theory.operating_points import AnyPoint, cost_of
 

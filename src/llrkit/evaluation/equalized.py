@@ -9,11 +9,11 @@ from operator import add
 from types import MappingProxyType
 from typing import Any
 
-from llrkit.core.grid import Grid, collect_again
 from llrkit.core.moments import Moments
 from llrkit.core.summary import Both, both, grouped
+from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics.condition_weights import nist_weights, scaled_to_size
 from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries, resolve_points
 from llrkit.scores import ScoreSource

@@ -14,11 +14,11 @@ from llrkit.core.column_values import By, trials_with_values
 from llrkit.core.shared_class import class_to_share
 from llrkit.core.special import probability
 from llrkit.errors import InputError, PooledClassesWarning, TooFewTrialsError
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.suspicions import warn_of
 from llrkit.metrics.measure import measure, with_groups
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import Points
 from llrkit.trust.calibration.calibration_test import check_trials

@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import Array
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics.measure import resolve_points
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import refuse_nan, score_array

@@ -8,10 +8,10 @@ import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
-from llrkit.metrics.curve import Curve, as_floats, same_length
+from llrkit.metrics.curve_base import Curve, as_floats, same_length
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from llrkit.errors import ReversedScoresWarning, ScaleWarning
 from llrkit.metrics.separation import reversed_text
 
 if TYPE_CHECKING:
-    from llrkit.evaluation.result import Evaluation
+    from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.metrics.measurements import Measurements
     from llrkit.trust.calibration.verdict import Verdict
 

@@ -27,17 +27,17 @@ from llrkit.metrics.threshold_choice import (
     threshold_for_misses,
 )
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.derived_sources import DerivedSource
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint, operating_point
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.curve_rates import curve_rates
+from llrkit.trust.intervals.evaluation_numbers import score_cuts
+from llrkit.trust.intervals.few_error_makers import KINDS as KINDS_OF_ERROR
+from llrkit.trust.intervals.few_error_makers import few_makers
 from llrkit.trust.intervals.interval import quantile
-from llrkit.trust.intervals.numbers import score_cuts
-from llrkit.trust.intervals.rare_errors import KINDS as KINDS_OF_ERROR
-from llrkit.trust.intervals.rare_errors import few_makers
 from llrkit.trust.intervals.resample import speaker_resampling
 from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
 from llrkit.trust.intervals.uncertainty import Uncertainty

@@ -15,7 +15,7 @@ from llrkit._blas import one_blas_thread
 from llrkit._progress import tracked
 from llrkit._random import checked_seed
 from llrkit.errors import UnknownNameError
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.experiments.list_results import (
     ListResult,
     ListTable,

@@ -27,8 +27,8 @@ from llrkit.recognize.backends.transform_training import train_chain
 from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
+from llrkit.recognize.ivectors.ivector_model import TotalVariability
 from llrkit.recognize.ivectors.ivector_training import train_ivectors
-from llrkit.recognize.ivectors.total_variability import TotalVariability
 from llrkit.recognize.ivectors.ubm import train_ubm
 from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.simulate.corpus import Recordings

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.calibrate.guard import without_guard
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.poor_fit_guard import without_guard
 from llrkit.choose.methods import fit_quietly
-from llrkit.core.grid import Grid, collect_again, require_both_classes
 from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.special import LN2
 from llrkit.core.summary import both
+from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import InputError, SeparationError
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics import discrimination
 from llrkit.metrics.det_slope import det_slope_from_bins
 from llrkit.metrics.llr_costs import cross_entropy_from_losses

@@ -13,7 +13,7 @@ import numpy as np
 from llrkit._blas import one_blas_thread
 from llrkit.evaluation.alpha_scan import LOG_ODDS, NAMES, PriorScan, alpha_scan
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.experiments.durations import SECONDS, make_corpora
 from llrkit.experiments.list_results import calibrated, closer_look, fit_both
 from llrkit.experiments.population_calibration import (

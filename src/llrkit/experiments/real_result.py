@@ -9,7 +9,7 @@ from typing import Any
 
 from llrkit.calibrate.affine.score_shape import shape_statistics
 from llrkit.core.moments import Moments
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.paper_values import PAPER
 from llrkit.scores import ScoreSource

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from llrkit._progress import tracked
-from llrkit.choose.best import cross_calibrate
+from llrkit.choose.fit_best import cross_calibrate
 from llrkit.errors import InputError, SeparationError, UnknownNameError
 from llrkit.experiments.list_results import (
     METHODS,
@@ -48,7 +48,7 @@ def run_real_scores(
         'folds': every trial is calibrated by trials of its condition that share no group with it.
         'same': calibration is trained on the trials that are evaluated, which is too good.
     groups, folds, seed
-        As in :func:`~llrkit.choose.best.cross_calibrate`.
+        As in :func:`~llrkit.choose.fit_best.cross_calibrate`.
 
     Examples
     --------

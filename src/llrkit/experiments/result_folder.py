@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from llrkit.errors import InputError
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.experiments import experiment_figures
 from llrkit.experiments.durations import DurationsResult
 from llrkit.experiments.list_results import ListTable
@@ -26,7 +26,7 @@ from llrkit.experiments.result_tables import (
 from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance
-from llrkit.report.sections import Section, TextTable
+from llrkit.report.section_types import Section, TextTable
 from llrkit.report.theory_section import section_of
 
 PAGE = "index.html"

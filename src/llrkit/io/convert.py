@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from llrkit.io.checks import target_mask_of, with_scores
-from llrkit.io.open import open_batches
-from llrkit.io.reading import PLAIN, PathArg, Reading
+from llrkit.io.checked_trials import target_mask_of, with_scores
+from llrkit.io.files_to_trials import open_batches
+from llrkit.io.reading_options import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
 from llrkit.io.trial_table import TrialTable
 from llrkit.io.write import write_batches

@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from llrkit.errors import FileFormatError, LabelError
-from llrkit.io.systems import named_alike, one_score, trial_columns
+from llrkit.io.several_systems import named_alike, one_score, trial_columns
 from llrkit.io.trial_table import TrialTable
 
 

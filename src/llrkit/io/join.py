@@ -9,7 +9,7 @@ import polars as pl
 
 from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.checks import SHOWN, refuse_two_labels, repeated
+from llrkit.io.checked_trials import SHOWN, refuse_two_labels, repeated
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.labels import classify_words
 

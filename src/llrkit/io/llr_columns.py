@@ -12,7 +12,7 @@ import polars as pl
 
 from llrkit._arrays import Array
 from llrkit.errors import InputError
-from llrkit.io.checks import with_scores
+from llrkit.io.checked_trials import with_scores
 from llrkit.io.column_roles import llrs_written_by_a_map
 from llrkit.io.text.layouts import LLR, LLR_MAP, LOG10_LR
 from llrkit.io.trial_table import Scan, TrialTable

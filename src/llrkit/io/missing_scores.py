@@ -9,7 +9,7 @@ import polars as pl
 
 from llrkit._warn import warn_caller
 from llrkit.errors import FileFormatError, MissingScoresWarning
-from llrkit.io.checks import with_scores
+from llrkit.io.checked_trials import with_scores
 from llrkit.io.trial_table import Scan, TrialTable
 
 

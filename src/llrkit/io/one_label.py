@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from llrkit.io.checks import require_roles
+from llrkit.io.checked_trials import require_roles
 from llrkit.io.trial_table import Scan, TrialTable
 
 _ONE_LABEL = "label of all trials"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from llrkit._inputs import Stamp, Watched
 from llrkit.errors import FileChangedError, FileFormatError, InputError, LlrkitWarning
-from llrkit.io.reading import PathArg
+from llrkit.io.reading_options import PathArg
 from llrkit.io.tables import files_of, is_taken
 
 STANDARD = "-"

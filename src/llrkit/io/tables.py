@@ -13,7 +13,7 @@ from llrkit._warn import warn_caller
 from llrkit.errors import FileFormatError, SkippedFilesWarning
 from llrkit.io.formats import TableOptions, read_file, scan_file
 from llrkit.io.one_table import in_one_schema, together
-from llrkit.io.reading import PathArg
+from llrkit.io.reading_options import PathArg
 from llrkit.io.trial_table import Scan, TrialTable
 
 

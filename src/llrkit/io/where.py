@@ -18,7 +18,7 @@ from llrkit._arrays import BoolArray
 from llrkit.errors import InputError
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.roles import require_column
 
 _CONDITION = re.compile(

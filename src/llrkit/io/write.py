@@ -17,10 +17,10 @@ import polars as pl
 
 from llrkit._atomic import replacing
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.io.checks import target_mask_of
-from llrkit.io.reading import require_text_name
+from llrkit.io.checked_trials import target_mask_of
+from llrkit.io.reading_options import require_text_name
 from llrkit.io.trial_table import TrialTable
-from llrkit.scores.labeled import trials_of_table
+from llrkit.scores.scores_and_labels import trials_of_table
 from llrkit.scores.trials import Trials
 
 WRITTEN = {

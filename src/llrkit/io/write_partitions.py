@@ -9,8 +9,8 @@ from llrkit._atomic import replacing_folder
 from llrkit.errors import InputError
 from llrkit.io.write import write_trials
 from llrkit.scores import Scores
+from llrkit.scores.scores_to_trials import trials_of
 from llrkit.scores.source import reduce_chunks
-from llrkit.scores.tabulate import trials_of
 
 
 def write_partitions(

@@ -9,7 +9,7 @@ from llrkit.core.counting import count_bins
 from llrkit.core.hull import pav_blocks
 from llrkit.metrics import curves
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 
 

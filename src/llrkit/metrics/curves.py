@@ -13,7 +13,7 @@ from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import LN2, binary_entropy, probit, sigmoid
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.discrimination import best_errors, block_losses
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
 from llrkit.scores import ScoreSource

@@ -12,9 +12,9 @@ from llrkit.core.counting import count_bins
 from llrkit.core.hull import error_path
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import probit
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 
 RANGE = (0.001, 0.5)
 _LINES = 403

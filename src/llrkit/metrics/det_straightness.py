@@ -15,7 +15,7 @@ from llrkit.core.counting import count_bins
 from llrkit.errors import InputError
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 
 MOST = 100_000
 """Simulated trials of a class. More trials vary less, so for larger sets the null is a little too wide."""

@@ -17,7 +17,7 @@ from llrkit.core.special import LN2, softplus
 from llrkit.errors import ReversedScoresWarning
 from llrkit.metrics.separation import reversed_text, separation
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.theory.operating_points import OperatingPoint, Point, operating_point
 
 

@@ -19,7 +19,7 @@ from llrkit.core.moments import Moments
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.shared_class import SharedClass
 from llrkit.metrics import curves
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
 from llrkit.metrics.discrimination import best_errors
 from llrkit.metrics.llr_cells import LlrCells

@@ -15,16 +15,16 @@ from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._results import Result
 from llrkit.core.counting import count_bins
-from llrkit.core.grid import require_both_classes
 from llrkit.core.hull import PavBlocks, pav_blocks
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
 from llrkit.core.special import LN2, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
+from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.llr_costs import RuleSums
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 
 UNITS = {"log": LN2, "brier": 3.0}

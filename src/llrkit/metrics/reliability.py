@@ -13,12 +13,12 @@ from llrkit._random import RNG, seed_of
 from llrkit.core.pooling import pooled_starts
 from llrkit.core.special import logit, probability, sigmoid
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.llr_cells import LlrCells
 from llrkit.metrics.measure import measure
 from llrkit.metrics.probability_scores import ScoreDecomposition, prior_of, score_decomposition
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 
 BANDS = ("consistency", "confidence", "none")
 FEWEST_REPLICATES = 20

@@ -13,7 +13,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.core.special import probit
 from llrkit.errors import InputError
-from llrkit.metrics.curve import Curve, as_floats, same_length
+from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.metrics.measurements import Measurements
 from llrkit.theory import PLDALLR, CalibratedPair, GammaLLR, GaussianLLR, MixtureLLR
 from llrkit.theory.operating_points import AnyPoint, OperatingPoint, Preset, cost_of

@@ -10,7 +10,7 @@ from llrkit._arrays import FloatArray
 from llrkit.core.moments import Moments
 from llrkit.core.summary import grouped
 from llrkit.errors import InputError
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 

@@ -12,7 +12,7 @@ import numpy as np
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.special import BLOCK, blocks
 from llrkit.errors import SystemCountError
-from llrkit.scores.classes import ClassVectors
+from llrkit.scores.class_scores import ClassVectors
 
 
 def trial_blocks(n: int, width: int, least: int = 64) -> Iterator[slice]:

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.multiclass.class_blocks import against_others, loglik_blocks, sums_of_others
-from llrkit.scores.classes import ClassVectors
+from llrkit.scores.class_scores import ClassVectors
 
 _NEARLY = 1e-10  # closer to the threshold than this, the LLR itself decides
 
@@ -51,7 +51,7 @@ class ClassLosses(SummaryBase):
 
         Examples
         --------
-        >>> from llrkit.scores.classes import ClassScores
+        >>> from llrkit.scores.class_scores import ClassScores
         >>> chunk = ClassScores([[2.0, 0.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1])
         >>> ClassLosses.at(np.log([0.5, 0.5]))(chunk).confused.tolist()
         [[1, 0], [1, 1]]

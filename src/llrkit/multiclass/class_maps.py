@@ -12,11 +12,11 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
-from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
+from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior
 from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.class_labels import listed
-from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
-from llrkit.scores.derived import ChangedChunks
+from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
+from llrkit.scores.derived_sources import ChangedChunks
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

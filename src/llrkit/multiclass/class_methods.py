@@ -9,10 +9,16 @@ from typing import Any
 
 from llrkit.choose.methods import fit_of, method_name
 from llrkit.multiclass.class_maps import ClassMap
-from llrkit.multiclass.fits import fit_affine, fit_fusion, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.multiclass.class_priors import Prior
 from llrkit.multiclass.gaussian_backend import fit_gaussian
-from llrkit.multiclass.priors import Prior
-from llrkit.scores.classes import ClassSource
+from llrkit.multiclass.softmax_fits import (
+    fit_affine,
+    fit_fusion,
+    fit_scale_offset,
+    fit_temperature,
+    fit_vector,
+)
+from llrkit.scores.class_scores import ClassSource
 
 METHODS: Mapping[str, Callable[..., ClassMap]] = MappingProxyType(
     {

@@ -12,10 +12,10 @@ from llrkit._arguments import not_negative, takes, whole_number
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import LN2
 from llrkit.errors import InputError
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.multiclass.class_losses import ClassLosses, Detection
-from llrkit.multiclass.priors import ClassCounts, Prior, class_prior, count_classes, entropy
-from llrkit.scores.classes import ClassSource
+from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior, count_classes, entropy
+from llrkit.scores.class_scores import ClassSource
 
 
 def losses_at(

@@ -12,8 +12,8 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InfiniteScoreError, SystemCountError
 from llrkit.multiclass.class_blocks import gram, trial_blocks
-from llrkit.multiclass.priors import ClassCounts, as_classes, require_all_classes
-from llrkit.scores.classes import ClassSource, ClassVectors
+from llrkit.multiclass.class_priors import ClassCounts, as_classes, require_all_classes
+from llrkit.scores.class_scores import ClassSource, ClassVectors
 
 
 def vectors_of(chunk: ClassVectors, block: slice = slice(None)) -> FloatArray:

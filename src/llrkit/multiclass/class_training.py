@@ -14,8 +14,8 @@ from llrkit.core.sample import ClassSample
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import ConstantScoreError, InputError
 from llrkit.multiclass.class_moments import first_infinite, has_loglik, require_finite
-from llrkit.multiclass.priors import ClassCounts, as_classes, require_all_classes
-from llrkit.scores.classes import ClassSource, ClassVectors
+from llrkit.multiclass.class_priors import ClassCounts, as_classes, require_all_classes
+from llrkit.scores.class_scores import ClassSource, ClassVectors
 
 _SAMPLE = 1 << 16  # trials in the first guess, of all classes together
 _FEWEST = 64  # but of each class at least these

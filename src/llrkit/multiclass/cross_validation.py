@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._random import RNG, seed_of
-from llrkit.choose.best import CrossCalibration
+from llrkit.choose.fit_best import CrossCalibration
 from llrkit.choose.fold_fits import fit_folds
 from llrkit.choose.folds import Folds, Pair, apart_from, folds_of_values, group_columns
 from llrkit.choose.methods import Fit, fit_of, method_name
@@ -21,10 +21,10 @@ from llrkit.errors import InputError
 from llrkit.multiclass.class_maps import ClassMap
 from llrkit.multiclass.class_methods import METHODS, prior_option
 from llrkit.multiclass.class_metrics import cllr
-from llrkit.multiclass.priors import Prior, as_classes
+from llrkit.multiclass.class_priors import Prior, as_classes
 from llrkit.scores.checked_arrays import read_only
-from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
-from llrkit.scores.derived import ChangedChunks
+from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
+from llrkit.scores.derived_sources import ChangedChunks
 from llrkit.trust.calibration.loss_result import CalibrationLoss as CalibrationLoss
 
 

@@ -12,8 +12,8 @@ from llrkit._version import __version__
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
 from llrkit.multiclass.class_maps import AffineClassMap, ClassMap, QuadraticClassMap
 from llrkit.multiclass.class_moments import ClassMeans, Scatter, class_means
-from llrkit.multiclass.priors import Prior, class_prior
-from llrkit.scores.classes import ClassSource
+from llrkit.multiclass.class_priors import Prior, class_prior
+from llrkit.scores.class_scores import ClassSource
 
 
 @takes()

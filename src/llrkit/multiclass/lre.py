@@ -16,12 +16,12 @@ from llrkit.core.special import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
 from llrkit.metrics.discrimination import min_dcf
 from llrkit.metrics.llr_costs import act_dcf
-from llrkit.multiclass.binary import only, pair
 from llrkit.multiclass.class_losses import ClassLosses, Detection
 from llrkit.multiclass.class_metrics import losses_at
-from llrkit.multiclass.priors import count_classes
+from llrkit.multiclass.class_priors import count_classes
+from llrkit.multiclass.one_against_others import only, pair
 from llrkit.scores.class_labels import listed
-from llrkit.scores.classes import ClassSource
+from llrkit.scores.class_scores import ClassSource
 
 
 @dataclass(frozen=True)

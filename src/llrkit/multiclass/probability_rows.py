@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit.core.summary import SummaryBase
-from llrkit.scores.classes import ClassVectors
+from llrkit.scores.class_scores import ClassVectors
 
 ROUNDED = 1e-3
 """How far from 1 the sum of probabilities may be that were written with few digits."""
@@ -19,7 +19,7 @@ class ProbabilityRows(SummaryBase):
 
     Examples
     --------
-    >>> from llrkit.scores.classes import ClassScores
+    >>> from llrkit.scores.class_scores import ClassScores
     >>> ProbabilityRows.of(ClassScores([[0.9, 0.1], [0.2, 0.8]], [0, 1])).all
     True
     >>> ProbabilityRows.of(ClassScores([[-0.1, -2.3], [-1.6, -0.2]], [0, 1])).all

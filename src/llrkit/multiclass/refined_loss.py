@@ -21,9 +21,9 @@ from llrkit.errors import (
 from llrkit.multiclass.class_losses import ClassLosses
 from llrkit.multiclass.class_maps import ClassMap
 from llrkit.multiclass.class_metrics import cllr_from_losses
-from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
-from llrkit.multiclass.priors import Prior, class_prior, count_classes, entropy
-from llrkit.scores.classes import ClassSource
+from llrkit.multiclass.class_priors import Prior, class_prior, count_classes, entropy
+from llrkit.multiclass.softmax_fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.scores.class_scores import ClassSource
 
 REFINEMENTS = {
     "temperature": fit_temperature,

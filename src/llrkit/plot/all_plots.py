@@ -23,9 +23,9 @@ from llrkit.metrics.curves import (
 from llrkit.metrics.reliability import ReliabilityCurve
 from llrkit.metrics.theory_costs import TheoryCosts
 from llrkit.metrics.zoo import ZooCurve
+from llrkit.multiclass.class_curves import ClassCalibration, ClassDets, PairHistogram
 from llrkit.multiclass.class_idempotence import Idempotence
 from llrkit.multiclass.class_metrics import Confusion
-from llrkit.multiclass.class_pictures import ClassCalibration, ClassDets, PairHistogram
 from llrkit.plot import (
     biometric_plots,
     class_plots,

@@ -11,9 +11,9 @@ from llrkit._format import percent
 from llrkit.biometrics.differential_result import DifferentialPerformance
 from llrkit.biometrics.identification_result import Cmc
 from llrkit.errors import InputError
-from llrkit.plot.options import with_looks
+from llrkit.plot.det_axes import log_axis
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, Role
-from llrkit.plot.probit import log_axis
 from llrkit.plot.render import Renderer, render
 
 

@@ -9,26 +9,26 @@ import numpy as np
 from llrkit._format import number, percent
 from llrkit._llr_units import Amount
 from llrkit.errors import InputError
-from llrkit.multiclass.class_evaluation import ClassEvaluation
-from llrkit.multiclass.class_idempotence import Idempotence
-from llrkit.multiclass.class_metrics import Confusion
-from llrkit.multiclass.class_pictures import (
+from llrkit.multiclass.class_curves import (
     ClassCalibration,
     ClassDets,
     PairHistogram,
 )
-from llrkit.multiclass.class_pictures import (
+from llrkit.multiclass.class_curves import (
     class_calibration as calibration_of,
 )
-from llrkit.multiclass.class_pictures import (
+from llrkit.multiclass.class_curves import (
     class_dets as dets_of,
 )
+from llrkit.multiclass.class_evaluation import ClassEvaluation
+from llrkit.multiclass.class_idempotence import Idempotence
+from llrkit.multiclass.class_metrics import Confusion
+from llrkit.plot.det_axes import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.error_curves import rates_shown
 from llrkit.plot.llr_plots import histogram_stairs
-from llrkit.plot.options import with_looks
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import Axis, Band, Cells, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
 from llrkit.plot.plotted_systems import legend_of
-from llrkit.plot.probit import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
 
 MOST_TEXTS = 30

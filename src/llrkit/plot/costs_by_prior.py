@@ -12,7 +12,7 @@ from llrkit.core.special import sigmoid
 from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.measurements import Measurements
-from llrkit.plot.options import with_looks
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import MARKERS, NOWHERE, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, systems_of
 from llrkit.plot.render import Renderer, render

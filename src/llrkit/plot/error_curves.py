@@ -12,7 +12,8 @@ from llrkit.core.special import sigmoid
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.metrics.measurements import Measurements, OperatingMarks
-from llrkit.plot.options import with_looks
+from llrkit.plot.det_axes import BEYOND, DET_AXES
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import (
     MARKERS,
     NOWHERE,
@@ -27,7 +28,6 @@ from llrkit.plot.picture import (
     system_ink,
 )
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
-from llrkit.plot.probit import BEYOND, DET_AXES
 from llrkit.plot.render import Renderer, render
 from llrkit.trust.intervals.bands import DetBand
 from llrkit.trust.intervals.interval import clopper_pearson

@@ -10,10 +10,10 @@ import numpy as np
 from llrkit._format import percent
 from llrkit.errors import InputError
 from llrkit.plot.llr_plots import OFF_THE_PICTURE, limits_around
-from llrkit.plot.options import with_looks
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, band, system_ink
 from llrkit.plot.render import Renderer, render
-from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.calibration.llr_curves import LlrCurve
 
 

@@ -16,7 +16,7 @@ from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
 from llrkit.metrics.measurements import Measurements
 from llrkit.plot.base_ten import to_base_10
-from llrkit.plot.options import with_looks
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import NOWHERE, Axis, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
 from llrkit.plot.render import Renderer, render

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from llrkit._format import number, percent
 from llrkit._llr_units import Amount
 from llrkit.evaluation.mixing_curve import MixingCurve
-from llrkit.plot.options import with_looks
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points
 from llrkit.plot.render import Renderer, render
 

@@ -12,8 +12,8 @@ from llrkit._format import number, percent
 from llrkit._llr_units import Amount
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.condition_map import HeatMap
-from llrkit.metrics.curve import Curve, as_floats, same_length
-from llrkit.plot.options import with_looks
+from llrkit.metrics.curve_base import Curve, as_floats, same_length
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import MARKERS, Axis, Cells, HoverValues, Ink, Line, Mark, Picture, Points, Text
 from llrkit.plot.render import Renderer, render
 from llrkit.theory import CalibratedPair

@@ -9,7 +9,7 @@ import numpy as np
 from llrkit._format import number
 from llrkit.errors import InputError
 from llrkit.metrics.reliability import ReliabilityCurve
-from llrkit.plot.options import with_looks
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Text, band, system_ink
 from llrkit.plot.plotted_systems import PlottedSystem, legend_of, systems_of
 from llrkit.plot.render import Renderer, render

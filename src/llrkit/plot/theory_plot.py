@@ -8,9 +8,9 @@ import numpy as np
 
 from llrkit.core.special import probit
 from llrkit.metrics.theory_costs import CLLR, DIFFERENCE, EER_RANGE, TheoryCosts
-from llrkit.plot.options import with_looks
+from llrkit.plot.det_axes import on_axis, probit_axis
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
-from llrkit.plot.probit import on_axis, probit_axis
 from llrkit.plot.render import Renderer, render
 
 

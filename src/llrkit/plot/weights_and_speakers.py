@@ -10,9 +10,9 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._format import number
 from llrkit._llr_units import Amount
-from llrkit.metrics.curve import Curve, as_floats, same_length
+from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.metrics.zoo import ZooCurve
-from llrkit.plot.options import with_looks
+from llrkit.plot.looks import with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, Text
 from llrkit.plot.render import Renderer, render
 

@@ -5,13 +5,13 @@ from .backends.cosine import cosine_scores as cosine_scores
 from .backends.domain_adaptation import recentered as recentered
 from .backends.domain_adaptation import recolored as recolored
 from .backends.domain_adaptation import train_adapted_backend as train_adapted_backend
+from .backends.pooled_sessions import pool_sessions as pool_sessions
 from .backends.score_normalization import as_norm as as_norm
 from .backends.score_normalization import s_norm as s_norm
 from .backends.score_normalization import t_norm as t_norm
 from .backends.score_normalization import tz_norm as tz_norm
 from .backends.score_normalization import z_norm as z_norm
 from .backends.score_normalization import zt_norm as zt_norm
-from .backends.sessions import pool_sessions as pool_sessions
 from .backends.svm import LinearModels as LinearModels
 from .backends.svm import train_svm as train_svm
 from .backends.transform_training import train_centering as train_centering
@@ -27,7 +27,7 @@ from .backends.trial_sides import Side as Side
 from .embedding_files import read_embeddings as read_embeddings
 from .embedding_files import write_embeddings as write_embeddings
 from .embeddings import Embeddings as Embeddings
-from .frames.audio import audio_frames as audio_frames
+from .frames.audio_frames import audio_frames as audio_frames
 from .frames.frame_files import read_frames as read_frames
 from .frames.front_end import FrontEnd as FrontEnd
 from .frames.recordings import Recording as Recording
@@ -37,11 +37,11 @@ from .ivectors.baum_welch import baum_welch as baum_welch
 from .ivectors.diagonal_gmm import DiagonalGMM as DiagonalGMM
 from .ivectors.extractor import Extractor as Extractor
 from .ivectors.extractor import train_extractor as train_extractor
+from .ivectors.ivector_model import TotalVariability as TotalVariability
 from .ivectors.ivector_training import train_ivectors as train_ivectors
 from .ivectors.speaker_gmms import SpeakerGMMs as SpeakerGMMs
 from .ivectors.speaker_gmms import adapt_means as adapt_means
 from .ivectors.speaker_gmms import gmm_scores as gmm_scores
-from .ivectors.total_variability import TotalVariability as TotalVariability
 from .ivectors.ubm import train_ubm as train_ubm
 from .kaldi_models import kaldi_backend as kaldi_backend
 from .kaldi_models import read_kaldi_plda as read_kaldi_plda
@@ -72,4 +72,4 @@ from .psda.toroidal_training import train_toroidal_psda as train_toroidal_psda
 from .recognizer import Recognizer as Recognizer
 from .recognizer_training import train_recognizer as train_recognizer
 from .speech_inputs import read_speech as read_speech
-from .stages import Stages as Stages
+from .training_stages import Stages as Stages

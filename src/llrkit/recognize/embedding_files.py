@@ -14,7 +14,7 @@ from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.io.text.layouts import named
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.kaldi import read_kaldi, write_kaldi
+from llrkit.recognize.kaldi_archives import read_kaldi, write_kaldi
 
 ID_NAMES = ("ids", "id", "segment", "segments", "utt", "utterance", "file")
 SPEAKER_NAMES = ("speakers", "speaker", "spk", "spk_id")

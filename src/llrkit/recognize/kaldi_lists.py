@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import Array
 from llrkit._inputs import note_input
 from llrkit.errors import FileFormatError
-from llrkit.recognize.kaldi import read_kaldi
+from llrkit.recognize.kaldi_archives import read_kaldi
 
 Path_ = str | PathLike[str]
 Turns = Mapping[str, list[tuple[str, float, float]]]

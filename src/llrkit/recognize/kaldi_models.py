@@ -13,7 +13,7 @@ from llrkit._inputs import note_input
 from llrkit.errors import FileFormatError, InputError
 from llrkit.recognize.backends.backend import Backend
 from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm, Transform
-from llrkit.recognize.kaldi import read_kaldi_text
+from llrkit.recognize.kaldi_archives import read_kaldi_text
 from llrkit.recognize.plda.plda_model import PLDA
 
 Path_ = str | PathLike[str]

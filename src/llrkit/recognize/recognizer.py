@@ -16,7 +16,7 @@ from llrkit._arrays import Array
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.backend import MODELS, Backend, normalized_scores
-from llrkit.recognize.backends.sessions import rows_by_name
+from llrkit.recognize.backends.pooled_sessions import rows_by_name
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
@@ -33,7 +33,7 @@ from llrkit.recognize.overlap_checks import (
 )
 from llrkit.recognize.recognizer_options import RecognizerOptions
 from llrkit.recognize.side_columns import model_columns, pooled_columns, row_columns
-from llrkit.recognize.sources import Sources
+from llrkit.recognize.speech_sources import Sources
 
 SCHEMA = "llrkit.recognizer/1"
 

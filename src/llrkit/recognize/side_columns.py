@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array
-from llrkit.recognize.backends.sessions import model_rows
+from llrkit.recognize.backends.pooled_sessions import model_rows
 from llrkit.recognize.embeddings import Embeddings
 
 NORM = "norm"

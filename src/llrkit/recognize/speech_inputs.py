@@ -20,7 +20,7 @@ from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.frame_files import read_frames
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.kaldi import read_kaldi
+from llrkit.recognize.kaldi_archives import read_kaldi
 from llrkit.recognize.kaldi_lists import is_wav_scp, read_utt2spk
 from llrkit.recognize.speech_lists import SpeechList, read_speech_list
 

@@ -13,10 +13,10 @@ from llrkit.evaluation.evaluate import evaluate
 from llrkit.plot.llr_plots import histogram
 from llrkit.plot.picture import Ink, Line, Mark, Picture, Stairs
 from llrkit.report.document import Document
-from llrkit.report.said import Said
-from llrkit.report.sections import Section, TextTable
+from llrkit.report.report_vocabulary import Said
+from llrkit.report.section_types import Section, TextTable
 from llrkit.scores import ScoreSource
-from llrkit.validation.case import CaseReport
+from llrkit.validation.case_report import CaseReport
 from llrkit.validation.case_words import (
     PLACE_HEADER,
     PLACES_TITLE,

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from llrkit import plot
 from llrkit._llr_units import NATS, LlrUnit
-from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.words import Row, numbers
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.evaluation.evaluation_words import Row, numbers
 from llrkit.plot.picture import Picture
-from llrkit.report.sections import Section, TextTable
-from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.report.section_types import Section, TextTable
+from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.intervals.uncertainty import Uncertainty
 from llrkit.validation.calibration_words import HEADER, LEGEND, rows_of_tests
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from llrkit import plot
 from llrkit._atomic import write_atomically
 from llrkit.errors import InputError
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.multiclass.class_curves import PairHistogram
 from llrkit.multiclass.class_evaluation import ClassEvaluation
 from llrkit.multiclass.class_idempotence import Idempotence
-from llrkit.multiclass.class_pictures import PairHistogram
 from llrkit.multiclass.class_words import class_rows, rows, sentence
 from llrkit.report.page import report_page
 from llrkit.report.provenance import Provenance
-from llrkit.report.sections import Section, TextTable
+from llrkit.report.section_types import Section, TextTable
 
 MOST_CLASSES = 12
 """Curves of more classes than this could not be told apart: those with the largest EER are drawn."""

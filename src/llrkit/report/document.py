@@ -16,7 +16,7 @@ from llrkit._format import printable
 from llrkit._version import __version__
 from llrkit.errors import MissingPackageError
 from llrkit.plot.picture import Picture
-from llrkit.report.sections import Section, TextTable, text_tables
+from llrkit.report.section_types import Section, TextTable, text_tables
 from llrkit.report.templating import HTML, trusted
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from llrkit._llr_units import LlrUnit, llr_unit
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.compare import Comparison
-from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.words import rows
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.evaluation.evaluation_words import rows
 from llrkit.report import page_contents
 from llrkit.report.document import Document
 from llrkit.report.method_text import methods_text
 from llrkit.report.page import NOTHING, by_name, said_of, system_sections
 from llrkit.report.paper_tables import same_points
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.sections import Section, TextTable
+from llrkit.report.section_types import Section, TextTable
 from llrkit.report.validation_sections import validation
-from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.intervals.bands import CurveBands
 from llrkit.validation.validate import Validation
 

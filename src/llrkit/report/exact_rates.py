@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 
 
 def exact_rates(evaluation: Evaluation) -> dict[str, Any]:

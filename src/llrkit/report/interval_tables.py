@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from llrkit._format import chance, number
 from llrkit.errors import InputError
-from llrkit.evaluation.frame_rows import number_row
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.evaluation.evaluation_rows import number_row
 from llrkit.report.number_tables import Table, rate
-from llrkit.trust.differences.many_systems import RATES, PairwiseComparison
-from llrkit.trust.differences.paired import SystemComparison
+from llrkit.trust.differences.compare_many_systems import RATES, PairwiseComparison
+from llrkit.trust.differences.compare_systems import SystemComparison
 
 ENDS = ("_low", "_high")
 _DIGITS = {"auc": 5, "det_slope": 2}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from llrkit._llr_units import NATS, LlrUnit
 from llrkit._version import __version__
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.report.templating import TEXT
 
 REFERENCES = {

@@ -20,7 +20,7 @@ from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.errors import InputError
 from llrkit.evaluation.compare import Comparison
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.plot.picture import ROLE_COLORS, SYSTEM_COLORS, Picture
 from llrkit.plot.plotly_renderer import PAGE_POLICY, plotly_javascript
@@ -31,10 +31,10 @@ from llrkit.report.number_tables import Table
 from llrkit.report.page_figures import page_figures
 from llrkit.report.paper_tables import format_table, same_points, summary_table
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.said import Said
-from llrkit.report.sections import Section, TextTable, text_tables
+from llrkit.report.report_vocabulary import Said
+from llrkit.report.section_types import Section, TextTable, text_tables
 from llrkit.report.templating import HTML, script_json, trusted
-from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.intervals.bands import CurveBands
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -13,14 +13,14 @@ from llrkit._llr_units import NATS, LlrUnit
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.diagnose import diagnosis_of
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.evaluation.evaluation_words import on_groups, sentence
 from llrkit.evaluation.over_groups import group_name
-from llrkit.evaluation.result import Evaluation
-from llrkit.evaluation.words import on_groups, sentence
 from llrkit.plot.picture import Picture
 from llrkit.report.number_tables import ALL
 from llrkit.report.paper_tables import summary_table
-from llrkit.report.sections import Section
-from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.report.section_types import Section
+from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.calibration.verdict import Verdict
 from llrkit.trust.intervals.bands import CurveBands
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from llrkit.plot.picture import Picture
 from llrkit.plot.plotly_renderer import plain_figure
-from llrkit.plot.thin import TOLERANCE, thin_picture
+from llrkit.plot.thin_lines import TOLERANCE, thin_picture
 from llrkit.report.templating import script_json
 
 DIGITS = 4

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from llrkit.report.sections import GRADES
+from llrkit.report.section_types import GRADES
 
 FOLDER = Path(__file__).with_name("templates")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.over_groups import group_name
-from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.theory_costs import TheoryCosts, theory_costs_of
 from llrkit.plot.theory_plot import theory
-from llrkit.report.sections import Section
+from llrkit.report.section_types import Section
 
 
 def theory_section(systems: Mapping[str, Evaluation]) -> Section:

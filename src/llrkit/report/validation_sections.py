@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from llrkit._llr_units import llr_unit
 from llrkit._vocabulary import vocabulary
-from llrkit.report.said import Said
-from llrkit.report.sections import Banner, Section, TextTable
+from llrkit.report.report_vocabulary import Said
+from llrkit.report.section_types import Banner, Section, TextTable
 from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
 from llrkit.validation.calibration_words import rows_of_tests
 from llrkit.validation.validate import Validation
-from llrkit.validation.validation_report import (
+from llrkit.validation.validation_words import (
     FULL_HEADER,
     SHOWN,
     full_cells,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from llrkit.plot.picture import Picture
-from llrkit.report.sections import Banner, Section, TextTable, text_tables
+from llrkit.report.section_types import Banner, Section, TextTable, text_tables
 
 WIDTH = 6.0
 """Of pictures, in inches."""

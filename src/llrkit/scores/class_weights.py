@@ -10,8 +10,8 @@ from operator import add
 import numpy as np
 
 from llrkit.errors import InputError
+from llrkit.scores.class_vectors import ClassVectors
 from llrkit.scores.source import S
-from llrkit.scores.vectors import ClassVectors
 from llrkit.scores.weights import MOST_WEIGHTS
 
 
@@ -24,7 +24,7 @@ class WeightedClasses:
 
     Examples
     --------
-    >>> from llrkit.multiclass.priors import ClassCounts
+    >>> from llrkit.multiclass.class_priors import ClassCounts
     >>> trials = ClassVectors([[0.0], [1.0], [2.0]], ["a", "b", "b"], columns={"times": [1.0, 2.0, 3.0]})
     >>> WeightedClasses(trials, "times").reduce(ClassCounts.of).n.tolist()
     [1.0, 5.0]

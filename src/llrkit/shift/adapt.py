@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from llrkit.calibrate.composed import ComposedMap
-from llrkit.calibrate.knots import KnotMap, thin
+from llrkit.calibrate.composed_map import ComposedMap
+from llrkit.calibrate.knot_map import KnotMap, thin
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.score_histogram import ScoreHistogram
 from llrkit.errors import AdaptationError, TooFewTrialsError
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.shift.check import Setting, ShiftCheck, check_from, shares_of
 from llrkit.shift.labelled import Standing, with_few_labels

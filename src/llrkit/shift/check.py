@@ -15,7 +15,7 @@ from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.score_histogram import ScoreHistogram
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.densities.maximum_likelihood import maximize
+from llrkit.calibrate.densities.likelihood_maximizer import maximize
 from llrkit.core.special import softplus
 from llrkit.shift.moved_mixture import Mixture
 

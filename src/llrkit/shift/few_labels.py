@@ -17,9 +17,9 @@ from itertools import product
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.grid import require_both_classes
 from llrkit.core.sample import Sample
 from llrkit.core.special import sigmoid, softplus
+from llrkit.core.threshold_grid import require_both_classes
 from llrkit.scores import ScoreSource
 
 SLOPES = (0.03, 0.1, 0.3, 0.8)

@@ -13,8 +13,8 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-from llrkit.calibrate.composed import ComposedMap
-from llrkit.calibrate.composite.bounds import bound_sources
+from llrkit.calibrate.bounds.bounds import bound_sources
+from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.scores import ScoreSource
 from llrkit.shift.few_labels import FewLlrs, confirmed_line, shrunk_line, sure_gain

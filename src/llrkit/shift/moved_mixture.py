@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
+from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.core.score_histogram import ClassHistogram
 from llrkit.core.special import logit, sigmoid
 from llrkit.core.summary import ReadOnlyArrays

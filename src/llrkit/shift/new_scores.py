@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.composed import ComposedMap
-from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
+from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.option_checks import names_of
 from llrkit.calibrate.training_densities import TrainingDensities
@@ -20,7 +20,7 @@ from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import InputError, NaNScoreError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.checked_arrays import number_array
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 
 FEWEST = 200
 """Unlabeled scores from which on a shift is looked for."""

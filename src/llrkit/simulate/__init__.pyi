@@ -6,7 +6,7 @@ from .duration_model import DurationPairs as DurationPairs
 from .independent_trials import SimulatedTrials as SimulatedTrials
 from .independent_trials import simulate_trials as simulate_trials
 from .plda_trials import simulate_plda as simulate_plda
-from .sample import sample_trials as sample_trials
+from .shipped_sample import sample_trials as sample_trials
 from .simulated_embeddings import simulate_embeddings as simulate_embeddings
 from .simulated_frames import FrameModel as FrameModel
 from .sparse_trials import DrawnPairs as DrawnPairs

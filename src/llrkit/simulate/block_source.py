@@ -92,7 +92,7 @@ class BlockSource(ScoreSource):
 
     def trials(self) -> Trials:
         """All trials in memory as a table with every column."""
-        from llrkit.scores.tabulate import trials_of
+        from llrkit.scores.scores_to_trials import trials_of
 
         roles = self.roles
         wide = self.with_columns(*self.columns)

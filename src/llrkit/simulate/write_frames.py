@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._atomic import replacing
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.kaldi import write_kaldi
+from llrkit.recognize.kaldi_archives import write_kaldi
 
 
 def write_frames(frames: Frames, path: str | PathLike[str]) -> None:

@@ -18,10 +18,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.multiclass.class_maps import ClassMap, posteriors
-from llrkit.multiclass.fits import fit_affine
-from llrkit.multiclass.priors import ClassCounts, Prior, class_prior
+from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior
+from llrkit.multiclass.softmax_fits import fit_affine
+from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.class_weights import WeightedClasses
-from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.sklearn.estimator_base import with_safeguard
 from llrkit.sklearn.target_class import WEIGHT
 

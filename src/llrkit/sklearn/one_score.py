@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llrkit.calibrate.affine.bayesian import fit_bayes
 from llrkit.calibrate.affine.expectation import fit_expectation
-from llrkit.calibrate.affine.saturating.saturating_fit import fit_saturating
+from llrkit.calibrate.affine.saturating.saturating_map import fit_saturating
 from llrkit.calibrate.affine.unsupervised import fit_unsupervised
 from llrkit.calibrate.densities.gamma_ratio import fit_gamma
 from llrkit.calibrate.densities.kde import fit_kde
@@ -15,7 +15,7 @@ from llrkit.calibrate.densities.tied_nig import fit_tied_nig
 from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
 from llrkit.calibrate.monotone.pav import fit_pav
-from llrkit.sklearn.from_fits import calibrator_of
+from llrkit.sklearn.estimators_from_fits import calibrator_of
 
 PAVCalibrator = calibrator_of("PAVCalibrator", fit_pav, "Pool adjacent violators")
 SaturatingCalibrator = calibrator_of(

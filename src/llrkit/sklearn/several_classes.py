@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
 from llrkit.multiclass.gaussian_backend import fit_gaussian
-from llrkit.sklearn.from_fits import class_calibrator_of
+from llrkit.multiclass.softmax_fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.sklearn.estimators_from_fits import class_calibrator_of
 
 TemperatureScaling = class_calibrator_of("TemperatureScaling", fit_temperature, "One scale for all classes")
 ScaleOffsetScaling = class_calibrator_of(

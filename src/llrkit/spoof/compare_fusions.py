@@ -14,7 +14,7 @@ from llrkit._arguments import takes
 from llrkit._format import number
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.maps import Map
-from llrkit.choose.compared import RAW, Compared, compared_on
+from llrkit.choose.comparison_base import RAW, Compared, compared_on
 from llrkit.choose.methods import Methods
 from llrkit.spoof.detection_costs import Costs, spoof_costs
 from llrkit.spoof.sasv_fusion import METHODS, fit_sasv

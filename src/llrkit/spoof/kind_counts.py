@@ -14,11 +14,11 @@ from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.chunk_kinds import attack_name, attack_positions, spoof_mask
 from llrkit.core.collected import count_below
 from llrkit.core.column_values import ValueCounts
-from llrkit.core.grid import Grid, distinct_ascending
 from llrkit.core.hull import crossing_of_rejected, from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
+from llrkit.core.threshold_grid import Grid, distinct_ascending
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores

@@ -12,7 +12,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.core.trial_counts import count_trials
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 
 
 @dataclass(frozen=True)

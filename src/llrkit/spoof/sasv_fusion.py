@@ -12,8 +12,8 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.logistic import fit_logistic
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.sasv_map import SASV, SasvMap, combined
-from llrkit.calibrate.input_reading import reading_of
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.scale_of_input import reading_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.moments import Moments

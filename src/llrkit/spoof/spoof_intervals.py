@@ -17,7 +17,7 @@ from llrkit.errors import TooFewTrialsError
 from llrkit.scores.kinds import Kind
 from llrkit.spoof.detection_costs import decision_score, path_costs
 from llrkit.spoof.kind_counts import KindBins
-from llrkit.spoof.pair_shares import shares_counted_once
+from llrkit.spoof.speaker_pair_shares import shares_counted_once
 from llrkit.spoof.spoof_numbers import (
     SpoofCounts,
     SpoofSettings,
@@ -28,8 +28,8 @@ from llrkit.spoof.spoof_numbers import (
     spoof_numbers,
 )
 from llrkit.spoof.spoof_trials import SpoofTrials, System
+from llrkit.trust.intervals.evaluation_numbers import MOST_CELLS
 from llrkit.trust.intervals.jackknife import Jackknife, Scale, from_scale
-from llrkit.trust.intervals.numbers import MOST_CELLS
 from llrkit.trust.intervals.speaker_cells import SpeakerCells, speaker_cells
 from llrkit.trust.intervals.speaker_intervals import few_speakers_note
 from llrkit.trust.intervals.speakers import Speakers

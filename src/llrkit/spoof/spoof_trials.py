@@ -14,7 +14,7 @@ from llrkit.core.chunk_kinds import attack_positions, chosen_systems, gated, one
 from llrkit.core.column_values import ValueCounts, trials_with_value
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.kind_tables import KindTable
 from llrkit.scores.kinds import KIND, KINDS, Kind, kind_of
 from llrkit.scores.roles import require_column

@@ -15,7 +15,7 @@ from llrkit.core.hull import ErrorPath, error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import blocks
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.llr_costs import losses_at
 from llrkit.scores import ScoreSource
 from llrkit.spoof.detection_costs import Costs, SpoofCosts, path_costs, spoof_costs

@@ -12,7 +12,7 @@ from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import ErrorPath, error_path
 from llrkit.errors import InputError
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.spoof.kind_counts import KindBins, count_kinds
 from llrkit.spoof.spoof_trials import SpoofTrials
 from llrkit.spoof.tandem_costs import cm_source

@@ -13,7 +13,7 @@ from llrkit.core.special import probit
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import CalibratedPair, DetLine
 from llrkit.theory.distribution import positive
-from llrkit.theory.jfunction import cllr_from_sigma, sigma_from_cllr
+from llrkit.theory.gaussian_cllr import cllr_from_sigma, sigma_from_cllr
 from llrkit.theory.normal_distributions import Normal
 
 

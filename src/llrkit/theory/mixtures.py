@@ -14,7 +14,7 @@ from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import NODES, WEIGHTS, merge_below, refine
 from llrkit.theory.calibrated_pair import CalibratedPair
-from llrkit.theory.jfunction import cllr_from_sigma
+from llrkit.theory.gaussian_cllr import cllr_from_sigma
 from llrkit.theory.normal_distributions import NormalMixture
 from llrkit.theory.tabulated_density import Axis, LogDensity
 from llrkit.theory.tilting import HasLogpdf

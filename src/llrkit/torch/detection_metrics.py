@@ -9,8 +9,8 @@ from typing import Any
 
 from llrkit._warn import warn_caller
 from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, UnknownNameError
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.meter import Meter, batch_by_class
-from llrkit.evaluation.result import Evaluation
 from llrkit.metrics.measure import resolve_points
 from llrkit.theory.operating_points import Points
 

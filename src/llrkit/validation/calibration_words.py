@@ -6,7 +6,7 @@ import math
 
 from llrkit._format import chance, number, p_words
 from llrkit._llr_units import NATS, LlrUnit
-from llrkit.trust.calibration.check import CalibrationCheck
+from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.calibration.verdict import LEVEL, SHAPE_LEVEL
 
 HEADER = ("", "value", "if calibrated", "p", "level")

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
-from llrkit.calibrate.composite.bounded import BoundedMap
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.choose.methods import METHODS, fit_quietly
 from llrkit.core.summary import SummaryBase

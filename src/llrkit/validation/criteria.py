@@ -12,7 +12,7 @@ from typing import Any
 
 from llrkit._llr_units import Amount
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.reading import PLAIN, Reading
+from llrkit.io.reading_options import PLAIN, Reading
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import kind_asked_for
 

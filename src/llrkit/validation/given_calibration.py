@@ -12,20 +12,20 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit._format import counted
-from llrkit.calibrate.composed import ComposedMap
+from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.monotone.lineup.rank_map import LineupMap
+from llrkit.calibrate.monotone.lineup.lineup_map import LineupMap
 from llrkit.calibrate.training_checks import provenance
 from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import ValueCounts, decoded
 from llrkit.core.moments import Moments
 from llrkit.core.summary import Both, SummaryBase
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.io.text.layouts import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
-from llrkit.shift.judge import shift_note
+from llrkit.scores.derived_sources import DerivedSource
+from llrkit.shift.apply_judge import shift_note
 
 TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."
 TRAINED_ON_NOTE = "measured on the trials that trained the calibration"

@@ -17,8 +17,8 @@ from llrkit.core.summary import SummaryBase
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import UnknownNameError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.labeled import takes_labels
 from llrkit.scores.roles import POSITION
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import WrappedSource, as_source
 from llrkit.validation.verbal_scale import verbal_scale
 

@@ -14,19 +14,19 @@ from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.maps import Map
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.trust.calibration.check import CalibrationCheck, check_calibration
+from llrkit.trust.calibration.check_calibration import CalibrationCheck, check_calibration
 from llrkit.trust.intervals.bands import CurveBands, curve_bands
 from llrkit.validation.criteria import Criteria, criteria_from_dict, read_criteria
 from llrkit.validation.given_calibration import TRAINED_ON, TRAINED_ON_NOTE, same_losses, use_calibration
-from llrkit.validation.judge import Judge, ValidationRow
 from llrkit.validation.markdown import clean
 from llrkit.validation.misleading import MisleadingTrial, misleading_trials
 from llrkit.validation.validated_scope import ValidatedScope, find_scope
-from llrkit.validation.validation_report import markdown, summary_lines
+from llrkit.validation.validation_matrix import Judge, ValidationRow
+from llrkit.validation.validation_words import markdown, summary_lines
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from llrkit._llr_units import NATS, LlrUnit
-from llrkit.calibrate.composed import ComposedMap
-from llrkit.calibrate.composite.bounded import BoundedMap
-from llrkit.calibrate.composite.bounds import bound_elub
-from llrkit.calibrate.composite.named_bounds import counted_for_bounds
+from llrkit.calibrate.bounds.bounded_map import BoundedMap
+from llrkit.calibrate.bounds.bounds import bound_elub
+from llrkit.calibrate.bounds.named_bounds import counted_for_bounds
+from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.loss_sums import LossSums
-from llrkit.evaluation.result import Evaluation
+from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.scores import ScoreSource
 
 WHY = {
@@ -180,7 +180,7 @@ def why_bounded(bounded: BoundedMap) -> str:
 
     Examples
     --------
-    >>> from llrkit.calibrate.composite.bounds import bound_sources
+    >>> from llrkit.calibrate.bounds.bounds import bound_sources
     >>> why_bounded(bound_sources(AffineMap(a=1.0, b=0.0), n_sources=(39, 780)))
     'the logarithm of the number of training sources plus one (39 target sources, 780 non-target sources)'
     """

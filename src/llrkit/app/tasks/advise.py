@@ -7,10 +7,10 @@ from typing import Any
 from llrkit._format import number
 from llrkit.app.commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
-from llrkit.choose.best import fit_best
+from llrkit.choose.fit_best import fit_best
 from llrkit.evaluation.diagnose import diagnose
-from llrkit.report.said import Said
-from llrkit.report.sections import Section, TextTable
+from llrkit.report.report_vocabulary import Said
+from llrkit.report.section_types import Section, TextTable
 
 HEADER = ("method", "Cllr in cross-validation", "more than the best (95 % interval)", "advice")
 SIMPLEST = ("logistic", "cmlg", "gaussian", "saturating", "bigaussian", "tied-nig", "nig", "kde", "pav")

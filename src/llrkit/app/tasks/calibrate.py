@@ -12,15 +12,15 @@ from llrkit._inputs import file_sha256
 from llrkit.app.commands import calibrate_commands
 from llrkit.app.project import CALIBRATION
 from llrkit.app.tasks.task import Task, shown
-from llrkit.calibrate.composite.named_bounds import bound_map, bound_sentence, parse_bound
+from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
 from llrkit.calibrate.maps import Map
-from llrkit.choose.best import fit_best
+from llrkit.choose.fit_best import fit_best
 from llrkit.choose.methods import METHODS, method_name
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.result import Evaluation
-from llrkit.report.said import Said
-from llrkit.report.sections import Section, TextTable
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.report.report_vocabulary import Said
+from llrkit.report.section_types import Section, TextTable
 
 
 def calibrate_task(task: Task) -> dict[str, Any]:

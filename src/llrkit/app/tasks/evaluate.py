@@ -9,15 +9,15 @@ from llrkit._atomic import write_atomically
 from llrkit.app.commands import evaluate_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.calibrate.tied_scores import TiedScores
-from llrkit.evaluation import words
+from llrkit.evaluation import evaluation_words as words
 from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.result import Evaluation
-from llrkit.io.systems import titles_of
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.io.several_systems import titles_of
 from llrkit.report.page import said_of, write_report
 from llrkit.report.page_contents import conditions, verdicts
 from llrkit.report.paper_tables import format_table
-from llrkit.report.said import Said
-from llrkit.report.sections import Section, TextTable
+from llrkit.report.report_vocabulary import Said
+from llrkit.report.section_types import Section, TextTable
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials
 from llrkit.theory.operating_points import OperatingPoint, point_of_text

@@ -8,8 +8,8 @@ from llrkit.app.tasks.task import Task
 from llrkit.core.moments import Moments
 from llrkit.engine.open_trials import open_trials, open_unlabeled
 from llrkit.errors import LlrkitError
-from llrkit.io.open import table_options
-from llrkit.io.reading import Reading
+from llrkit.io.files_to_trials import table_options
+from llrkit.io.reading_options import Reading
 from llrkit.io.tables import scan_tables
 
 ROWS = 5

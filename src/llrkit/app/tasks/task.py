@@ -17,9 +17,9 @@ from llrkit.app.project import DOCUMENTS
 from llrkit.app.settings import said_in
 from llrkit.engine.open_trials import open_trials
 from llrkit.errors import InputError
-from llrkit.io.reading import PLAIN, Reading
+from llrkit.io.reading_options import PLAIN, Reading
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.sections import Section, TextTable, text_tables
+from llrkit.report.section_types import Section, TextTable, text_tables
 from llrkit.scores import ScoreSource
 
 PICTURE_WIDTH = 5.2

@@ -16,8 +16,8 @@ from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
-from llrkit.core.minimize import newton
 from llrkit.core.moments import Moments
+from llrkit.core.newton_minimizer import newton
 from llrkit.errors import InputError, SeparationError, ShapeWarning
 from llrkit.scores import ScoreSource
 

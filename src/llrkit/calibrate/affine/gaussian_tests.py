@@ -1,8 +1,8 @@
 """Tests of the assumption that CMLG rests on, two Gaussians of equal variance, all from the moments.
 
 The tests take trials to be independent. Trials that share speakers say less than their number, so p-values
-are too small then; what a deviation costs (:mod:`llrkit.calibrate.affine.predicted_cost`) does not depend on
-that.
+are too small then; what a deviation costs (:mod:`llrkit.calibrate.affine.cmlg_predicted_cost`) does not
+depend on that.
 """
 
 from __future__ import annotations

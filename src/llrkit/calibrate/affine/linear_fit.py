@@ -13,10 +13,10 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.class_gap import REMEDY
-from llrkit.calibrate.settled_fit import Settled, refuse_runaway, settle
+from llrkit.calibrate.newton_passes import Settled, refuse_runaway, settle
 from llrkit.calibrate.training_checks import check_moments
-from llrkit.core.minimize import Objective
 from llrkit.core.moments import Moments
+from llrkit.core.newton_minimizer import Objective
 from llrkit.core.newton_sums import LOGARITHMIC, NewtonSums
 from llrkit.core.sample import Sample
 from llrkit.core.scoring_rules import ScoringRule

@@ -10,8 +10,8 @@ from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.linear_fit import LinearFit, Shrinkage, fit_linear
 from llrkit.calibrate.affine.tempered_rule import TemperedRule, tempered
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.guard import TrainingSample
 from llrkit.calibrate.maps import AffineMap
+from llrkit.calibrate.poor_fit_guard import TrainingSample
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.moments import Moments
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule

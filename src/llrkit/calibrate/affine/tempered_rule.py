@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.linear_fit import fit_linear
-from llrkit.calibrate.guard import TOLERATED, TrainingSample
+from llrkit.calibrate.poor_fit_guard import TOLERATED, TrainingSample
 from llrkit.core.newton_sums import LOGARITHMIC
 from llrkit.core.scoring_rules import ScoringRule
 from llrkit.errors import SeparationError

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._warn import warn_caller
-from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
+from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
@@ -32,7 +32,7 @@ from llrkit.errors import (
 )
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.checked_arrays import score_array
-from llrkit.scores.labeled import is_array, is_pair
+from llrkit.scores.scores_and_labels import is_array, is_pair
 from llrkit.scores.source import as_source
 from llrkit.theory import GaussianLLR
 

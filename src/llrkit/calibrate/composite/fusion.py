@@ -24,7 +24,7 @@ from llrkit.core.special import probability
 from llrkit.core.summary import both
 from llrkit.errors import InputError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.source import as_source
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 

@@ -15,7 +15,7 @@ from llrkit.calibrate.option_checks import finite_numbers, names_of, one_of
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 
 FEATURES = ("linear", "durations", "bilinear")
 

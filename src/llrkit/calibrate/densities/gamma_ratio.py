@@ -6,7 +6,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
-from llrkit.calibrate.densities.maximum_likelihood import Optimum, maximize
+from llrkit.calibrate.densities.likelihood_maximizer import Optimum, maximize
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap

@@ -12,7 +12,7 @@ from llrkit._plain import Json
 from llrkit.calibrate.affine.saturating.saturating_function import saturate
 from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
+from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
-from llrkit.calibrate.densities.maximum_likelihood import Objective, maximize
+from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.calibrate.densities.mixture_grid import (
     GRID,
     GRID_CELLS,

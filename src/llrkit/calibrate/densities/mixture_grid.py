@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.densities.maximum_likelihood import maximize
+from llrkit.calibrate.densities.likelihood_maximizer import maximize
 from llrkit.calibrate.densities.weighted_points import TrainingPoints
 from llrkit.calibrate.maps import AffineMap
-from llrkit.core.minimize import SHARES, Minimum, newton
+from llrkit.core.newton_minimizer import SHARES, Minimum, newton
 
 GRID = "grid"
 GRID_CELLS = 2048

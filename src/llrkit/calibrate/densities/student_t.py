@@ -10,12 +10,12 @@ import numpy as np
 from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import RatioMap, fit_ratio
+from llrkit.calibrate.densities.likelihood_maximizer import maximize
 from llrkit.calibrate.densities.log_densities import (
     log_student,
     student_gradient,
     student_slope,
 )
-from llrkit.calibrate.densities.maximum_likelihood import maximize
 from llrkit.calibrate.densities.weighted_points import (
     TrainingPoints,
     WeightedPoints,

@@ -9,16 +9,16 @@ from llrkit._plain import Json
 from llrkit.calibrate.densities.distinct_scores import DistinctScores
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, points_of_grid
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.knots import MAX_KNOTS, KnotMap, thin
+from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.monotone.pair_sigma import sigma_of_blocks, sigma_of_logistic
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import CELLS, DensityGrid
-from llrkit.core.grid import Grid, collect_again
 from llrkit.core.hull import pav_blocks
 from llrkit.core.moments import Moments
 from llrkit.core.special import LN2
 from llrkit.core.summary import both
+from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import SystemCountError
 from llrkit.scores import ScoreSource

@@ -11,14 +11,14 @@ from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.knots import MAX_KNOTS, thin
+from llrkit.calibrate.knot_map import MAX_KNOTS, thin
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.pav_knots import llr_blocks, tilted_knots
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
-from llrkit.core.grid import Grid, collect_again
 from llrkit.core.moments import Moments
 from llrkit.core.summary import both
+from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import InputError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource

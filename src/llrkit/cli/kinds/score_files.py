@@ -13,7 +13,7 @@ from llrkit.cli.reading import TrialInput
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.metrics.curve import Curve
+    from llrkit.metrics.curve_base import Curve
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToCompare, ToEvaluate, 
 from llrkit.cli.kinds.score_files import ScoreFiles, refuse_options
 
 if TYPE_CHECKING:
-    from llrkit.metrics.curve import Curve
+    from llrkit.metrics.curve_base import Curve
 
 FOR_TWO = "is for scores of two classes"
 

@@ -16,7 +16,7 @@ from llrkit.io.binary.arrow_check import batch_sizes
 from llrkit.io.binary.parquet_check import decoded_size, refuse_impossible
 from llrkit.io.column_roles import header_roles, with_roles
 from llrkit.io.polars_panics import no_panic_messages
-from llrkit.io.reading import require_text_name
+from llrkit.io.reading_options import require_text_name
 from llrkit.io.trial_table import Scan, TrialTable
 
 BATCH_ROWS = 1 << 20

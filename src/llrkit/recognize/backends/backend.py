@@ -15,8 +15,8 @@ from llrkit._arrays import Array
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.cosine import cosine_scores
+from llrkit.recognize.backends.pooled_sessions import pool_sessions
 from llrkit.recognize.backends.score_normalization import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
-from llrkit.recognize.backends.sessions import pool_sessions
 from llrkit.recognize.backends.transform_training import Step, train_chain
 from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.backends.trial_sides import Side

@@ -15,7 +15,7 @@ from llrkit._random import RNG, seed_of
 from llrkit.core.special import blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, MissingPackageError
-from llrkit.recognize.backends.sessions import model_rows
+from llrkit.recognize.backends.pooled_sessions import model_rows
 from llrkit.recognize.embeddings import Embeddings, checked_texts, finite_matrix, vectors_of
 from llrkit.recognize.matrix_checks import float_type, rows_per_block
 from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays

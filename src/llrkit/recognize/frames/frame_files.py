@@ -15,7 +15,7 @@ from llrkit.errors import FileFormatError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.diagonal_gmm import checked_frames
-from llrkit.recognize.kaldi import index_scp, read_kaldi
+from llrkit.recognize.kaldi_archives import index_scp, read_kaldi
 
 T = TypeVar("T")
 

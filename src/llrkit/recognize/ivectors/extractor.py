@@ -18,11 +18,11 @@ from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
+from llrkit.recognize.ivectors.ivector_model import TotalVariability
 from llrkit.recognize.ivectors.ivector_training import train_ivectors
-from llrkit.recognize.ivectors.total_variability import TotalVariability
 from llrkit.recognize.ivectors.ubm import train_ubm, training_steps
 from llrkit.recognize.model_files import Arrays, arrays_hash
-from llrkit.recognize.stages import Stages, input_key, stage_key
+from llrkit.recognize.training_stages import Stages, input_key, stage_key
 
 Watch = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is to do."""

@@ -14,7 +14,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.recognize.ivectors.baum_welch import Statistics
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
-from llrkit.recognize.ivectors.total_variability import TotalVariability
+from llrkit.recognize.ivectors.ivector_model import TotalVariability
 
 _GAUSSIANS = 32  # Gaussians whose square matrices are in memory at a time
 

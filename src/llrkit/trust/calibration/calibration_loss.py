@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from llrkit._random import RNG, seed_of
-from llrkit.choose.best import cross_calibrate
+from llrkit.choose.fit_best import cross_calibrate
 from llrkit.choose.methods import Fit
 from llrkit.metrics.llr_costs import cross_entropy
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.trust.calibration.loss_result import CalibrationLoss
 
 

@@ -11,7 +11,7 @@ from llrkit._llr_units import LN10
 from llrkit.core.counting import count_bins
 from llrkit.core.hull import PavBlocks, pav_blocks
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 
 
 @takes_labels

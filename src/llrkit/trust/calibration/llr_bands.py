@@ -18,10 +18,10 @@ from llrkit.choose.methods import METHODS, fit_of
 from llrkit.core.moments import Moments
 from llrkit.core.special import probability
 from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.derived_sources import DerivedSource
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.resample import FEWEST_SPEAKERS

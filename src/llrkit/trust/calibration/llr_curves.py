@@ -11,7 +11,7 @@ from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit.core.hull import PavBlocks, pav_blocks
 from llrkit.core.score_bins import ScoreBins
-from llrkit.metrics.curve import Curve
+from llrkit.metrics.curve_base import Curve
 from llrkit.trust.calibration.calibrated_cells import JudgedCells
 from llrkit.trust.calibration.line_fit import fit_line
 from llrkit.trust.calibration.null_distribution import Sets

@@ -19,7 +19,7 @@ from llrkit.core.moments import Moments
 from llrkit.core.special import logit, sigmoid
 from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.trust.calibration.recalibration import (
     LineErrors,
     LineGradients,

@@ -15,7 +15,7 @@ from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.intervals.interval import quantile
 from llrkit.trust.intervals.speakers import Speakers, find_speakers

@@ -29,7 +29,7 @@ from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.calibrated_cells import JUDGED_CELLS, JudgedCells, judged_range
 from llrkit.trust.calibration.line_fit import fit_line
-from llrkit.trust.intervals.dyadic import Contributions
+from llrkit.trust.intervals.dyadic_covariance import Contributions
 from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.speaker_cells import CellSet, SpeakerCells, speaker_cells
 from llrkit.trust.intervals.speakers import Speakers

@@ -13,10 +13,10 @@ from llrkit._results import Result
 from llrkit.errors import TooFewTrialsError
 from llrkit.metrics.measure import measure
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.differences.paired_errors import PairedInfluences, one_system
-from llrkit.trust.intervals.dyadic import covariance
+from llrkit.trust.intervals.dyadic_covariance import covariance
 from llrkit.trust.intervals.influence import StepTable
 
 

@@ -13,14 +13,14 @@ from llrkit.choose.folds import deal_folds
 from llrkit.errors import SystemCountError
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.roles import POSITION
-from llrkit.trust.intervals.dyadic import Contributions, covariance
+from llrkit.trust.intervals.dyadic_covariance import Contributions, covariance
 from llrkit.trust.intervals.error_rates import MANY_MAKERS
+from llrkit.trust.intervals.few_error_makers import makers_of_costs, reasons_for_few
 from llrkit.trust.intervals.functionals import Functional
 from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.leave_out import count_by_speaker, leave_out
-from llrkit.trust.intervals.rare_errors import makers_of_costs, reasons_for_few
 from llrkit.trust.intervals.speakers import Speakers
 
 Pairs = Sequence[tuple[Functional, Functional]]

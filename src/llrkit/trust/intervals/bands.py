@@ -14,11 +14,11 @@ from llrkit._arrays import Array, FloatArray
 from llrkit._results import FrameKind, Result, frame_of_columns
 from llrkit.core.hull import error_path
 from llrkit.core.special import LN2, probability, probit, sigmoid, softplus
-from llrkit.metrics.curve import Curve, curve_columns
+from llrkit.metrics.curve_base import Curve, curve_columns
 from llrkit.metrics.curves import ECE_LOG10_ODDS
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.scores.labeled import takes_labels
+from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.intervals.centered_sums import estimate_sums
 from llrkit.trust.intervals.curve_rates import CurveRates, curve_rates

@@ -8,16 +8,16 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.grid import Grid, collect_again
 from llrkit.core.special import logit, sigmoid
+from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.dyadic import covariance, quadratic
+from llrkit.trust.intervals.dyadic_covariance import covariance, quadratic
+from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, evaluation_numbers
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
-from llrkit.trust.intervals.numbers import decision_thresholds, evaluation_numbers
-from llrkit.trust.intervals.replicates import Resampling, replicates
+from llrkit.trust.intervals.replicate_counts import Resampling, replicates
 from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
 
 FEWEST_REPLICATES = 100

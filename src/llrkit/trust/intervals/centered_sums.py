@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.grid import require_both_classes
 from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
+from llrkit.core.threshold_grid import require_both_classes
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.dyadic import Contributions, Covariance, covariance
+from llrkit.trust.intervals.dyadic_covariance import Contributions, Covariance, covariance
 from llrkit.trust.intervals.speakers import Speakers
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.dyadic import covariance
+from llrkit.trust.intervals.dyadic_covariance import covariance
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
 from llrkit.trust.intervals.speaker_intervals import speaker_intervals

@@ -12,7 +12,7 @@ from llrkit.core.loss_sums import LossSums
 from llrkit.core.special import logit, sigmoid
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.dyadic import covariance
+from llrkit.trust.intervals.dyadic_covariance import covariance
 from llrkit.trust.intervals.error_rates import ErrorRates, RateIntervals
 from llrkit.trust.intervals.functionals import FEWEST_ERRORS
 from llrkit.trust.intervals.interval import quantile

@@ -14,8 +14,8 @@ from llrkit.core.summary import SummaryBase
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
+from llrkit.trust.intervals.evaluation_numbers import decision_thresholds
 from llrkit.trust.intervals.influence import StepInfluences, StepTable, false_alarm_share
-from llrkit.trust.intervals.numbers import decision_thresholds
 
 Scale = Literal["rate", "cost"]
 FEWEST_ERRORS = 5

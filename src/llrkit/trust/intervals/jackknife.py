@@ -21,7 +21,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit.core.special import logit, probability, sigmoid
 from llrkit.core.summary import ReadOnlyArrays
-from llrkit.trust.intervals.comparisons import centered
+from llrkit.trust.intervals.compared_speakers import centered
 from llrkit.trust.intervals.speaker_cells import CellSet, SpeakerCells
 
 Scale = Literal["plain", "cost", "rate"]

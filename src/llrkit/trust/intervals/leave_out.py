@@ -11,8 +11,8 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.special import softplus
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
+from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, evaluation_numbers, score_cuts
 from llrkit.trust.intervals.jackknife import Jackknife
-from llrkit.trust.intervals.numbers import decision_thresholds, evaluation_numbers, score_cuts
 from llrkit.trust.intervals.speaker_cells import CellSet, SpeakerCells, speaker_cells
 from llrkit.trust.intervals.speakers import Speakers
 

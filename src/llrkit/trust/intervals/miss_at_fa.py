@@ -11,7 +11,7 @@ from llrkit._arrays import FloatArray
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.curve_rates import CurveRates, curve_rates
-from llrkit.trust.intervals.numbers import score_cuts
+from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.speakers import Speakers
 
 _STEEPEST = 20.0

@@ -18,7 +18,7 @@ from llrkit.core.score_bins import ScoreBins
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.dyadic import Contributions
+from llrkit.trust.intervals.dyadic_covariance import Contributions
 from llrkit.trust.intervals.speakers import Speakers
 
 

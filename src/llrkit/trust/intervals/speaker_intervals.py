@@ -13,8 +13,10 @@ from llrkit._arrays import FloatArray
 from llrkit._format import counted
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.dyadic import Covariance
+from llrkit.trust.intervals.dyadic_covariance import Covariance
 from llrkit.trust.intervals.error_rates import FEWEST_MAKERS, MANY_MAKERS, RateIntervals
+from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, score_cuts
+from llrkit.trust.intervals.few_error_makers import KINDS, few_makers, rates_looked_at, thresholds_looked_at
 from llrkit.trust.intervals.functionals import (
     Functional,
     Functionals,
@@ -24,8 +26,6 @@ from llrkit.trust.intervals.functionals import (
 )
 from llrkit.trust.intervals.jackknife import correlations, from_scale
 from llrkit.trust.intervals.leave_out import leave_out
-from llrkit.trust.intervals.numbers import decision_thresholds, score_cuts
-from llrkit.trust.intervals.rare_errors import KINDS, few_makers, rates_looked_at, thresholds_looked_at
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import Speakers

@@ -15,7 +15,13 @@ from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import Both
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.dyadic import Covariance, InfluenceSums, covariance_of, pair_columns, pair_keys
+from llrkit.trust.intervals.dyadic_covariance import (
+    Covariance,
+    InfluenceSums,
+    covariance_of,
+    pair_columns,
+    pair_keys,
+)
 from llrkit.trust.intervals.influence import StepInfluences
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speakers import Speakers

@@ -13,7 +13,7 @@ from llrkit.core.column_values import ValueCounts, numbered
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.comparisons import Partition, blocks_of, compared, connected
+from llrkit.trust.intervals.compared_speakers import Partition, blocks_of, compared, connected
 
 Columns = str | Sequence[str]
 

@@ -13,10 +13,10 @@ from llrkit.calibrate.affine.conditions.condition_cells import ClassCells, Condi
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
 from llrkit.calibrate.affine.conditions.condition_terms import ConditionTerms, Powers
 from llrkit.calibrate.training_checks import provenance
-from llrkit.core.minimize import newton
 from llrkit.core.moments import ClassMoments, Moments
+from llrkit.core.newton_minimizer import newton
 from llrkit.errors import ConstantScoreError, InputError, ReversedScoresWarning, TooFewTrialsError
-from llrkit.theory.jfunction import cllr_from_sigma
+from llrkit.theory.gaussian_cllr import cllr_from_sigma
 
 _INDEPENDENT = 1e-6
 """A term is kept if more than this share of its size cannot be made of the terms before it."""

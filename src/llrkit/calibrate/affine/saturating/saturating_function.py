@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.minimize import Minimum, newton
+from llrkit.core.newton_minimizer import Minimum, newton
 from llrkit.core.newton_sums import ClassNewtonSums
 from llrkit.core.special import blocks, sigmoid, softplus
 from llrkit.core.summary import SummaryBase

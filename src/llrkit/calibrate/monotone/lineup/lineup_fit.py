@@ -6,8 +6,8 @@ import numpy as np
 
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.monotone.lineup.foil_counts import Foils
-from llrkit.calibrate.monotone.lineup.rank_map import LineupMap
-from llrkit.calibrate.monotone.lineup.ranks import best_d_prime, rank_histogram
+from llrkit.calibrate.monotone.lineup.lineup_map import LineupMap
+from llrkit.calibrate.monotone.lineup.rank_probabilities import best_d_prime, rank_histogram
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.errors import InputError, TooFewTrialsError

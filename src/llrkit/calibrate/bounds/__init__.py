@@ -1,0 +1,1 @@
+"""LLRs no stronger than the training data can bear: bounds around any map."""

@@ -1,0 +1,98 @@
+"""What the workers of a cluster do: read partitions, summarize them, and merge summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Literal
+
+from llrkit.engine.chunks_of_rows import Chunking, joined
+from llrkit.engine.cluster_handshake import require_same_program
+from llrkit.engine.partitions import ParquetFooter, Partition, chunks_of, column_names, parquet_footer
+from llrkit.errors import FileFormatError, LlrkitError
+from llrkit.io.column_roles import HeaderRoles
+
+Unreadable = Literal["error", "skip"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done to each partition."""
+
+    summarize: Callable[[Any], Any]
+    chunking: Chunking
+    unreadable: Unreadable
+    topic: str
+    program: str
+    """The source files of llrkit that the client has, as a hash; no worker with others does the work."""
+
+
+@dataclass(frozen=True)
+class PartialSum:
+    """The summary of some partitions, if any could be read, and those that could not."""
+
+    summary: Any
+    skipped: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+    """The words among the labels."""
+
+
+def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> PartialSum:
+    """Read partitions chunk by chunk, summarize, forget; ``before`` are the trials of earlier tasks."""
+    from distributed import get_worker
+
+    require_same_program(work.program)
+    total, skipped, rows, words = None, [], 0, set[str]()
+    # Where files may be left out each is summed by itself: nothing of one that breaks off may be in the sum.
+    together = [partitions] if work.unreadable == "error" else [[partition] for partition in partitions]
+    for some in together:
+        summary, after, here, seen = None, before, 0, set(words)
+        try:
+            for chunk in joined(chunks_of(some, work.chunking, before, seen)):
+                summary = _sum(summary, work.summarize(chunk))
+                after, here = after + work.chunking.counted(chunk), here + work.chunking.rows_of(chunk)
+                del chunk  # what was sorted of it is not needed while the next one is read
+        except FileFormatError as error:
+            if work.unreadable == "error":
+                raise
+            skipped.append(str(error))
+            continue
+        total, before, rows, words = _sum(total, summary), after, rows + here, seen
+    get_worker().log_event(work.topic, rows)
+    return PartialSum(total, tuple(skipped), frozenset(words))
+
+
+def merge(sums: Sequence[PartialSum]) -> PartialSum:
+    """The sum of some parts."""
+    return PartialSum(
+        reduce(_sum, (one.summary for one in sums)),
+        tuple(name for one in sums for name in one.skipped),
+        frozenset[str]().union(*(one.words for one in sums)),
+    )
+
+
+def header(path: str) -> list[str] | LlrkitError:
+    """The names of the columns of a Parquet file, or why it cannot be read."""
+    try:
+        return column_names(path)
+    except FileFormatError as error:
+        return error
+
+
+def footer(path: str, header: HeaderRoles, most: int) -> ParquetFooter | LlrkitError:
+    """How a Parquet file is cut into partitions, or why it cannot be: what follows is the client's policy."""
+    try:
+        return parquet_footer(path, header, most)
+    except FileFormatError as error:
+        return error
+
+
+def pairs(values: Any, is_target: Any) -> dict[str, Any]:
+    """Two arrays as a table."""
+    return {"score": values, "label": is_target}
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return other if one is None else one if other is None else add(one, other)

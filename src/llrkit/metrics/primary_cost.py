@@ -1,0 +1,231 @@
+"""Costs that average several operating points, with known non-targets and equalized partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit._arrays import FloatArray
+from llrkit.core.column_values import trials_with_value
+from llrkit.core.hull import pav_blocks
+from llrkit.core.loss_sums import LossSums
+from llrkit.core.moments import Moments
+from llrkit.core.summary import Grouped, grouped
+from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
+from llrkit.core.trial_counts import TrialCounts, count_on
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.metrics.condition_weights import nist_weights
+from llrkit.metrics.discrimination import min_dcf_from_blocks
+from llrkit.scores import ScoreSource
+from llrkit.scores.scores_and_labels import takes_labels
+from llrkit.scores.source import as_source
+from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
+
+
+@takes_labels
+def c_primary(
+    source: ScoreSource,
+    evaluation: str | Preset | OperatingPoint | float,
+    *,
+    actual: bool = True,
+    known: str | None = None,
+    p_known: float | None = None,
+    partition: str | Sequence[str] | None = None,
+    dataset: str | None = None,
+    allow_unconfirmed: bool = False,
+) -> float:
+    """Primary cost of a NIST evaluation: the mean of normalized DCFs at its operating points.
+
+    Parameters
+    ----------
+    evaluation
+        Name of a preset: "sre12", "sre16", "sre21", ... A preset with one point is that point. Or an
+        operating point, or a prior.
+    actual
+        At the Bayes thresholds (default) or at the best thresholds (``False``).
+    known
+        Name of a column that is true (or 1) for non-target trials of known impostors. Pfa is then
+        ``p_known Pfa_known + (1 - p_known) Pfa_unknown`` as in SRE12.
+    p_known
+        The share of known impostors; by default the preset's.
+    partition
+        Name of a column whose values are given equal weight in each class, as NIST does from SRE16 on;
+        with several names, all combinations of their values.
+    dataset
+        For "sre18", whose cost is the mean of those of two sets: the column that holds "cmn2" or "vast".
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.c_primary(lk.Scores([0.0], [0.0]), "sre12")
+    1.0
+    """
+    if isinstance(evaluation, str) and evaluation.lower() in COMPOSED:
+        options = {"actual": actual, "partition": partition, "allow_unconfirmed": allow_unconfirmed}
+        return _mean_over_sets(source, COMPOSED[evaluation.lower()], dataset, options)
+    if dataset is not None:
+        raise InputError(f"{evaluation!r} is of one set: dataset is for {', '.join(COMPOSED)}")
+    chosen_preset = cost_of(evaluation, allow_unconfirmed=allow_unconfirmed)
+    if known is not None and partition is not None:
+        raise InputError("give either known or partition, not both")
+    if known is not None:
+        weights = _known_weights(chosen_preset, p_known)
+        return _weighted_cost(source, chosen_preset, actual, known, weights)
+    if p_known is not None:
+        raise InputError("p_known needs the name of the column that marks known non-targets (known=...)")
+    if partition is not None:
+        return _weighted_cost(source, chosen_preset, actual, partition, nist_weights)
+    if actual:
+        losses = as_source(source).reduce(
+            LossSums.at(thresholds=[point.threshold for point in chosen_preset.points])
+        )
+        return _mean_actual_cost(
+            chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)]
+        )
+    return _mean_minimum_cost(chosen_preset, source.reduce(count_on(_grid(source))))
+
+
+COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
+"""Evaluations whose cost is the mean of those of several sets: value of the column -> preset."""
+
+
+def _mean_over_sets(
+    source: ScoreSource, presets: dict[str, str], dataset: str | None, options: Mapping[str, object]
+) -> float:
+    if dataset is None:
+        raise InputError(f"the cost is a mean over sets: give the column that holds {' or '.join(presets)}")
+    key_of = {
+        str(key): key for key in source.with_columns(dataset).reduce(grouped(Moments.of, dataset)).groups
+    }
+    by_name = {name.strip().lower(): key for name, key in key_of.items()}
+    if set(by_name) != set(presets):
+        raise InputError(f"column {dataset!r} must hold {' and '.join(presets)}, saw {', '.join(key_of)}")
+    costs = [
+        c_primary(trials_with_value(source, dataset, by_name[set_name]), name, **options)
+        for set_name, name in presets.items()
+    ]
+    return float(np.mean(costs))
+
+
+GroupWeights = Callable[[dict[object, tuple[float, float]]], dict[object, tuple[float, float]]]
+
+
+def _grid(source: ScoreSource) -> Grid:
+    return collect_again(source, as_source(source).reduce(Grid.of))
+
+
+def _weighted_cost(
+    source: ScoreSource,
+    chosen_preset: Preset,
+    actual: bool,
+    column: str | Sequence[str],
+    weights_of: GroupWeights,
+) -> float:
+    """The cost with every group of a column weighted; the weights follow from the class counts."""
+    wide = as_source(source).with_columns(*([column] if isinstance(column, str) else column))
+    if actual:
+        thresholds = [point.threshold for point in chosen_preset.points]
+        losses = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).groups
+        weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in losses.items()})
+        rows = [
+            (group.n_target * wt, group.n_nontarget * wn, group.n_miss * wt, group.n_fa * wn)
+            for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
+        ]
+        return _mean_actual_cost(chosen_preset, rows)
+    counts: Grouped = wide.reduce(grouped(count_on(_grid(source)), column))
+    weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
+    total: TrialCounts | None = None
+    for key, group in counts.groups.items():
+        weighted = group.weighted(*weights[key])
+        total = weighted if total is None else total + weighted
+    if total is None:
+        raise EmptyClassError("there are no trials")
+    return _mean_minimum_cost(chosen_preset, total)
+
+
+def _mean_actual_cost(
+    chosen_preset: Preset, rows: list[tuple[float, float, npt.NDArray[np.number], npt.NDArray[np.number]]]
+) -> float:
+    n_target, n_nontarget = sum(row[0] for row in rows), sum(row[1] for row in rows)
+    require_both_classes(n_target, n_nontarget)
+    p_miss = np.sum([row[2] for row in rows], axis=0) / n_target
+    p_fa = np.sum([row[3] for row in rows], axis=0) / n_nontarget
+    costs = [
+        point.cost(float(m), float(f)) for point, m, f in zip(chosen_preset.points, p_miss, p_fa, strict=True)
+    ]
+    return float(np.mean(costs))
+
+
+def _mean_minimum_cost(chosen_preset: Preset, counts: TrialCounts) -> float:
+    require_both_classes(counts.n_target, counts.n_nontarget)
+    blocks = pav_blocks(counts.bins())
+    return float(np.mean([min_dcf_from_blocks(blocks, point) for point in chosen_preset.points]))
+
+
+def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights:
+    share = chosen_preset.p_known if p_known is None else p_known
+    if share is None or not 0.0 <= share <= 1.0:
+        raise InputError(f"{chosen_preset.name}: p_known must be given, between 0 and 1; got {p_known!r}")
+
+    def weights(sizes: dict[object, tuple[float, float]]) -> dict[object, tuple[float, float]]:
+        n_known = sum(n for key, (_, n) in sizes.items() if _is_true(key))
+        n_unknown = sum(n for key, (_, n) in sizes.items() if not _is_true(key))
+        if (share > 0 and n_known == 0) or (share < 1 and n_unknown == 0):
+            missing = "known" if n_known == 0 else "unknown"
+            raise EmptyClassError(f"there are no {missing} non-targets, but p_known is {share:g}")
+        known = share / n_known if n_known else 0.0
+        unknown = (1.0 - share) / n_unknown if n_unknown else 0.0
+        return {key: (1.0, known if _is_true(key) else unknown) for key in sizes}
+
+    return weights
+
+
+def _is_true(value: object) -> bool:
+    text = str(value).strip().lower()
+    if text in ("1", "1.0", "true", "known", "yes"):
+        return True
+    if text in ("0", "0.0", "false", "unknown", "no"):
+        return False
+    raise InputError(f"the column of known non-targets must hold true/false or known/unknown, saw {value!r}")
+
+
+def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
+    """LLRs against "another enrolled speaker or an unknown one", from LLRs against "unknown".
+
+    ``L'_i = L_i / [p_known / (N - 1) sum_{j != i} L_j + (1 - p_known)]`` for the N enrolled speakers in
+    the last axis, computed in the log domain.
+
+    Parameters
+    ----------
+    llr
+        LLRs of each segment against all models, the models along the last axis.
+    p_known
+        Prior probability that an impostor is one of the enrolled speakers.
+
+    Examples
+    --------
+    >>> compound_llr([2.0, -1.0, -3.0], p_known=0.0)
+    array([ 2., -1., -3.])
+    """
+    x = np.asarray(llr, dtype=np.float64)
+    if x.ndim == 0 or x.shape[-1] < 2:
+        raise InputError(
+            f"compound_llr needs the LLRs of at least two enrolled speakers, got shape {x.shape}"
+        )
+    if np.isnan(x).any() or (x == np.inf).any():
+        raise InputError("compound_llr: an LLR is NaN or +inf")
+    if not 0.0 <= p_known <= 1.0:
+        raise InputError(f"p_known must be between 0 and 1, got {p_known!r}")
+    n = x.shape[-1]
+    # each sum leaves one speaker out: summed over the others, never by subtraction, which would cancel
+    others = np.broadcast_to(x[..., None, :], (*x.shape, n))[..., ~np.eye(n, dtype=bool)].reshape(
+        *x.shape, n - 1
+    )
+    with np.errstate(divide="ignore"):  # log(0) = -inf drops that term
+        log_known = np.log(p_known) - np.log(n - 1) + np.logaddexp.reduce(others, axis=-1)
+        log_unknown = np.log1p(-p_known)
+    return np.asarray(x - np.logaddexp(log_known, log_unknown))
