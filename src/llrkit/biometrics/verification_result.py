@@ -89,7 +89,7 @@ class RatesAtFmr:
 
 @dataclass(frozen=True, repr=False)
 class VerificationRates:
-    """The result of :func:`llrkit.biometrics.fnmr_at_fmr`."""
+    """The result of :func:`llrkit.biometrics.verification_rates`."""
 
     rows: tuple[RatesAtFmr, ...]
     """The errors at each FMR that was asked for."""
