@@ -28,8 +28,8 @@ import llrkit as lk
 from llrkit.metrics.measure import measure
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
-from llrkit.trust.intervals.leave_out import exact_number
-from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.jackknife import exact_number
+from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers
 from llrkit.trust.intervals.uncertainty import Uncertainty
 

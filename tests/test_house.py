@@ -28,7 +28,7 @@ def test_every_room_has_one_place_in_the_order():
     ("text", "count"),
     [
         ("from llrkit.core.threshold_grid import Grid, other", 1),
-        ("from llrkit.core.threshold_grid import Grid\nimport llrkit.core.special", 2),
+        ("from llrkit.core.threshold_grid import Grid\nimport llrkit.core.elementary_functions", 2),
         ("from llrkit.metrics.curves import x", 0),
         ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import llrkit.core", 0),
         ("import numpy.core", 0),

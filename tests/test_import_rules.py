@@ -137,7 +137,7 @@ def test_two_renderers_are_caught():
             "core.counts",
             "import numpy as np\nfrom scipy.special import expit\nfrom llrkit.scores import Scores",
         ),
-        ("theory.points", "from llrkit.core.special import logit"),
+        ("theory.points", "from llrkit.core.elementary_functions import logit"),
         (
             "metrics.llrs",
             "from llrkit.theory.operating_points import preset\nfrom llrkit.errors import InputError",

@@ -8,8 +8,7 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.io.one_table import common_type
-from llrkit.io.tables import files_of
+from llrkit.io.tables import common_type, files_of
 
 LABELS = ["target", "nontarget", "nontarget"]
 IDS = ["m1", "m2", "m3"]

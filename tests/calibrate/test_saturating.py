@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, moved, reloaded, swapped
 from scipy.optimize import minimize
 
-from llrkit.calibrate.affine.saturating.saturating_map import SaturatingMap, fit_saturating
+from llrkit.calibrate.affine.saturating_map import SaturatingMap, fit_saturating
 from llrkit.calibrate.maps import AffineMap
 from llrkit.errors import (
     ConstantScoreError,

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from modules import import_all
 from numpy.testing import assert_allclose, assert_array_equal
 
-from llrkit.core.below_counts import BelowCounts
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
@@ -23,7 +22,7 @@ from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary import Both, SummaryBase, both, grouped, subclasses_of
 from llrkit.core.threshold_grid import Grid
-from llrkit.core.trial_counts import TrialCounts
+from llrkit.core.trial_counts import BelowCounts, TrialCounts
 from llrkit.metrics.llr_costs import RuleSums, ScoresBetween
 from llrkit.metrics.probability_scores import _PosteriorBins
 from llrkit.scores import Scores

@@ -9,7 +9,7 @@ from own_source import OwnSource
 
 from llrkit.core import threshold_grid as grid_module
 from llrkit.core.density_grid import DensityGrid
-from llrkit.core.hull import crossing, error_path, pav_blocks
+from llrkit.core.pav_and_hull import crossing, error_path, pav_blocks
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import TrialCounts, count_on, count_trials
 from llrkit.errors import EmptyClassError, InputError

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from llrkit.core.elementary_functions import binary_entropy, logit, probability, probit, sigmoid, softplus
 from llrkit.core.loss_sums import LossSums, softplus_sums
-from llrkit.core.special import binary_entropy, logit, probability, probit, sigmoid, softplus
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core import collected, counting, pooling, score_bins, score_ranges, spilled_scores
+from llrkit.core import collected_scores as collected
+from llrkit.core import collected_scores as spilled_scores
+from llrkit.core import counting, score_bins, score_ranges
+from llrkit.core import pav_pooling as pooling
 from llrkit.core import threshold_grid as grid_module
 from llrkit.core.counting import FirstLook, count
-from llrkit.core.hull import pav_blocks
-from llrkit.core.pooling import pooled_starts
+from llrkit.core.pav_and_hull import pav_blocks
+from llrkit.core.pav_pooling import pooled_starts
 from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins, bins_of_sorted
 from llrkit.core.threshold_grid import Grid

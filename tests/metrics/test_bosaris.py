@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.hull import error_path, pav_blocks
+from llrkit.core.pav_and_hull import error_path, pav_blocks
 from llrkit.core.trial_counts import count_trials
 
 # set: n_tar, n_non, rocch_eer, cllr, min_cllr,

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 import llrkit as lk
-from llrkit.core.hull import pav_blocks
+from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.discrimination import best_errors
 

@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr, ndtri
 
 import llrkit as lk
-from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.curves import BAYES_LOG_ODDS, cross_entropy_curve, histogram_pair
-from llrkit.metrics.det_slope import RANGE
+from llrkit.metrics.det_shape import RANGE
 
 TOY = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
 RNG = np.random.default_rng(8)

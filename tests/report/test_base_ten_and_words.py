@@ -11,10 +11,9 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.report.case_document import case_document
-from llrkit.report.evaluation_document import evaluation_document, validation_document
+from llrkit.report.documents import case_document, evaluation_document, validation_document
 from llrkit.report.section_types import TextTable, text_tables
-from llrkit.report.validation_sections import validation
+from llrkit.report.sections_on_results import validation
 
 H1, H2 = "the suspect is the speaker", "another man of the region is the speaker"
 NIST = r"targets?|non-?targets?|trials?|miss(es)?|false[- ]alarms?|Pmiss|Pfa"

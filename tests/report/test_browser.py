@@ -10,7 +10,7 @@ from drawn import some_scores
 import llrkit as lk
 from llrkit._format import number, percent
 from llrkit.report.class_page import write_class_report
-from llrkit.report.document import Document
+from llrkit.report.documents import Document
 from llrkit.report.provenance import provenance
 from llrkit.report.section_types import Section, TextTable
 from llrkit.validation.validation_words import FULL_HEADER

@@ -15,9 +15,8 @@ from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMa
 from llrkit.core.summary import SummaryBase, subclasses_of
 from llrkit.scores import Scores
 from llrkit.spoof.kind_counts import KindCounts, _Accepted
-from llrkit.spoof.kind_losses import KindLosses
-from llrkit.spoof.nearest import _Within
-from llrkit.spoof.nearest_tandem import _ScoresByKind
+from llrkit.spoof.nearest_eer import _ScoresByKind, _Within
+from llrkit.spoof.sasv_fusion import KindLosses
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
 GRID = np.append(-np.inf, POINTS)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit import spoof
-from llrkit.core.hull import error_path
+from llrkit.core.pav_and_hull import error_path
 from llrkit.spoof.kind_counts import count_kinds
 from llrkit.spoof.spoof_numbers import crossing_rates
 from llrkit.spoof.tandem_eer import t_eer_from_bins
@@ -213,7 +213,7 @@ def test_concurrent_t_eer_makes_all_three_rates_equal(seed):
 
 
 def by_kind_of(trials, system):
-    from llrkit.spoof.nearest_tandem import scores_by_kind
+    from llrkit.spoof.nearest_eer import scores_by_kind
 
     return scores_by_kind(trials, system)
 

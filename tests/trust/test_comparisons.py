@@ -11,8 +11,7 @@ import pytest
 import llrkit as lk
 from llrkit.trust.intervals.compared_speakers import centered, connected
 from llrkit.trust.intervals.dyadic_covariance import covariance
-from llrkit.trust.intervals.jackknife import Jackknife
-from llrkit.trust.intervals.leave_out import LogLoss
+from llrkit.trust.intervals.jackknife import Jackknife, LogLoss
 from llrkit.trust.intervals.speaker_cells import speaker_cells
 from llrkit.trust.intervals.speakers import _SpeakerValues, find_speakers
 

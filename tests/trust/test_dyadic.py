@@ -7,12 +7,12 @@ from pieces import Pieces
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.core.cell_finder import CellFinder
+from llrkit.core.score_index import CellFinder
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.trust.intervals.dyadic_covariance import covariance
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.functionals import functionals
-from llrkit.trust.intervals.leave_out import count_by_speaker
+from llrkit.trust.intervals.jackknife import count_by_speaker
 from llrkit.trust.intervals.speaker_cells import speaker_cells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import find_speakers

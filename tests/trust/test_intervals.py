@@ -14,7 +14,7 @@ from llrkit.trust.intervals import replicate_counts as replicates
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, percentile_interval
 from llrkit.trust.intervals.functionals import Functional
 from llrkit.trust.intervals.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
-from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.resampling import speaker_resampling
 
 SIDES = ("left", "right")
 

@@ -7,8 +7,15 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
-from llrkit.trust.intervals.jackknife import Jackknife, from_scale, resampled_times, to_scale
-from llrkit.trust.intervals.leave_out import LogLoss, count_by_speaker, leave_out
+from llrkit.trust.intervals.jackknife import (
+    Jackknife,
+    LogLoss,
+    count_by_speaker,
+    from_scale,
+    leave_out,
+    resampled_times,
+    to_scale,
+)
 from llrkit.trust.intervals.speaker_cells import speaker_cells
 from llrkit.trust.intervals.speakers import find_speakers
 

@@ -13,7 +13,7 @@ import llrkit as lk
 from llrkit.trust.differences import paired_errors
 from llrkit.trust.differences.paired_errors import one_system
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers
-from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.resampling import speaker_resampling
 
 SIDES = ("left", "right")
 

@@ -14,7 +14,7 @@ from llrkit.metrics.identity_test import detectable, identity_test, misleading_p
 from llrkit.metrics.llr_cells import LlrCells
 from llrkit.metrics.loss_split import best_line, chance_loss
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells
-from llrkit.trust.calibration.recalibration import Recalibration
+from llrkit.trust.calibration.recalibration_line import Recalibration
 from llrkit.trust.calibration.verdict import OUTCOMES, _wrong_with_line, judge
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)

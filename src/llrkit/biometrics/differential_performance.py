@@ -16,7 +16,7 @@ from llrkit.biometrics import inequity
 from llrkit.biometrics.differential_result import DifferentialPerformance, GroupRate, Inequity
 from llrkit.biometrics.group_errors import GroupErrors, trials_of_group
 from llrkit.core.counting import count_bins
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError
 from llrkit.metrics.threshold_choice import threshold_for_false_alarms
 from llrkit.scores import ScoreSource

@@ -10,9 +10,9 @@ import numpy as np
 from llrkit.biometrics.failures import FailureCounts, fold_failures
 from llrkit.biometrics.rules_of_thumb import comparisons_needed
 from llrkit.biometrics.verification_result import RatesAtFmr, VerificationRates
-from llrkit.core.below_counts import BelowCounts
-from llrkit.core.hull import ErrorPath, error_path
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
+from llrkit.core.pav_and_hull import ErrorPath, error_path
+from llrkit.core.trial_counts import BelowCounts
 from llrkit.errors import InputError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.threshold_choice import same_rate, threshold_for_false_alarms

@@ -13,7 +13,7 @@ from llrkit._arguments import whole_number
 from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.biometrics.identification_result import Cmc, Identification, OpenSetRow
 from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError
 from llrkit.metrics.threshold_choice import Range
 from llrkit.scores import ScoreSource

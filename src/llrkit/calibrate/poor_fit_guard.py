@@ -24,8 +24,8 @@ from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.core.elementary_functions import binary_entropy, logit, softplus
 from llrkit.core.score_histogram import ScoreHistogram
-from llrkit.core.special import binary_entropy, logit, softplus
 from llrkit.core.summary import SummaryBase, both
 from llrkit.errors import LlrkitWarning, PoorFitWarning, SeparationError
 from llrkit.scores import Scores, ScoreSource

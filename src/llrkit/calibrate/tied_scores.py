@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array
-from llrkit.calibrate.densities.distinct_scores import DistinctScores
+from llrkit.calibrate.densities.weighted_points import DistinctScores
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 

@@ -17,9 +17,9 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.maps import Map
 from llrkit.choose.cross_validated_loss import MethodLoss
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
+from llrkit.core.elementary_functions import logit
 from llrkit.core.newton_minimizer import SHARES, newton
 from llrkit.core.newton_sums import NewtonSums
-from llrkit.core.special import logit
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 

@@ -16,7 +16,7 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
-from llrkit.core.special import binary_entropy, logit, softplus
+from llrkit.core.elementary_functions import binary_entropy, logit, softplus
 from llrkit.core.summary import SummaryBase, both
 from llrkit.scores import Scores, ScoreSource
 

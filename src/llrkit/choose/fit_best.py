@@ -36,7 +36,7 @@ from llrkit.choose.methods import (
     method_name,
     named_fits,
 )
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llrkit._progress import tracked
-from llrkit.calibrate.affine.logistic import fit_logistic
+from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.bounds.source_counts import SourceCounts
 from llrkit.calibrate.maps import Map

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 from llrkit.calibrate.affine.bayesian import fit_bayes
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.expectation import fit_expectation
-from llrkit.calibrate.affine.logistic import fit_logistic, fit_rule
-from llrkit.calibrate.affine.saturating.saturating_map import fit_saturating
+from llrkit.calibrate.affine.logistic_and_rules import fit_logistic, fit_rule
+from llrkit.calibrate.affine.saturating_map import fit_saturating
 from llrkit.calibrate.affine.unsupervised import fit_unsupervised
 from llrkit.calibrate.densities.gamma_ratio import fit_gamma
 from llrkit.calibrate.densities.kde import fit_kde

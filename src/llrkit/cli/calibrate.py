@@ -199,7 +199,7 @@ def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:
     import numpy as np
 
     from llrkit._format import counted, number
-    from llrkit.core.special import LN2
+    from llrkit.core.elementary_functions import LN2
     from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
 
     free = losses_at(fitted.map.on(trials), thresholds=[fitted.low, np.nextafter(fitted.high, np.inf)])

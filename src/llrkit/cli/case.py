@@ -88,7 +88,7 @@ def case_command(
     from llrkit._llr_units import llr_unit
     from llrkit._vocabulary import vocabulary
     from llrkit.calibrate.map_files import load_map
-    from llrkit.report.case_document import case_document
+    from llrkit.report.documents import case_document
     from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
     from llrkit.validation.case_report import case_report
     from llrkit.validation.case_words import all_remarks, comparison_rows, statements, table_header

@@ -97,7 +97,7 @@ def _evaluated(
 
 
 def _print_evaluation(result: ClassEvaluation, title: str, to_stderr: bool) -> None:
-    from llrkit.multiclass.class_words import class_rows, rows, sentence
+    from llrkit.multiclass.class_evaluation import class_rows, rows, sentence
 
     print_table(("", "", ""), rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
     click.echo("", err=to_stderr)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit.cli.biometric_rates import (
+from llrkit.cli.biometrics import (
     failures_option,
     fmr_option,
     open_with_failures,
@@ -20,7 +20,6 @@ from llrkit.cli.kinds.asked import ToEvaluate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.known_costs import known_costs, words_on_known
-from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
     base_10_option,
     by_option,
@@ -39,6 +38,7 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
+from llrkit.cli.shift import map_option, named_shift
 from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def evaluate_command(
 
 def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
-    from llrkit.core.bona_fide import bona_fide_and_spoofs, speaks_of_spoofs
+    from llrkit.core.spoof_kinds import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.several_systems import titles_of
 

@@ -140,7 +140,7 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       llrkit plot groups face.csv --by sex --fmr 1e-3 -o groups.pdf
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
-    from llrkit.core.bona_fide import speaks_of_spoofs
+    from llrkit.core.spoof_kinds import speaks_of_spoofs
 
     kind = ALIASES.get(kind, kind)
     if not scores and not (kind == "theory" or (kind == "two-gaussians" and options["eer"])):
@@ -212,7 +212,7 @@ def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> li
         rate = parse_share(options["eer"], "--eer")
         return [plot.draw(GaussianLLR.from_eer(rate), renderer="none")]
     if kind == "heat-map" and options["by"] and "," not in options["by"]:
-        from llrkit.evaluation.condition_map import group_map
+        from llrkit.evaluation.conditions import group_map
 
         read = _read(scores, options)
         groups = group_map(read, options["by"], value=options["value"], shared=options["shared"])
@@ -285,7 +285,7 @@ def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
 
         return GaussianLLR.from_eer(eer(trials))
     if kind == "heat-map":
-        from llrkit.evaluation.condition_map import condition_map
+        from llrkit.evaluation.conditions import condition_map
         from llrkit.scores.trials import Trials
 
         if len(by) != 2:

@@ -110,7 +110,7 @@ def extract_command(**options: Any) -> None:
       llrkit recognize extract model.npz test.tsv -o test.ark
     """
     from llrkit.recognize.embedding_files import write_embeddings
-    from llrkit.recognize.side_columns import row_columns
+    from llrkit.recognize.pair_tables import row_columns
 
     output, json_path = options["output"], options["json_path"]
     with watching() as watch, shown_warnings():

@@ -163,7 +163,7 @@ def train_command(**options: Any) -> None:
 
 def _checked_options(options: dict[str, Any], backend: str, steps: list[str] | None) -> dict[str, Any]:
     """Those of the scorer, after everything that can be told before a file is read."""
-    from llrkit.recognize.training_options import require_options
+    from llrkit.recognize.recognizer_options import require_options
 
     for name, owner in _OF_BACKENDS.items():
         if was_given(name) and backend != owner:

@@ -13,7 +13,6 @@ from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked import ToReport
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.named_shift import map_option, named_shift
 from llrkit.cli.output import (
     base_10_option,
     by_option,
@@ -37,6 +36,7 @@ from llrkit.cli.reading import (
     reading_options,
     score_columns_option,
 )
+from llrkit.cli.shift import map_option, named_shift
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def require_word(docx_path: str | None) -> None:
         return
     if not docx_path.lower().endswith(".docx"):
         raise InputError(f"{docx_path}: a Word document ends in .docx")
-    from llrkit.report.document import require_docx
+    from llrkit.report.documents import require_docx
 
     require_docx()
 
@@ -187,12 +187,12 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
             for name, trials in systems.items()
         }
     if asked.theory:
-        from llrkit.report.theory_section import theory_section
+        from llrkit.report.sections_on_results import theory_section
 
         parts["sections"] = [theory_section(results)]
     if asked.words == "biometrics":
         from llrkit.biometrics.fnmr_at_fmr import verification_rates
-        from llrkit.cli.biometric_rates import rates_section
+        from llrkit.cli.biometrics import rates_section
 
         rates = {name: verification_rates(t, speakers=who, level=confidence) for name, t in systems.items()}
         parts["sections"] = [rates_section(rates), *parts.get("sections", [])]

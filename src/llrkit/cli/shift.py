@@ -1,7 +1,8 @@
-"""``llrkit shift`` and ``llrkit adapt``: unlabeled scores of a new domain and a calibration of an old one."""
+"""``llrkit shift`` and ``llrkit adapt``, and ``--map`` of other commands: scores of a new domain."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,12 @@ import click
 
 from llrkit.cli.output import json_option, split_names, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
-from llrkit.errors import InputError
+from llrkit.errors import InputError, TooFewTrialsError
 
 if TYPE_CHECKING:
     from llrkit.calibrate.maps import Map
+    from llrkit.scores.source import ScoreSource
+
 
 _speakers_option = click.option(
     "--speakers", metavar="COL[,COL]",
@@ -106,7 +109,7 @@ def adapt_command(
     from llrkit.cli.calibrate import sha256_of
     from llrkit.engine.apply import refuse_other_scale
     from llrkit.shift.adapt import fit_adapted
-    from llrkit.shift.labelled import labels_text
+    from llrkit.shift.few_labels import labels_text
 
     fitted = load_map(calibration, accept_changed=accept_changed)
     given = _for_systems(TrialInput.of(reading), fitted)
@@ -157,3 +160,49 @@ def parse_share(typed: str | None) -> float | tuple[float, ...] | None:
             f"--share {typed}: write a share of targets (0.01, 1%) or a range (0.01,0.1)"
         ) from None
     return ends[0] if len(ends) == 1 else ends
+
+
+def map_option(command: Any) -> Any:
+    """The options of commands that name a shift."""
+    given = click.option(
+        "--map", "map_path", metavar="FILE",
+        help="The calibration that wrote these LLRs, or is meant for these scores: say whether they have "
+        "moved since its training (see 'llrkit shift'). It is not applied.",
+    )  # fmt: skip
+    return given(accept_changed_option(command))
+
+
+def named_shift(
+    map_path: str | None, trials: ScoreSource, speakers: Sequence[str] | None, *, accept_changed: bool
+) -> tuple[str, dict[str, Any]]:
+    """What the calibration says of scores, in words and as plain values; nothing without one."""
+    if map_path is None:
+        if accept_changed:
+            raise InputError("--accept-changed is for a calibration (--map)")
+        return "", {}
+    from llrkit.calibrate.map_files import load_map
+    from llrkit.shift.apply_judge import text_by_labels
+    from llrkit.shift.check import check_shift
+    from llrkit.validation.given_calibration import scores_beside
+
+    fitted = load_map(map_path, accept_changed=accept_changed)
+    scores = trials
+    if trials.roles.calibrated and not (fitted.reading or {}).get("calibrated"):
+        beside = scores_beside(trials, fitted)
+        if beside is None:
+            names = ", ".join((fitted.reading or {}).get("score") or ()) or "which is not known"
+            raise InputError(
+                f"--map {map_path}: beside its LLRs the file keeps no scores in the column of training "
+                f"({names}), without which no shift can be told"
+            )
+        scores = beside
+    try:
+        check = check_shift(fitted, scores, speakers=speakers)
+    except TooFewTrialsError as error:
+        text = f"No shift was looked for: {error}."
+        return text, {"shift": {"text": text}}
+    plain = check.to_dict()
+    if check.refusal:  # what scores do not tell, their labels do
+        llrs = fitted.on(trials) if scores is trials else trials
+        plain["text"] = text_by_labels(fitted, check, scores, llrs)
+    return plain["text"], {"shift": plain}

@@ -153,8 +153,7 @@ def frames_command(
       llrkit simulate frames --speakers 30 --seconds 30 -o frames.npz --utt2spk utt2spk
     """
     from llrkit._atomic import write_atomically
-    from llrkit.simulate.simulated_frames import FrameModel
-    from llrkit.simulate.write_frames import write_frames
+    from llrkit.simulate.simulated_frames import FrameModel, write_frames
 
     model = FrameModel(n_components=components, seed=seed, **shape)
     simulated = model.frames(n_speakers=speakers, n_sessions=sessions, seconds=seconds)

@@ -150,7 +150,7 @@ def validate_command(
         click.echo(f"The report is in {report_path}", err=to_stderr)
     if html_path or docx_path:
         from llrkit.io.several_systems import titles_of
-        from llrkit.report.validation_sections import validation
+        from llrkit.report.sections_on_results import validation
 
         (name,) = titles_of([scores])
         write_page(

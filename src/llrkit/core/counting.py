@@ -14,16 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Counts, FloatArray
-from llrkit.core.below_counts import BelowCounts
-from llrkit.core.collected import CollectedScores, bins_of_range, count_below, sorted_classes
+from llrkit.core.collected_scores import (
+    CollectedScores,
+    SpilledScores,
+    bins_of_range,
+    can_spill,
+    count_below,
+    sorted_classes,
+)
 from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins, bins_of_sorted, joined_bins
 from llrkit.core.score_index import score_indexes
 from llrkit.core.score_ranges import ScoreRange, ranges_needed, score_ranges
-from llrkit.core.spilled_scores import SpilledScores, can_spill
 from llrkit.core.summary import Both, both
 from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_both_classes
-from llrkit.core.trial_counts import count_on
+from llrkit.core.trial_counts import BelowCounts, count_on
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
 

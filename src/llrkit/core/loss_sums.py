@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.below_counts import BelowCounts
+from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.score_index import ScoreIndex, score_indexes
 from llrkit.core.score_rows import ScoreRows, score_rows
-from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
+from llrkit.core.trial_counts import BelowCounts
 from llrkit.scores import Scores
 
 # Above this, log(1 + e^x) equals x in float64; below it, 16 factors 1 + e^x still multiply without overflow.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.score_rows import ScoreRows, score_rows
-from llrkit.core.special import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.core.elementary_functions import blocks
 from llrkit.core.loss_sums import LINEAR_ABOVE, log_of_products
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.special import blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
 

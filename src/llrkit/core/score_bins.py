@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
-from llrkit.core.pooling import pooled_starts
+from llrkit.core.pav_pooling import pooled_starts
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.scores.source import each_in_threads
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.scores import Scores
 
 _SHORT, _LONG, _LONG_FROM = 64, 256, 1 << 21

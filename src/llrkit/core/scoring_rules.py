@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import LN2, sigmoid, softplus
+from llrkit.core.elementary_functions import LN2, sigmoid, softplus
 from llrkit.errors import InputError, UnknownNameError
 
 Cost = Callable[[FloatArray], FloatArray]

@@ -1,4 +1,4 @@
-"""TrialCounts: both classes counted in the cells between the distinct scores of the smaller one."""
+"""TrialCounts: both classes counted in cells between distinct scores; BelowCounts: below given thresholds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins, total
@@ -131,3 +132,46 @@ def _count_points(ascending: FloatArray, grid: FloatArray) -> IntArray:
         where = np.searchsorted(grid, ascending[first])
         counts[where] = np.diff(np.append(first, len(ascending)))
     return counts
+
+
+@dataclass(frozen=True, eq=False)
+class BelowCounts(SummaryBase):
+    """``target[j]`` and ``nontarget[j]`` count the trials below ``thresholds[j]``.
+
+    Examples
+    --------
+    >>> below = Scores([2.0, -1.0], [-3.0]).reduce(BelowCounts.at([0.0, -2.0]))
+    >>> below.target, below.nontarget
+    (array([1, 0]), array([1, 1]))
+    """
+
+    thresholds: FloatArray
+    target: Counts
+    nontarget: Counts
+
+    @classmethod
+    def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> BelowCounts:
+        """The counts of a chunk; thresholds may be in any order."""
+        cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+        indexes = score_indexes(scores)
+        if not len(cuts):
+            none = np.zeros(0, dtype=np.int64)
+            return cls(cuts, none, none)
+        order = np.argsort(cuts)
+        below = []
+        for index in indexes:
+            counts = np.empty(len(cuts), dtype=np.int64)
+            counts[order] = index.count_below(cuts[order])[0]
+            below.append(counts)
+        return cls(cuts, *below)
+
+    @classmethod
+    def at(cls, thresholds: npt.ArrayLike) -> Callable[[Scores], BelowCounts]:
+        """A summarizer for given thresholds."""
+        return lambda chunk: cls.of(chunk, thresholds)
+
+    def __add__(self, other: BelowCounts) -> BelowCounts:
+        return BelowCounts(self.thresholds, self.target + other.target, self.nontarget + other.nontarget)
+
+    def __mul__(self, weight: float) -> BelowCounts:
+        return BelowCounts(self.thresholds, self.target * weight, self.nontarget * weight)

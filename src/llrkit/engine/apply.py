@@ -13,8 +13,8 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.composite.sasv_map import SASV
 from llrkit.calibrate.maps import Columns, Map
+from llrkit.core.elementary_functions import probability
 from llrkit.core.score_histogram import ClassHistogram
-from llrkit.core.special import probability
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.io.countermeasures import join_countermeasure
 from llrkit.io.files_to_trials import open_batches

@@ -16,9 +16,8 @@ from llrkit._inputs import changed_meanwhile
 from llrkit.engine.chunks_of_rows import Chunking
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import HeaderRoles
-from llrkit.io.one_table import Wanted, cast_exactly, common_types, types_to_change
 from llrkit.io.separate_paths import local_files
-from llrkit.io.tables import is_taken
+from llrkit.io.tables import Wanted, cast_exactly, common_types, is_taken, types_to_change
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.any_table import as_table
 from llrkit.scores.roles import require_column

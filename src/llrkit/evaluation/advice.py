@@ -2,7 +2,7 @@
 
 Every sentence names the number it rests on. The thresholds: fewer than ``FEW`` trials of a class do not show
 its shape; ``PAV_NEEDS`` of each class are enough for a map that follows the data; ``DET_SLOPE``; and the
-limits of skewness, kurtosis and spread in :mod:`llrkit.calibrate.affine.score_shape`.
+limits of skewness, kurtosis and spread in :mod:`llrkit.calibrate.affine.gaussian_tests`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,17 @@ import math
 from dataclasses import dataclass
 
 from llrkit._format import p_words, told_apart
-from llrkit.calibrate.affine.gaussian_tests import LEVEL, SPREADS, gaussian_tests, kurtosis_p_value
-from llrkit.calibrate.affine.score_shape import KURTOSIS, SD_RATIO, SKEWNESS, shape_statistics, spread_limit
+from llrkit.calibrate.affine.gaussian_tests import (
+    KURTOSIS,
+    LEVEL,
+    SD_RATIO,
+    SKEWNESS,
+    SPREADS,
+    gaussian_tests,
+    kurtosis_p_value,
+    shape_statistics,
+    spread_limit,
+)
 from llrkit.calibrate.class_gap import REMEDY
 from llrkit.core.moments import Moments
 from llrkit.evaluation.evaluation_result import Evaluation
@@ -22,7 +31,7 @@ FEW = 100
 """Trials of a class that show its shape.
 
 With fewer, Gaussian scores have a skewness beyond 1.2 (5 sqrt(6 / 100)) or spreads of 1 to 1.5 (exp(4 sqrt(1
-/ 100))) before the tests of :func:`llrkit.calibrate.affine.score_shape.shape_problems` see them.
+/ 100))) before the tests of :func:`llrkit.calibrate.affine.gaussian_tests.shape_problems` see them.
 """
 PAV_NEEDS = 1000
 """Trials of each class from which on the steps of PAV are small beside what it finds."""

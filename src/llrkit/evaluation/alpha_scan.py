@@ -16,7 +16,7 @@ from llrkit._random import RNG, seed_of
 from llrkit.calibrate.poor_fit_guard import without_guard
 from llrkit.choose.folds import Folds, crossed_source, make_folds, training_source
 from llrkit.choose.methods import fit_quietly
-from llrkit.core.special import sigmoid
+from llrkit.core.elementary_functions import sigmoid
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve, as_floats, named_arrays
 from llrkit.metrics.primary_cost import c_primary

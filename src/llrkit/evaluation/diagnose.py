@@ -8,7 +8,7 @@ from typing import Any
 
 from llrkit._format import number
 from llrkit._results import Result
-from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
+from llrkit.calibrate.affine.gaussian_tests import shape_problems, shape_statistics
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation.advice import (
     FEW,

@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from llrkit._arguments import whole_number
 from llrkit._random import RNG, seed_of
-from llrkit.core.bona_fide import bona_fide_and_spoofs
 from llrkit.core.column_values import By, trials_with_values
+from llrkit.core.elementary_functions import probability
 from llrkit.core.shared_class import class_to_share
-from llrkit.core.special import probability
+from llrkit.core.spoof_kinds import bona_fide_and_spoofs
 from llrkit.errors import InputError, PooledClassesWarning, TooFewTrialsError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.suspicions import warn_of
@@ -171,8 +171,7 @@ def evaluate(
     from llrkit.trust.intervals.bootstrap import bootstrap
     from llrkit.trust.intervals.closed_form import closed_form
     from llrkit.trust.intervals.functionals import REASONS, functionals
-    from llrkit.trust.intervals.resample import speaker_resampling
-    from llrkit.trust.intervals.trial_resampling import trial_resampling
+    from llrkit.trust.intervals.resampling import speaker_resampling, trial_resampling
 
     def with_intervals(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
         if ci == "trial":
@@ -207,8 +206,7 @@ def evaluate(
 
 def _by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers, level: float) -> Evaluation:
     """The evaluation with intervals and the test of calibration, both from one more pass."""
-    from llrkit.trust.calibration.calibration_test import check_speakers
-    from llrkit.trust.calibration.speaker_test import SpeakersInCells, judged_edges
+    from llrkit.trust.calibration.calibration_test import SpeakersInCells, check_speakers, judged_edges
     from llrkit.trust.intervals.closed_form import closed_form
     from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
 

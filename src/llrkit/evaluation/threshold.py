@@ -10,8 +10,8 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._random import RNG, seed_of
-from llrkit.core.hull import error_path
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
+from llrkit.core.pav_and_hull import error_path
 from llrkit.errors import InputError
 from llrkit.evaluation.threshold_result import Threshold, rate_in_words
 from llrkit.metrics.llr_costs import eer_threshold
@@ -38,7 +38,7 @@ from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.few_error_makers import KINDS as KINDS_OF_ERROR
 from llrkit.trust.intervals.few_error_makers import few_makers
 from llrkit.trust.intervals.interval import quantile
-from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
 from llrkit.trust.intervals.uncertainty import Uncertainty
 

@@ -11,8 +11,8 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._format import told_apart
 from llrkit.calibrate.tied_scores import TiedScores
-from llrkit.core.hull import PavBlocks
-from llrkit.core.special import LN2, softplus
+from llrkit.core.elementary_functions import LN2, softplus
+from llrkit.core.pav_and_hull import PavBlocks
 from llrkit.evaluation.advice import Advice
 
 LOSS = 0.02

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.poor_fit_guard import without_guard
 from llrkit.choose.methods import fit_quietly
-from llrkit.core.hull import pav_blocks
+from llrkit.core.elementary_functions import LN2
 from llrkit.core.loss_sums import LossSums
-from llrkit.core.special import LN2
+from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.summary import both
 from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import count_on
@@ -24,7 +24,7 @@ from llrkit.errors import InputError, SeparationError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics import discrimination
-from llrkit.metrics.det_slope import det_slope_from_bins
+from llrkit.metrics.det_shape import det_slope_from_bins
 from llrkit.metrics.llr_costs import cross_entropy_from_losses
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.gaussian_pair import cllr_from_eer

@@ -8,9 +8,9 @@ from scipy.optimize import minimize_scalar
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.maps import AffineMap
+from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton_minimizer import newton
-from llrkit.core.special import sigmoid, softplus
 from llrkit.errors import InputError
 from llrkit.theory.normal_distributions import Normal
 from llrkit.theory.operating_points import OperatingPoint, preset

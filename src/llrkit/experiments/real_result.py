@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from llrkit.calibrate.affine.score_shape import shape_statistics
+from llrkit.calibrate.affine.gaussian_tests import shape_statistics
 from llrkit.core.moments import Moments
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.experiments.list_results import ListTable

@@ -27,7 +27,7 @@ from llrkit.plot.picture import Picture
 from llrkit.report.page import write_report
 from llrkit.report.provenance import Provenance
 from llrkit.report.section_types import Section, TextTable
-from llrkit.report.theory_section import section_of
+from llrkit.report.sections_on_results import section_of
 
 PAGE = "index.html"
 TITLE = "The experiments of van Leeuwen & Brümmer (2013)"

@@ -14,7 +14,7 @@ from llrkit.io.checked_trials import as_trials_checked, repeated, require_roles,
 from llrkit.io.column_roles import usual_label
 from llrkit.io.formats import TableOptions, TextOptions, detect
 from llrkit.io.join import join_key
-from llrkit.io.missing_scores import scan_without_missing_scores, without_missing_scores
+from llrkit.io.missing_scores_and_labels import scan_without_missing_scores, without_missing_scores
 from llrkit.io.quality import with_quality
 from llrkit.io.reading_options import MEMORY, REWRITE, PathArg, Reading
 from llrkit.io.several_systems import join_systems, named_alike, system_names, trial_columns

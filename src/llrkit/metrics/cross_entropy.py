@@ -6,7 +6,7 @@ import numpy.typing as npt
 from numpy import asarray, float64
 
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import pav_blocks
+from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.metrics import curves
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.hull import PavBlocks, error_path
+from llrkit.core.elementary_functions import LN2, binary_entropy, probit, sigmoid
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.pav_and_hull import PavBlocks, error_path
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.special import LN2, binary_entropy, probit, sigmoid
 from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.discrimination import best_errors, block_losses
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import PavBlocks, crossing, crossing_of_rejected, from_zero, pav_blocks
+from llrkit.core.elementary_functions import LN2, softplus
+from llrkit.core.pav_and_hull import PavBlocks, crossing, crossing_of_rejected, from_zero, pav_blocks
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.special import LN2, softplus
 from llrkit.errors import ReversedScoresWarning
 from llrkit.metrics.separation import reversed_text, separation
 from llrkit.scores import ScoreSource

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import sigmoid
+from llrkit.core.elementary_functions import sigmoid
 from llrkit.metrics.llr_cells import LlrCells
 
 FEWEST = 4.0

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.counting import count_bins, in_order_if_kept
-from llrkit.core.hull import error_path
+from llrkit.core.elementary_functions import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.loss_sums import LossSums
+from llrkit.core.pav_and_hull import error_path
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.special import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.metrics.discrimination import min_cllr

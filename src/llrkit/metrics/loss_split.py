@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import LN2, sigmoid, softplus
+from llrkit.core.elementary_functions import LN2, sigmoid, softplus
 from llrkit.metrics.llr_cells import LlrCells
 
 # In-sample gain of PAV: (1.03 h I^-2/3)^-p + (2.1 loss)^-p, to the power -1/p with p = 3/4. The first term

@@ -20,14 +20,14 @@ from llrkit.core.column_values import (
     trials_with_values,
 )
 from llrkit.core.counting import FirstLook, count, keep_bins
-from llrkit.core.hull import pav_blocks
+from llrkit.core.elementary_functions import LN2
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_index import score_indexes
 from llrkit.core.shared_class import SharedClass, class_to_share, each_group, find_shared_class
-from llrkit.core.special import LN2
 from llrkit.core.summary import Both, both, split_by
 from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import count_on

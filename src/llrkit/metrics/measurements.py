@@ -13,14 +13,14 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit._results import Result
-from llrkit.core.hull import PavBlocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.pav_and_hull import PavBlocks
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.shared_class import SharedClass
 from llrkit.metrics import curves
 from llrkit.metrics.curve_base import Curve
-from llrkit.metrics.det_slope import DetSlope, det_slope_from_bins
+from llrkit.metrics.det_shape import DetSlope, det_slope_from_bins
 from llrkit.metrics.discrimination import best_errors
 from llrkit.metrics.llr_cells import LlrCells
 from llrkit.metrics.loss_split import BestLine, LossSplit, best_line, loss_split

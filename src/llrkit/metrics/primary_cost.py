@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit.core.column_values import trials_with_value
-from llrkit.core.hull import pav_blocks
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
+from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.summary import Grouped, grouped
 from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.metrics.condition_weights import nist_weights
 from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
+
+Weights = dict[Any, tuple[float, float]]
+
+
+def nist_weights(sizes: Weights) -> Weights:
+    """Weights of the targets and non-targets of each condition: largest count over own count, as NIST.
+
+    Examples
+    --------
+    >>> nist_weights({"clean": (10, 100), "noisy": (5, 400)})
+    {'clean': (1.0, 4.0), 'noisy': (2.0, 1.0)}
+    """
+    largest = [max(size[class_index] for size in sizes.values()) for class_index in (0, 1)]
+    return {
+        key: (largest[0] / size[0] if size[0] else 0.0, largest[1] / size[1] if size[1] else 0.0)
+        for key, size in sizes.items()
+    }
+
+
+def scaled_to_size(weights: Weights, sizes: Weights) -> Weights:
+    """The same weights, scaled so that each class keeps its number of trials."""
+    scale = []
+    for class_index in (0, 1):
+        weighted = sum(weights[key][class_index] * sizes[key][class_index] for key in sizes)
+        scale.append(sum(size[class_index] for size in sizes.values()) / weighted if weighted else 0.0)
+    return {key: (t * scale[0], n * scale[1]) for key, (t, n) in weights.items()}
 
 
 @takes_labels

@@ -15,10 +15,10 @@ from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._results import Result
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import PavBlocks, pav_blocks
+from llrkit.core.elementary_functions import LN2, logit, probability, sigmoid
+from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.special import LN2, logit, probability, sigmoid
 from llrkit.core.summary import SummaryBase
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import UnknownNameError

@@ -10,8 +10,8 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import Counts, FloatArray
 from llrkit._random import RNG, seed_of
-from llrkit.core.pooling import pooled_starts
-from llrkit.core.special import logit, probability, sigmoid
+from llrkit.core.elementary_functions import logit, probability, sigmoid
+from llrkit.core.pav_pooling import pooled_starts
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.llr_cells import LlrCells

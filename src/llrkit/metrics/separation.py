@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from llrkit.core.hull import crossing, error_path, pav_blocks
+from llrkit.core.pav_and_hull import crossing, error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
 
 BEYOND_CHANCE = 2.576

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import probit
+from llrkit.core.elementary_functions import probit
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.metrics.measurements import Measurements

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.special import BLOCK, blocks
+from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.errors import SystemCountError
 from llrkit.scores.class_scores import ClassVectors
 

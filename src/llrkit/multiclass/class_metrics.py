@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from llrkit._arguments import not_negative, takes, whole_number
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.special import LN2
+from llrkit.core.elementary_functions import LN2
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve
 from llrkit.multiclass.class_losses import ClassLosses, Detection

@@ -25,7 +25,7 @@ from llrkit.multiclass.class_priors import Prior, as_classes
 from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.derived_sources import ChangedChunks
-from llrkit.trust.calibration.loss_result import CalibrationLoss as CalibrationLoss
+from llrkit.trust.calibration.calibration_loss import CalibrationLoss as CalibrationLoss
 
 
 def make_class_folds(

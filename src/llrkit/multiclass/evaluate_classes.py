@@ -14,7 +14,7 @@ from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._progress import stage
 from llrkit._warn import warn_caller
-from llrkit.core.special import LN2
+from llrkit.core.elementary_functions import LN2
 from llrkit.errors import ScaleWarning
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements

@@ -12,7 +12,7 @@ import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
 from llrkit.metrics.discrimination import min_dcf
 from llrkit.metrics.llr_costs import act_dcf

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._results import Result
-from llrkit.core.special import LN2
+from llrkit.core.elementary_functions import LN2
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,

@@ -10,7 +10,7 @@ from llrkit.biometrics.differential_result import DifferentialPerformance
 from llrkit.biometrics.identification_result import Cmc
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
-from llrkit.evaluation.condition_map import HeatMap
+from llrkit.evaluation.conditions import HeatMap
 from llrkit.evaluation.mixing_curve import MixingCurve
 from llrkit.metrics.curves import (
     BayesErrorCurve,

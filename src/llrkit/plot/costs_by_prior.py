@@ -8,7 +8,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import number
-from llrkit.core.special import sigmoid
+from llrkit.core.elementary_functions import sigmoid
 from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.measurements import Measurements

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import probit
+from llrkit.core.elementary_functions import probit
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.plot.picture import Axis
 

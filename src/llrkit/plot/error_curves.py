@@ -8,7 +8,7 @@ import numpy as np
 
 from llrkit._format import number, percent
 from llrkit._vocabulary import vocabulary
-from llrkit.core.special import sigmoid
+from llrkit.core.elementary_functions import sigmoid
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.metrics.measurements import Measurements, OperatingMarks

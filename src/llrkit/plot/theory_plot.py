@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.core.special import probit
+from llrkit.core.elementary_functions import probit
 from llrkit.metrics.theory_costs import CLLR, DIFFERENCE, EER_RANGE, TheoryCosts
 from llrkit.plot.det_axes import on_axis, probit_axis
 from llrkit.plot.looks import with_looks

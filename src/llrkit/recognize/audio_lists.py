@@ -12,8 +12,8 @@ from typing import Any
 from llrkit._inputs import file_sha256
 from llrkit._warn import warn_caller
 from llrkit.errors import FileFormatError, SpeechWarning, UnknownNameError
+from llrkit.recognize.frames.audio_files import check_headers
 from llrkit.recognize.frames.audio_frames import frames_of, with_others
-from llrkit.recognize.frames.audio_headers import check_headers
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.recordings import Recording
 from llrkit.recognize.frames.utterance_frames import Frames

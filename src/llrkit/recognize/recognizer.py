@@ -31,8 +31,8 @@ from llrkit.recognize.overlap_checks import (
     check_repeats,
     check_test_enrolled,
 )
+from llrkit.recognize.pair_tables import model_columns, pooled_columns, row_columns
 from llrkit.recognize.recognizer_options import RecognizerOptions
-from llrkit.recognize.side_columns import model_columns, pooled_columns, row_columns
 from llrkit.recognize.speech_sources import Sources
 
 SCHEMA = "llrkit.recognizer/1"

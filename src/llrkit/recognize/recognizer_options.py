@@ -1,11 +1,16 @@
-"""What is decided about a recognizer before it is trained."""
+"""What is decided about a recognizer before it is trained, and options that contradict each other."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from llrkit._arguments import whole_number
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.recognize.backends.backend import refuse_of_others
+from llrkit.recognize.backends.domain_adaptation import require_adaptation
+from llrkit.recognize.backends.transform_training import parsed_step
 
 BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda-cosine", "svm", "ubm-gmm")
 
@@ -27,3 +32,45 @@ class RecognizerOptions:
             raise InputError(f"relevance and cost must be positive, got {self.relevance} and {self.cost}")
         if self.top_gaussians is not None:
             whole_number(self.top_gaussians, 1, "top_gaussians")
+
+
+OF_UNIT_LENGTH = ("psda", "tpsda")
+"""Back-ends for embeddings of length one."""
+
+
+def require_options(
+    backend: str,
+    steps: Sequence[Any] | None = None,
+    *,
+    uncertainty: bool = False,
+    adapted: bool = False,
+    adaptation: str = "center",
+    weight: float | None = None,
+    **of_scorer: Any,
+) -> None:
+    """Refuse options that the back-end does not have, or that do not go together.
+
+    Examples
+    --------
+    >>> require_options("psda", ["length", "center"])
+    Traceback (most recent call last):
+    llrkit.errors.InputError: psda is for embeddings of length one: the last step must be 'length', got ...
+    >>> require_options("cosine", rank=10)
+    Traceback (most recent call last):
+    llrkit.errors.InputError: rank is an option of plda and htplda, not of cosine
+    """
+    if steps is not None and backend == "ubm-gmm":
+        raise InputError("the ubm-gmm back-end has no embeddings, so no steps")
+    names = [parsed_step(step)[0] if isinstance(step, str) else "" for step in steps or ()]
+    if backend in OF_UNIT_LENGTH and steps is not None and (not names or names[-1] not in ("length", "")):
+        last = f"got {names[-1]!r}" if names else "got none"
+        raise InputError(f"{backend} is for embeddings of length one: the last step must be 'length', {last}")
+    refuse_of_others(backend, **of_scorer)
+    if uncertainty and backend != "plda":
+        raise InputError(f"uncertainty is for PLDA, not for {backend}")
+    if adapted and backend == "ubm-gmm":
+        raise InputError("the ubm-gmm back-end has no embeddings, so it is not adapted by them")
+    if adapted:
+        require_adaptation(adaptation, backend, weight)
+    elif adaptation != "center" or weight is not None:
+        raise InputError("adaptation and adaptation_weight are for embeddings to adapt to: give adapt=")

@@ -1,4 +1,4 @@
-"""Numbers of several results as a table: rows are results, columns are what to take from each."""
+"""Numbers of several results as a table, with intervals; tables of systems that were compared."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from llrkit._format import number
+from llrkit._format import chance, number
 from llrkit.errors import InputError
+from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.evaluation.evaluation_rows import number_row
 from llrkit.scores.roles import require_column
+from llrkit.trust.differences.compare_many_systems import RATES, PairwiseComparison
+from llrkit.trust.differences.compare_systems import SystemComparison
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -103,3 +107,81 @@ def whole_number(value: float) -> str:
 def rate(value: float) -> str:
     """A rate in percent, without the sign."""
     return number(100.0 * value, 2)
+
+
+ENDS = ("_low", "_high")
+_DIGITS = {"auc": 5, "det_slope": 2}
+
+
+def with_intervals(table: Table, results: Sequence[Evaluation]) -> Table:
+    """The table with each number followed by the ends of its interval, where there is one."""
+    if all(result.uncertainty is None for result in results):
+        raise InputError("these evaluations have no intervals: evaluate(..., ci=...) makes them")
+    rows = [number_row(result) for result in results]
+    keys, titles = list(table.keys), list(table.titles)
+    values, texts = [list(row) for row in table.values], [list(row) for row in table.texts]
+    for key in table.keys:
+        if not any(f"{key}_low" in row for row in rows):
+            continue
+        place = keys.index(key)
+        for i, row in enumerate(rows):
+            ends = [row.get(f"{key}{end}") for end in ENDS]
+            numbers = [float("nan") if end is None else float(end) for end in ends]
+            values[i][place + 1 : place + 1] = numbers
+            known = ends[0] is not None
+            texts[i][place] += f" [{_shown(key, numbers[0])}, {_shown(key, numbers[1])}]" if known else ""
+            texts[i][place + 1 : place + 1] = [_shown(key, end) for end in numbers]
+        keys[place + 1 : place + 1] = [f"{key}{end}" for end in ENDS]
+        titles[place + 1 : place + 1] = ["lower end", "upper end"]
+    return replace(
+        table,
+        keys=tuple(keys),
+        titles=tuple(titles),
+        values=tuple(map(tuple, values)),
+        texts=tuple(map(tuple, texts)),
+    )
+
+
+def without_ends(table: Table) -> Table:
+    """The table for people, where the ends stand behind their number and not in columns of their own."""
+    ends = {f"{key}{end}" for key in table.keys for end in ENDS}
+    return table.choose([key for key in table.keys if key not in ends])
+
+
+def _shown(key: str, value: float) -> str:
+    return rate(value) if key.startswith("eer") else number(value, _DIGITS.get(key, 4))
+
+
+def comparison_table(compared: SystemComparison | PairwiseComparison, caption: str = "") -> Table:
+    """A row for each number of each pair of systems: both values, difference, interval, p-values."""
+    many = isinstance(compared, PairwiseComparison) and len(compared.pairs) > 1
+    rows = compared._frame_rows()
+    keys = [
+        "first",
+        "second",
+        "difference",
+        "low",
+        "high",
+        "p_value",
+        *(["corrected_p_value"] if many else []),
+    ]
+    titles = ["first", "second", "difference", "from", "to", "p"] + ["p (Holm)"] * many
+    if not many:
+        titles[:2] = [rows[0]["first_system"], rows[0]["second_system"]] if rows else titles[:2]
+    names, values, texts = [], [], []
+    for row in rows:
+        pair = f"{row['first_system']} - {row['second_system']}: " if many else ""
+        names.append(f"{pair}{_number_name(compared, row['number'])}")
+        numbers = tuple(float("nan") if row[key] is None else float(row[key]) for key in keys)
+        values.append(numbers)
+        show = rate if row["number"].rpartition(".")[2] in RATES else number
+        p_values = [chance(value) for value in numbers[5:]]
+        texts.append((*(show(value) for value in numbers[:5]), *p_values))
+    return Table("number", tuple(names), tuple(keys), tuple(titles), tuple(values), tuple(texts), caption)
+
+
+def _number_name(compared: SystemComparison | PairwiseComparison, key: str) -> str:
+    pairs = compared if isinstance(compared, PairwiseComparison) else None
+    whole = pairs or PairwiseComparison(compared.names, (compared,), ({},))  # type: ignore[arg-type]
+    unit = " (%)" if key.rpartition(".")[2] in RATES else ""
+    return whole.number_name(key) + unit

@@ -24,11 +24,11 @@ from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.plot.picture import ROLE_COLORS, SYSTEM_COLORS, Picture
 from llrkit.plot.plotly_renderer import PAGE_POLICY, plotly_javascript
-from llrkit.report import certainty, page_contents
-from llrkit.report.exact_rates import exact_rates
+from llrkit.report import page_contents
+from llrkit.report import sections_on_results as certainty
 from llrkit.report.method_text import methods_text
 from llrkit.report.number_tables import Table
-from llrkit.report.page_figures import page_figures
+from llrkit.report.page_data import exact_rates, page_figures
 from llrkit.report.paper_tables import format_table, same_points, summary_table
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.report_vocabulary import Said
@@ -113,7 +113,7 @@ def write_report(
         "base_10": base_10, "made_from": made_from,
     }  # fmt: skip
     if str(path).lower().endswith(".docx"):
-        from llrkit.report.evaluation_document import evaluation_document
+        from llrkit.report.documents import evaluation_document
 
         evaluation_document(results, **parts).write_word(path)
         return

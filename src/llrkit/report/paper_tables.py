@@ -13,12 +13,23 @@ from llrkit._format import csv_text, number
 from llrkit._vocabulary import vocabulary
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import Comparison
-from llrkit.evaluation.condition_table import ConditionTable
+from llrkit.evaluation.conditions import ConditionTable
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.over_groups import group_name
 from llrkit.report.class_tables import class_table, has_classes
-from llrkit.report.interval_tables import ENDS, comparison_table, with_intervals, without_ends
-from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole_number
+from llrkit.report.number_tables import (
+    ALL,
+    ENDS,
+    Column,
+    Table,
+    comparison_table,
+    of_one_kind,
+    rate,
+    table_of,
+    whole_number,
+    with_intervals,
+    without_ends,
+)
 from llrkit.trust.differences.compare_many_systems import PairwiseComparison
 from llrkit.trust.differences.compare_systems import SystemComparison
 

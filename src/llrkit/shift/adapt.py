@@ -16,7 +16,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.shift.check import Setting, ShiftCheck, check_from, shares_of
-from llrkit.shift.labelled import Standing, with_few_labels
+from llrkit.shift.few_labels import Standing, with_few_labels
 from llrkit.shift.ladder import Climb
 from llrkit.shift.new_scores import NewScores, counted_map
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from llrkit._arrays import FloatArray
 from llrkit._results import Result
-from llrkit.calibrate.affine.logistic import fit_logistic
+from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.score_histogram import ScoreHistogram

@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.likelihood_maximizer import maximize
-from llrkit.core.special import softplus
+from llrkit.core.elementary_functions import softplus
 from llrkit.shift.moved_mixture import Mixture
 
 Llrs = Callable[[FloatArray], FloatArray]

@@ -13,8 +13,8 @@ from llrkit._warn import warn_caller
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.column_values import ValueCounts
+from llrkit.core.elementary_functions import probability
 from llrkit.core.group_cells import GroupCells
-from llrkit.core.special import probability
 from llrkit.errors import InputError, ShiftWarning
 from llrkit.scores import Scores, ScoreSource
 from llrkit.shift.check import Setting

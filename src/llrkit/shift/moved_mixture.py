@@ -15,8 +15,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
+from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.score_histogram import ClassHistogram
-from llrkit.core.special import logit, sigmoid
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.shift.class_density import ClassDensity
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.elementary_functions import logit
 from llrkit.core.score_histogram import ClassHistogram
-from llrkit.core.special import logit
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.moved_mixture import FARTHEST_OFFSET, FARTHEST_SPREAD, SHARES, Mixture, unpacked
 

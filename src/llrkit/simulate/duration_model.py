@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import probit
+from llrkit.core.elementary_functions import probit
 from llrkit.errors import InputError
 from llrkit.simulate.simulated_people import DURATIONS, People, TrialSpeakers
 from llrkit.theory.gaussian_pair import GaussianLLR

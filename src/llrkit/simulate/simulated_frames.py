@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
+from llrkit._atomic import replacing
 from llrkit._random import checked_seed
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.kaldi_archives import write_kaldi
 from llrkit.simulate.block_source import block_rng
 
 FRAMES_PER_SECOND = 100
@@ -131,3 +135,25 @@ class FrameModel:
             lambda i: self.recording(*recordings[i], seconds),
             tuple(f"spk{speaker}" for speaker, _ in recordings),
         )
+
+
+def write_frames(frames: Frames, path: str | PathLike[str]) -> None:
+    """Write one array for each utterance: ``.npz``, or ``.ark`` with an ``.scp`` beside it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from llrkit.recognize import read_frames
+    >>> file = tempfile.mkdtemp() + "/frames.npz"
+    >>> write_frames(Frames.of([np.zeros((3, 2))], ids=["a"]), file)
+    >>> read_frames(file)[0].shape
+    (3, 2)
+    """
+    file = Path(path)
+    if file.suffix.lower() == ".ark":
+        write_kaldi(file, zip(frames.ids, frames, strict=True))
+        return
+    if file.suffix.lower() != ".npz":
+        raise InputError(f"{file}: the ending must be .npz or .ark")
+    with replacing(file) as temporary, temporary.open("wb") as raw:
+        np.savez(raw, allow_pickle=False, **dict(zip(frames.ids, frames, strict=True)))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from llrkit._arguments import whole_number
-from llrkit.core.special import probit
+from llrkit.core.elementary_functions import probit
 from llrkit.errors import InputError
 from llrkit.simulate.simulated_people import DURATIONS
 from llrkit.theory.plda_pair import PLDALLR

@@ -21,7 +21,7 @@ from llrkit.multiclass.class_maps import ClassMap, posteriors
 from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior
 from llrkit.multiclass.softmax_fits import fit_affine
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
-from llrkit.scores.class_weights import WeightedClasses
+from llrkit.scores.weights import WeightedClasses
 from llrkit.sklearn.estimator_base import with_safeguard
 from llrkit.sklearn.target_class import WEIGHT
 

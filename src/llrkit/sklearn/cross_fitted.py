@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError
 from llrkit.sklearn.estimator_base import LLRMethods
-from llrkit.sklearn.fusing import LogisticCalibrator
+from llrkit.sklearn.estimators import LogisticCalibrator
 from llrkit.sklearn.scorers import scores_for_last
 
 FOLDS = 5

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from llrkit._arrays import Array, FloatArray
 from llrkit._warn import warn_caller
-from llrkit.calibrate.affine.logistic import fit_logistic
+from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.composite.fusion import fit_fusion
 from llrkit.calibrate.maps import Map
 from llrkit.choose.methods import M
-from llrkit.core.special import logit, probability, sigmoid
+from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.errors import ConstantScoreError, LlrkitWarning, SeparationError, ShapeWarning, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.sklearn.target_class import target_label, weighted_scores

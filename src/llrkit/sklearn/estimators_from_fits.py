@@ -49,7 +49,7 @@ def calibrator_of(
         "pos_label": ("Any", None, POS_LABEL),
     }
     body = _body(fit, f"{summary}; see :func:`llrkit.{fit.__name__}`.", options, shared)
-    body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.one_score"}
+    body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.estimators"}
     return type(name, (Calibrator,), body)
 
 
@@ -86,7 +86,7 @@ def class_calibrator_of(
         "prior": ("Any", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))
     }
     body = _body(fit, f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`.", options, shared)
-    body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.several_classes"}
+    body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.class_estimators"}
     return type(name, (ClassCalibrator,), body)
 
 

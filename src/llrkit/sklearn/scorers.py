@@ -1,5 +1,9 @@
 """Scorers: the metrics of detection for ``cross_val_score``, ``GridSearchCV`` and their kind.
 
+scikit-learn keeps its scorers in a dict, and every function that takes ``scoring`` a copy of the names, made
+when its module was imported. Both are private, and there is no other way to add a name: a version that keeps
+them elsewhere takes the scorers themselves (``scoring=scorers.eer``), as all versions do.
+
 ``eer``, ``auc``, ``cllr``, ``min_cllr``, ``min_dcf`` and ``act_dcf``. Greater is better for scikit-learn, so
 all but ``auc`` are negative: the best possible value is 0. Costs are at a prior of 0.01 with equal costs
 unless another point is asked for, ``min_dcf.at("sre08")``. Once this module is imported, scikit-learn takes
@@ -14,24 +18,71 @@ are; the log-odds of other classifiers contain the prior of their training set.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import _scorer
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import logit
+from llrkit.core.elementary_functions import logit
 from llrkit.errors import InputError, MissingPackageError, UnknownNameError
 from llrkit.metrics import discrimination, llr_costs
 from llrkit.scores import ScoreSource
 from llrkit.scores.labels import classify_words
 from llrkit.theory.operating_points import AnyPoint
 
+
+def make_known(scorers: Mapping[str, Any]) -> None:
+    """Let scikit-learn take scorers by name; names it has itself keep their meaning.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import get_scorer
+    >>> import llrkit.sklearn
+    >>> get_scorer("eer")
+    DetectionScorer(eer, greater is better)
+    """
+    known: dict[str, Any] | None = getattr(_scorer, "_SCORERS", None)
+    if not isinstance(known, dict):
+        return
+    own = frozenset(known)
+    new = {name: scorer for name, scorer in scorers.items() if name not in own}
+    known.update(new)  # modules that are imported from now on copy these names too
+    for options in _copied_names():
+        if options >= own:
+            options.update(new)
+
+
+def _copied_names() -> Iterator[set[str]]:
+    """The sets of names that the functions and classes of imported modules accept as ``scoring``."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("sklearn.")]
+    for module in modules:
+        if isinstance(module, ModuleType):
+            for thing in list(vars(module).values()):
+                for constraint in _scoring_constraints(thing):
+                    options = getattr(constraint, "options", None)
+                    if isinstance(options, set):
+                        yield options
+
+
+def _scoring_constraints(thing: Any) -> list[Any]:
+    """What a function or an estimator accepts as ``scoring``."""
+    if not callable(thing):
+        return []
+    for name in ("_skl_parameter_constraints", "_parameter_constraints"):
+        constraints = getattr(thing, name, None)
+        if isinstance(constraints, dict) and isinstance(constraints.get("scoring"), list):
+            return list(constraints["scoring"])
+    return []
+
+
 try:  # the first to be imported of this room, whatever is asked of it
     from sklearn.utils.metadata_routing import MetadataRequest
 
-    from llrkit.sklearn.scorer_names import make_known
     from llrkit.sklearn.target_class import target_label, weighted_scores
 except ModuleNotFoundError:
     raise MissingPackageError.of_extra("llrkit.sklearn needs scikit-learn", "sklearn") from None

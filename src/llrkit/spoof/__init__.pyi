@@ -4,8 +4,8 @@ from .detection_costs import SpoofCosts as SpoofCosts
 from .detection_costs import a_dcf as a_dcf
 from .detection_costs import min_a_dcf as min_a_dcf
 from .detection_costs import spoof_costs as spoof_costs
-from .nearest import eer_nearest as eer_nearest
-from .nearest_tandem import t_eer_nearest as t_eer_nearest
+from .nearest_eer import eer_nearest as eer_nearest
+from .nearest_eer import t_eer_nearest as t_eer_nearest
 from .presentation_attacks import AttackDetection as AttackDetection
 from .presentation_attacks import attack_detection as attack_detection
 from .sasv_fusion import fit_sasv as fit_sasv

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import error_path
+from llrkit.core.pav_and_hull import error_path
+from llrkit.core.spoof_kinds import BONA_FIDE
 from llrkit.errors import InputError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.threshold_choice import threshold_for_false_alarms

@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arguments import number, takes
 from llrkit._arrays import FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.spoof.kind_counts import KindBins, KindPath, at_threshold, count_kinds
 from llrkit.spoof.spoof_trials import SpoofTrials, System

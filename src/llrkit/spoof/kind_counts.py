@@ -10,13 +10,12 @@ from operator import add
 import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray
-from llrkit.core.bona_fide import BONA_FIDE
-from llrkit.core.chunk_kinds import attack_name, attack_positions, spoof_mask
-from llrkit.core.collected import count_below
+from llrkit.core.collected_scores import count_below
 from llrkit.core.column_values import ValueCounts
-from llrkit.core.hull import crossing_of_rejected, from_zero
+from llrkit.core.pav_and_hull import crossing_of_rejected, from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_ranges import ScoreRange
+from llrkit.core.spoof_kinds import BONA_FIDE, attack_name, attack_positions, spoof_mask
 from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
 from llrkit.core.threshold_grid import Grid, distinct_ascending
 from llrkit.core.trial_counts import TrialCounts

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from llrkit._arguments import number, takes
 from llrkit._format import counted, percent
 from llrkit._results import Result
-from llrkit.core.bona_fide import BONA_FIDE
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
+from llrkit.core.spoof_kinds import BONA_FIDE
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.llr_costs import eer_threshold, losses_at
 from llrkit.scores import ScoreSource

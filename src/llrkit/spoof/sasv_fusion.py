@@ -3,25 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.affine.logistic import fit_logistic
+from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.sasv_map import SASV, SasvMap, combined
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.scale_of_input import reading_of
 from llrkit.calibrate.training_checks import check_moments, provenance
-from llrkit.core.bona_fide import BONA_FIDE
+from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import Moments
-from llrkit.core.special import sigmoid
+from llrkit.core.spoof_kinds import BONA_FIDE, spoof_mask
+from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.scores import Scores
 from llrkit.spoof.detection_costs import Costs, SpoofCosts, spoof_costs
-from llrkit.spoof.kind_losses import FusedScore, KindLosses
 from llrkit.spoof.spoof_trials import SpoofTrials
+
+FusedScore = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+"""From scores of both systems, shape (n, 2), to one score and its derivatives by the parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class KindLosses(SummaryBase):
+    """Sums over targets, non-targets and spoofs: numbers, losses, and gradients (one row each)."""
+
+    n: FloatArray
+    loss: FloatArray
+    gradient: FloatArray
+
+    @classmethod
+    def at(cls, fused: FusedScore, log_odds: float, kinds: str) -> Callable[[Scores], KindLosses]:
+        """A summarizer, for a fused score and the prior log-odds of the decision."""
+
+        def make(chunk: Scores) -> KindLosses:
+            spoof = spoof_mask(chunk, kinds)
+            groups = ((chunk.target, -1.0), (chunk.nontarget[~spoof], 1.0), (chunk.nontarget[spoof], 1.0))
+            sums = [_sums(fused, np.asarray(s, dtype=np.float64), sign, log_odds) for s, sign in groups]
+            n, loss, gradient = zip(*sums, strict=True)
+            return cls(np.array(n), np.array(loss), np.stack(gradient))
+
+        return make
+
+    def __add__(self, other: KindLosses) -> KindLosses:
+        return KindLosses(self.n + other.n, self.loss + other.loss, self.gradient + other.gradient)
+
+    def __mul__(self, weight: float) -> KindLosses:
+        return KindLosses(self.n * weight, self.loss * weight, self.gradient * weight)
+
+    def weighted(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """Loss and gradient with these weights of the means over the kinds."""
+        shares = np.divide(weights, self.n, out=np.zeros(3), where=self.n > 0)
+        return float(shares @ self.loss), np.asarray(shares @ self.gradient)
+
+
+def _sums(
+    fused: FusedScore, scores: FloatArray, sign: float, log_odds: float
+) -> tuple[float, float, FloatArray]:
+    values, slopes = fused(scores)
+    margin = sign * (values + log_odds)
+    pull = sign * np.asarray(sigmoid(margin))
+    # where the loss no longer falls, the score may be infinite: it pulls at nothing
+    return float(len(values)), float(np.sum(softplus(margin))), np.where(pull == 0.0, 0.0, pull) @ slopes
+
 
 SasvMethod = Literal["bayes", "bayes-trained", "linear"]
 METHODS: tuple[SasvMethod, ...] = get_args(SasvMethod)

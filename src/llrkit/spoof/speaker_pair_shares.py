@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.hull import error_path
+from llrkit.core.pav_and_hull import error_path
 from llrkit.scores.kinds import Kind
 from llrkit.spoof.detection_costs import path_costs
 from llrkit.spoof.kind_counts import KindBins

@@ -12,14 +12,14 @@ import numpy as np
 
 from llrkit._arguments import number
 from llrkit._random import RNG, seed_of
-from llrkit.core.below_counts import BelowCounts
 from llrkit.core.counting import count_bins
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
+from llrkit.core.trial_counts import BelowCounts
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.kinds import KINDS, Kind
 from llrkit.spoof.detection_costs import Costs, decision_score, spoof_costs
 from llrkit.spoof.kind_counts import KindCounts, at_thresholds, attack_names, count_kinds
-from llrkit.spoof.nearest_tandem import t_eer_nearest
+from llrkit.spoof.nearest_eer import t_eer_nearest
 from llrkit.spoof.spoof_intervals import spoof_intervals
 from llrkit.spoof.spoof_numbers import SpoofCounts, SpoofSettings, cm_thresholds, spoof_numbers
 from llrkit.spoof.spoof_result import SpoofEvaluation

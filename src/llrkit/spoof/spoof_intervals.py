@@ -10,9 +10,9 @@ import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit._format import counted
-from llrkit.core.bona_fide import BONA_FIDE
+from llrkit.core.elementary_functions import probit
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.special import probit
+from llrkit.core.spoof_kinds import BONA_FIDE
 from llrkit.errors import TooFewTrialsError
 from llrkit.scores.kinds import Kind
 from llrkit.spoof.detection_costs import decision_score, path_costs

@@ -10,8 +10,8 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit.calibrate.maps import Map
-from llrkit.core.chunk_kinds import attack_positions, chosen_systems, gated, one_system, regrouped
 from llrkit.core.column_values import ValueCounts, trials_with_value
+from llrkit.core.spoof_kinds import attack_positions, chosen_systems, gated, one_system, regrouped
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource

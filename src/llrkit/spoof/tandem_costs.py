@@ -9,18 +9,18 @@ import numpy as np
 
 from llrkit._arguments import number, takes
 from llrkit._arrays import FloatArray
-from llrkit.core.bona_fide import BONA_FIDE
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import ErrorPath, error_path, pav_blocks
+from llrkit.core.elementary_functions import blocks
+from llrkit.core.pav_and_hull import ErrorPath, error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.special import blocks
+from llrkit.core.spoof_kinds import BONA_FIDE
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.llr_costs import losses_at
 from llrkit.scores import ScoreSource
 from llrkit.spoof.detection_costs import Costs, SpoofCosts, path_costs, spoof_costs
 from llrkit.spoof.kind_counts import KindBins, KindPath, at_threshold, count_kinds
-from llrkit.spoof.nearest import nearest_threshold
+from llrkit.spoof.nearest_eer import nearest_threshold
 from llrkit.spoof.spoof_trials import SpoofTrials
 
 FREE_2019 = (

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import ErrorPath, error_path
+from llrkit.core.pav_and_hull import ErrorPath, error_path
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve
 from llrkit.spoof.kind_counts import KindBins, count_kinds

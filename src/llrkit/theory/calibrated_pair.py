@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._random import RNG
-from llrkit.core.special import LN2, probit, sigmoid
+from llrkit.core.elementary_functions import LN2, probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import integrate
 from llrkit.theory.distribution import Distribution, Mirrored, Size

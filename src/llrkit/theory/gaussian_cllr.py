@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import LN2
+from llrkit.core.elementary_functions import LN2
 from llrkit.errors import InputError
 
 _H = 0.1

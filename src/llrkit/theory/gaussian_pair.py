@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.core.special import probit
+from llrkit.core.elementary_functions import probit
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import CalibratedPair, DetLine
 from llrkit.theory.distribution import positive

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import logit, probability, sigmoid
+from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.errors import InputError
 
 

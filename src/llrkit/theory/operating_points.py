@@ -14,7 +14,7 @@ from numbers import Real
 from typing import cast
 
 from llrkit._arguments import takes
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
 
 

@@ -20,7 +20,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.calibration.map_errors import METHODS as LINES
 from llrkit.trust.calibration.map_errors import map_uncertainty
 from llrkit.trust.intervals.bootstrap import checked_replicates, tail_probabilities
-from llrkit.trust.intervals.resample import SpeakerIndices, SpeakerResampling, speaker_resampling
+from llrkit.trust.intervals.resampling import SpeakerIndices, SpeakerResampling, speaker_resampling
 
 SAME_LLR = 1e-6
 """How close the LLRs of a fit and of the same fit again are; a copy of the trials may hold fewer digits."""

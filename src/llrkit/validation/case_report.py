@@ -20,10 +20,10 @@ from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.validation.as_extreme import LEVEL, AsExtreme, as_extreme
 from llrkit.validation.case_interval import LLRInterval, llr_intervals
 from llrkit.validation.given_calibration import use_calibration
 from llrkit.validation.markdown import clean
+from llrkit.validation.misleading_evidence import LEVEL, AsExtreme, as_extreme
 from llrkit.validation.validated_scope import bounding_map, counts_trials
 
 

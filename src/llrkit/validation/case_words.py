@@ -8,10 +8,10 @@ from typing import Any
 
 from llrkit._format import printable
 from llrkit._llr_units import LN10, LOG10, NATS, LlrUnit
-from llrkit.validation.as_extreme import AsExtreme
 from llrkit.validation.case_interval import LLRInterval
 from llrkit.validation.case_report import CaseLLR, CaseReport
 from llrkit.validation.markdown import clean, markdown_table
+from llrkit.validation.misleading_evidence import AsExtreme
 from llrkit.validation.validated_scope import bounding_map, why_bounded
 from llrkit.validation.verbal_scale import verbal_word
 

@@ -23,7 +23,7 @@ from llrkit.trust.intervals.bands import CurveBands, curve_bands
 from llrkit.validation.criteria import Criteria, criteria_from_dict, read_criteria
 from llrkit.validation.given_calibration import TRAINED_ON, TRAINED_ON_NOTE, same_losses, use_calibration
 from llrkit.validation.markdown import clean
-from llrkit.validation.misleading import MisleadingTrial, misleading_trials
+from llrkit.validation.misleading_evidence import MisleadingTrial, misleading_trials
 from llrkit.validation.validated_scope import ValidatedScope, find_scope
 from llrkit.validation.validation_matrix import Judge, ValidationRow
 from llrkit.validation.validation_words import markdown, summary_lines

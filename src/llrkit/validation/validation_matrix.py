@@ -20,7 +20,7 @@ from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.validation.calibration_words import p_with_level
 from llrkit.validation.criteria import LLRS as WORST
 from llrkit.validation.criteria import Criteria, Criterion
-from llrkit.validation.misleading import MisleadingTrial
+from llrkit.validation.misleading_evidence import MisleadingTrial
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
 AT_POINTS = ("min_dcf", "act_dcf", "p_miss", "p_fa")

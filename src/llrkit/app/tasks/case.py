@@ -11,7 +11,7 @@ from llrkit.app.tasks.task import Task, in_documents, shown
 from llrkit.calibrate.map_files import load_map
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
-from llrkit.report.case_document import case_document
+from llrkit.report.documents import case_document
 from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
 from llrkit.validation.case_report import case_report
 from llrkit.validation.case_words import all_remarks, statements

@@ -15,10 +15,10 @@ from llrkit.app.project import CALIBRATION, DOCUMENTS
 from llrkit.app.tasks.task import Task, in_documents, shown
 from llrkit.calibrate.map_files import load_map
 from llrkit.io.several_systems import titles_of
-from llrkit.report.evaluation_document import validation_document
+from llrkit.report.documents import validation_document
 from llrkit.report.page import write_report
 from llrkit.report.section_types import Banner
-from llrkit.report.validation_sections import validation
+from llrkit.report.sections_on_results import validation
 from llrkit.validation.criteria import read_criteria
 from llrkit.validation.validate import validate
 from llrkit.validation.validation_words import SHOWN, outcome

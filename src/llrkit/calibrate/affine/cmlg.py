@@ -18,8 +18,7 @@ from llrkit.calibrate.affine.conditions.condition_cells import condition_cells
 from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells, residual_moments
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
 from llrkit.calibrate.affine.conditions.condition_terms import BASES, condition_names
-from llrkit.calibrate.affine.gaussian_tests import gaussian_tests
-from llrkit.calibrate.affine.score_shape import shape_problems, shape_statistics
+from llrkit.calibrate.affine.gaussian_tests import gaussian_tests, shape_problems, shape_statistics
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.option_checks import class_weight, one_of

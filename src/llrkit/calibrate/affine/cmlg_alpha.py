@@ -18,8 +18,8 @@ from llrkit._arrays import FloatArray, IntArray
 from llrkit._plain import Json
 from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import numbered
+from llrkit.core.elementary_functions import sigmoid
 from llrkit.core.moments import Moments
-from llrkit.core.special import sigmoid
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource

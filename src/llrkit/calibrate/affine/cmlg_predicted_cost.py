@@ -9,9 +9,9 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
+from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton_minimizer import newton
-from llrkit.core.special import sigmoid, softplus
 from llrkit.theory.operating_points import Preset
 
 _Z = np.linspace(-6.5, 6.5, 1301)

@@ -19,8 +19,8 @@ from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
+from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.core.moments import Moments
-from llrkit.core.special import logit, probability, sigmoid
 from llrkit.core.summary import Both
 from llrkit.errors import (
     ConstantScoreError,

@@ -18,9 +18,9 @@ from llrkit.calibrate.composite.side_information import quality
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.option_checks import class_weight, names_of, one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
+from llrkit.core.elementary_functions import probability
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.special import probability
 from llrkit.core.summary import both
 from llrkit.errors import InputError, SystemCountError
 from llrkit.scores import Scores, ScoreSource

@@ -11,7 +11,7 @@ from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedP
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.theory import GammaLLR

@@ -9,7 +9,7 @@ import numpy as np
 from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
-from llrkit.calibrate.affine.saturating.saturating_function import saturate
+from llrkit.calibrate.affine.saturating_descent import saturate
 from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin

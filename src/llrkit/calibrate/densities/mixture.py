@@ -23,8 +23,8 @@ from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
+from llrkit.core.elementary_functions import probability
 from llrkit.core.moments import Moments
-from llrkit.core.special import probability
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory import MixtureLLR

@@ -17,7 +17,7 @@ from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedP
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.scores import ScoreSource
 
 _STEEPEST = 100.0

@@ -35,7 +35,7 @@ class SpoofFiles(ScoreFiles):
 
     def fuse(self, asked: ToFuse) -> None:
         """One LLR from speaker verification and a countermeasure."""
-        from llrkit.cli.sasv import fuse_sasv
+        from llrkit.cli.fuse import fuse_sasv
 
         refuse_options(
             ("prior", "classes", "score_columns", "quality", "speakers", "features", "missing", "bound"),

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.backends.transforms import lengths
+from llrkit.recognize.covariances import float_type, rows_per_block
 from llrkit.recognize.embeddings import Embeddings, vectors_of
-from llrkit.recognize.matrix_checks import float_type, rows_per_block
 
 
 def cosine_scores(

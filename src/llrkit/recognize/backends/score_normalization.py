@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InfiniteScoreError, InputError, NaNScoreError, UnknownNameError
-from llrkit.recognize.matrix_checks import rows_per_block
+from llrkit.recognize.covariances import rows_per_block
 
 SELECTIONS = ("own", "other")
 

@@ -11,9 +11,8 @@ from llrkit._arguments import not_negative
 from llrkit._arrays import Array, FloatArray
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
-from llrkit.recognize.backends.shrinkage import oas_share, rank_of, shrunk
+from llrkit.recognize.covariances import oas_share, rank_of, require_definite, shrunk
 from llrkit.recognize.embeddings import Embeddings, checked_texts, vectors_of
-from llrkit.recognize.matrix_checks import require_definite
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) 
 
     ``shrinkage`` adds that share of the mean variance within speakers to every direction. Without it, a
     scatter that leaves out some directions (fewer sessions than dimensions) is shrunk by
-    :func:`~llrkit.recognize.backends.shrinkage.oas_share`, and a warning says so.
+    :func:`~llrkit.recognize.covariances.oas_share`, and a warning says so.
 
     Examples
     --------

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
 from llrkit._random import RNG, seed_of
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, MissingPackageError
 from llrkit.recognize.backends.pooled_sessions import model_rows
+from llrkit.recognize.covariances import float_type, rows_per_block
 from llrkit.recognize.embeddings import Embeddings, checked_texts, finite_matrix, vectors_of
-from llrkit.recognize.matrix_checks import float_type, rows_per_block
 from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
 
 SCHEMA = "llrkit.svm/1"

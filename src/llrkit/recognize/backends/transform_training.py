@@ -13,11 +13,10 @@ from llrkit._arguments import not_negative, takes, whole_number
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning, UnknownNameError
-from llrkit.recognize.backends.shrinkage import rank_of
 from llrkit.recognize.backends.speaker_scatter import speaker_sums
 from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm, Transform
+from llrkit.recognize.covariances import rank_of, require_definite
 from llrkit.recognize.embeddings import Embeddings, vectors_of
-from llrkit.recognize.matrix_checks import require_definite
 
 Trainable = Embeddings | npt.ArrayLike
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, InputError, MissingPackageError
-from llrkit.recognize.frames.audio_files import read_samples
-from llrkit.recognize.frames.audio_headers import check_headers
+from llrkit.recognize.frames.audio_files import check_headers, read_samples
 from llrkit.recognize.frames.front_end import FRAMES_PER_SECOND, FrontEnd, frame_levels, is_speech
 from llrkit.recognize.frames.recordings import Recording
 from llrkit.recognize.frames.utterance_frames import Frames

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
-from llrkit.recognize.saved_model import SavedModel
+from llrkit.recognize.model_files import SavedModel
 from llrkit.scores.source import thread_count
 
 FRAMES_AT_ONCE = 4096

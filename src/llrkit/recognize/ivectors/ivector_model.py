@@ -11,11 +11,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.ivectors.baum_welch import Statistics
-from llrkit.recognize.saved_model import SavedModel
+from llrkit.recognize.model_files import SavedModel
 
 _BLOCK_BYTES = 1 << 26  # precision matrices in memory at a time
 _GAUSSIANS = 32  # Gaussians whose square matrices are in memory at a time

@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.recognize.ivectors.baum_welch import Statistics

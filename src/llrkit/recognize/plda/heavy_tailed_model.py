@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
+from llrkit.recognize.covariances import float_type, rows_per_block
 from llrkit.recognize.embeddings import Embeddings, vectors_of
-from llrkit.recognize.matrix_checks import float_type, rows_per_block
+from llrkit.recognize.model_files import SavedModel
 from llrkit.recognize.plda.plda_model import PLDA
 from llrkit.recognize.plda.plda_scoring import PLDARows, rows_from_counts, score_into
-from llrkit.recognize.saved_model import SavedModel
 
 WEIGHT = "weight"
 """The column of pooled embeddings with the sum of the weights of their sessions."""

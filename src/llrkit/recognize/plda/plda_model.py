@@ -12,10 +12,11 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.recognize.covariances import float_type, require_definite, rows_per_block, symmetric
 from llrkit.recognize.embeddings import Embeddings, vectors_of
-from llrkit.recognize.matrix_checks import float_type, require_definite, rows_per_block, symmetric
+from llrkit.recognize.model_files import SavedModel
 from llrkit.recognize.plda.plda_scoring import (
     PLDARows,
     rows_from_counts,
@@ -23,7 +24,6 @@ from llrkit.recognize.plda.plda_scoring import (
     rows_from_variances,
     score_into,
 )
-from llrkit.recognize.saved_model import SavedModel
 from llrkit.theory.plda_pair import PLDALLR
 
 SESSIONS = "sessions"

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
 
 _STACK = 1 << 22  # numbers in a stack of matrices worked on at a time

@@ -12,11 +12,16 @@ from llrkit._arguments import whole_number
 from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.backends.speaker_scatter import rows_and_speakers
+from llrkit.recognize.covariances import float_type
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.matrix_checks import float_type
-from llrkit.recognize.psda.sphere_llrs import add_sphere_llrs, session_sums
-from llrkit.recognize.psda.von_mises_fisher import concentration, log_normalizer, mean_length
-from llrkit.recognize.saved_model import SavedModel
+from llrkit.recognize.model_files import SavedModel
+from llrkit.recognize.psda.von_mises_fisher import (
+    add_sphere_llrs,
+    concentration,
+    log_normalizer,
+    mean_length,
+    session_sums,
+)
 
 MOST_CONCENTRATED = 1e8
 

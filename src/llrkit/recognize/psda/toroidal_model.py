@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError
+from llrkit.recognize.covariances import float_type
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.matrix_checks import float_type
-from llrkit.recognize.psda.sphere_llrs import add_sphere_llrs, session_sums
-from llrkit.recognize.saved_model import SavedModel
+from llrkit.recognize.model_files import SavedModel
+from llrkit.recognize.psda.von_mises_fisher import add_sphere_llrs, session_sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.hull import PavBlocks
-from llrkit.core.special import LN2, sigmoid, softplus
+from llrkit.core.elementary_functions import LN2, sigmoid, softplus
+from llrkit.core.pav_and_hull import PavBlocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.theory.calibrated_pair import CalibratedPair
 

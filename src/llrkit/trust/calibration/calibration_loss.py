@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llrkit._random import RNG, seed_of
+from llrkit._results import Result
 from llrkit.choose.fit_best import cross_calibrate
 from llrkit.choose.methods import Fit
 from llrkit.metrics.llr_costs import cross_entropy
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
-from llrkit.trust.calibration.loss_result import CalibrationLoss
+
+
+@dataclass(frozen=True)
+class CalibrationLoss(Result):
+    """A metric of scores as they are and after cross-validated calibration.
+
+    Examples
+    --------
+    >>> CalibrationLoss(raw=0.5, calibrated=0.4).relative
+    0.19999999999999996
+    """
+
+    raw: float
+    """The metric of the scores as they are."""
+    calibrated: float
+    """The metric after cross-validated calibration."""
+
+    @property
+    def loss(self) -> float:
+        """What is lost to calibration; slightly below zero when nothing is."""
+        return self.raw - self.calibrated
+
+    @property
+    def relative(self) -> float:
+        """The share of the metric that is lost to calibration."""
+        return self.loss / self.raw
 
 
 @takes_labels

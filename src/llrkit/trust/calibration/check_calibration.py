@@ -15,34 +15,36 @@ from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.density_grid import DensityGrid
+from llrkit.core.elementary_functions import probability
 from llrkit.core.moments import Moments
-from llrkit.core.special import probability
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.trust.calibration.calibrated_cells import JUDGED_CELLS, CalibratedCells, JudgedCells
-from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells, check_speakers
-from llrkit.trust.calibration.devpav import dev_pav_from_blocks
-from llrkit.trust.calibration.identities import TERMS, Identities, identities
-from llrkit.trust.calibration.line_fit import FOLDS, cross_validated_loss
-from llrkit.trust.calibration.llr_curves import LlrCurve, llr_curves
-from llrkit.trust.calibration.loss_result import CalibrationLoss
-from llrkit.trust.calibration.null_distribution import (
-    LOSSES,
-    CalibrationNull,
-    Sets,
-    draw_sets,
-    losses_of_counts,
-    null_of_sets,
-)
-from llrkit.trust.calibration.recalibration import Recalibration
-from llrkit.trust.calibration.speaker_null import WIDER, draw_speaker_sets
-from llrkit.trust.calibration.speaker_test import (
+from llrkit.trust.calibration.calibration_loss import CalibrationLoss
+from llrkit.trust.calibration.calibration_test import (
+    CalibrationTest,
     SpeakersInCells,
+    check_cells,
+    check_speakers,
     judged_edges,
     loss_without_own,
 )
+from llrkit.trust.calibration.devpav import dev_pav_from_blocks
+from llrkit.trust.calibration.identities import TERMS, Identities, identities
+from llrkit.trust.calibration.llr_curves import LlrCurve, llr_curves
+from llrkit.trust.calibration.null_distribution import (
+    LOSSES,
+    WIDER,
+    CalibrationNull,
+    Sets,
+    draw_sets,
+    draw_speaker_sets,
+    losses_of_counts,
+    null_of_sets,
+)
+from llrkit.trust.calibration.recalibration_line import FOLDS, Recalibration, cross_validated_loss
 from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import find_speakers

@@ -9,7 +9,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._llr_units import LN10
 from llrkit.core.counting import count_bins
-from llrkit.core.hull import PavBlocks, pav_blocks
+from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 

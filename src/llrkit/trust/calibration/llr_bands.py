@@ -15,8 +15,8 @@ from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
 from llrkit.choose.methods import METHODS, fit_of
+from llrkit.core.elementary_functions import probability
 from llrkit.core.moments import Moments
-from llrkit.core.special import probability
 from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError
 from llrkit.metrics.curve_base import Curve
 from llrkit.scores import Scores, ScoreSource
@@ -24,7 +24,7 @@ from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.intervals.jackknife import Jackknife
-from llrkit.trust.intervals.resample import FEWEST_SPEAKERS
+from llrkit.trust.intervals.resampling import FEWEST_SPEAKERS
 from llrkit.trust.intervals.speakers import GROUPS, Speakers, find_speakers
 
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import tracked
-from llrkit.core.hull import PavBlocks, pav_blocks
+from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
 from llrkit.core.score_bins import ScoreBins
 from llrkit.metrics.curve_base import Curve
 from llrkit.trust.calibration.calibrated_cells import JudgedCells
-from llrkit.trust.calibration.line_fit import fit_line
 from llrkit.trust.calibration.null_distribution import Sets
+from llrkit.trust.calibration.recalibration_line import fit_line
 
 POINTS = 101
 MOST_SETS = 100

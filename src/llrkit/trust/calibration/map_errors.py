@@ -13,14 +13,14 @@ import numpy as np
 from llrkit._arrays import Array, FloatArray
 from llrkit._results import Result
 from llrkit.calibrate.affine.cmlg import fit_cmlg
-from llrkit.calibrate.affine.logistic import fit_logistic
+from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.maps import AffineMap
+from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.moments import Moments
-from llrkit.core.special import logit, sigmoid
 from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
-from llrkit.trust.calibration.recalibration import (
+from llrkit.trust.calibration.recalibration_line import (
     LineErrors,
     LineGradients,
     as_rows,

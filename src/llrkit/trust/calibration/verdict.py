@@ -12,7 +12,7 @@ from llrkit.metrics.identity_test import FEWEST, IdentityTest, detectable, misle
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.separation import Separation, reversed_text, separation
 from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
-from llrkit.trust.calibration.recalibration import Recalibration
+from llrkit.trust.calibration.recalibration_line import Recalibration
 
 LEVEL = 0.03
 PART_LEVEL = SHAPE_LEVEL = 0.01

@@ -16,7 +16,7 @@ from llrkit._arrays import FloatArray
 from llrkit._format import number as shown
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result, text_table
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
@@ -34,7 +34,7 @@ from llrkit.trust.differences.paired_errors import (
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tail_probabilities
 from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.interval import quantile
-from llrkit.trust.intervals.resample import speaker_resampling
+from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers, kind_asked_for, require_columns
 
 KINDS = ("trial", "speaker", "bootstrap")

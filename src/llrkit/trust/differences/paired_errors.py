@@ -19,8 +19,7 @@ from llrkit.trust.intervals.dyadic_covariance import Contributions, covariance
 from llrkit.trust.intervals.error_rates import MANY_MAKERS
 from llrkit.trust.intervals.few_error_makers import makers_of_costs, reasons_for_few
 from llrkit.trust.intervals.functionals import Functional
-from llrkit.trust.intervals.jackknife import Jackknife
-from llrkit.trust.intervals.leave_out import count_by_speaker, leave_out
+from llrkit.trust.intervals.jackknife import Jackknife, count_by_speaker, leave_out
 from llrkit.trust.intervals.speakers import Speakers
 
 Pairs = Sequence[tuple[Functional, Functional]]

@@ -12,8 +12,8 @@ import numpy as np
 from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
 from llrkit._results import FrameKind, Result, frame_of_columns
-from llrkit.core.hull import error_path
-from llrkit.core.special import LN2, probability, probit, sigmoid, softplus
+from llrkit.core.elementary_functions import LN2, probability, probit, sigmoid, softplus
+from llrkit.core.pav_and_hull import error_path
 from llrkit.metrics.curve_base import Curve, curve_columns
 from llrkit.metrics.curves import ECE_LOG10_ODDS
 from llrkit.metrics.measurements import Measurements

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.special import logit, sigmoid
+from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.measurements import Measurements

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.special import blocks
+from llrkit.core.elementary_functions import blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.scores import Scores, ScoreSource

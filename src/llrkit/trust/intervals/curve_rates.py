@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.loss_sums import LossSums
-from llrkit.core.special import logit, sigmoid
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import covariance

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.special import BLOCK, blocks
+from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.compared_speakers import centered, centered_pairs

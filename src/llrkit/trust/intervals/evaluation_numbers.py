@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.core.hull import error_path, pav_blocks
+from llrkit.core.elementary_functions import LN2, probit
+from llrkit.core.pav_and_hull import error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.special import LN2, probit
 from llrkit.metrics import discrimination
-from llrkit.metrics.det_slope import det_slope_from_bins
+from llrkit.metrics.det_shape import det_slope_from_bins
 from llrkit.metrics.measurements import Measurements
 
 MOST_CELLS = 2_000

@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import counted
-from llrkit.core.special import LN2
+from llrkit.core.elementary_functions import LN2
 from llrkit.core.summary import SummaryBase
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.cell_finder import CellFinder
-from llrkit.core.hull import ErrorPath, PavBlocks, error_path
+from llrkit.core.elementary_functions import softplus
+from llrkit.core.pav_and_hull import ErrorPath, PavBlocks, error_path
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.special import softplus
+from llrkit.core.score_index import CellFinder
 from llrkit.metrics.measurements import Measurements
 
 

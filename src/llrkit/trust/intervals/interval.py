@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from llrkit.core.special import probability
+from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError
 
 

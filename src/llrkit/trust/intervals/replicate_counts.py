@@ -11,14 +11,13 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._progress import stage
+from llrkit.core.elementary_functions import softplus
 from llrkit.core.score_index import score_indexes
-from llrkit.core.special import softplus
 from llrkit.core.summary import SummaryBase
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.resample import Draw, SpeakerResampling
-from llrkit.trust.intervals.trial_resampling import TrialResampling
+from llrkit.trust.intervals.resampling import Draw, SpeakerResampling, TrialResampling
 
 MOST_NUMBERS = 1 << 25
 """Counts kept at a time; more replicates than this allows for take another pass."""

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Counts, FloatArray, IntArray
-from llrkit.core.cell_finder import CellFinder
+from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.special import BLOCK, blocks
+from llrkit.core.score_index import CellFinder
 from llrkit.core.summary import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Contributions

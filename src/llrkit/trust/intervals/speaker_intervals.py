@@ -24,8 +24,7 @@ from llrkit.trust.intervals.functionals import (
     functionals,
     trial_numbers,
 )
-from llrkit.trust.intervals.jackknife import correlations, from_scale
-from llrkit.trust.intervals.leave_out import leave_out
+from llrkit.trust.intervals.jackknife import correlations, from_scale, leave_out
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import Speakers

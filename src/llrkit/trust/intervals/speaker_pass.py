@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
-from llrkit.core.special import BLOCK, blocks
+from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.summary import Both
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import (

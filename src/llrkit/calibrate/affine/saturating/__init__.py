@@ -1,1 +1,0 @@
-"""Saturating calibration: an affine map whose LLRs flatten at both ends."""

@@ -1,0 +1,142 @@
+"""Targets, non-targets and spoofs within a chunk; bona fide trials against spoofs."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from llrkit._arrays import Array, BoolArray, IntArray
+from llrkit.core.column_values import ValueCounts, plain_value, positions_by_value
+from llrkit.errors import LabelError, PooledClassesWarning
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived_sources import DerivedSource
+from llrkit.scores.kinds import KIND, KINDS, SPOOF_WORDS, Kind, kind_of
+
+UNNAMED = "(no name)"
+"""The attack of spoofs that have none in the column of attacks."""
+
+
+def spoof_mask(chunk: Scores, column: str) -> BoolArray:
+    """Which trials of a chunk that are no targets are spoofs."""
+    codes, names = chunk.columns[column][1], chunk.categories.get(column)
+    if column == KIND:
+        return np.asarray(codes == KINDS.index("spoof"))
+    if names is None and codes.dtype.kind not in "OSU":
+        return np.zeros(len(codes), dtype=bool)  # numbers and booleans tell two classes only
+    if names is None:
+        distinct, codes = np.unique(codes.astype(str), return_inverse=True)
+        names = tuple(distinct.tolist())
+    is_spoof = np.array([kind_of(name) == "spoof" for name in names], dtype=bool)
+    return np.asarray(is_spoof[codes], dtype=bool) if len(codes) else np.zeros(0, dtype=bool)
+
+
+def regrouped(
+    chunk: Scores,
+    column: str,
+    positive: Sequence[Kind],
+    negative: Sequence[Kind],
+    attack: tuple[str, str] | None,
+) -> Scores:
+    """Two classes made of these kinds; ``attack`` (a column, a value) keeps the spoofs of one attack."""
+    spoof = spoof_mask(chunk, column)
+    chosen: dict[Kind, Any] = {"target": slice(None), "nontarget": ~spoof, "spoof": spoof}
+    if attack is not None:
+        own = attack_positions(chunk, attack[0], spoof).get(attack[1], np.empty(0, dtype=np.intp))
+        chosen["spoof"] = np.flatnonzero(spoof)[own]
+
+    def joined(arrays: tuple[Array, Array], kinds: Sequence[Kind]) -> Array:
+        parts = [arrays[0 if kind == "target" else 1][chosen[kind]] for kind in kinds]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def both(arrays: tuple[Array, Array]) -> tuple[Array, Array]:
+        return joined(arrays, positive), joined(arrays, negative)
+
+    columns = {name: both(arrays) for name, arrays in chunk.columns.items()}
+    return Scores.part(*both((chunk.target, chunk.nontarget)), columns, chunk.categories)
+
+
+def attack_positions(chunk: Scores, column: str, spoof: BoolArray) -> dict[str, IntArray]:
+    """For each attack, where its trials are among the spoofs of a chunk."""
+    codes, names = chunk.columns[column][1][spoof], chunk.categories.get(column)
+    found = positions_by_value(codes)
+    values = {plain_value(code if names is None else names[code]): own for code, own in found.items()}
+    return {attack_name(value): own for value, own in values.items()}
+
+
+def attack_name(value: Any) -> str:
+    """What an attack is called.
+
+    Examples
+    --------
+    >>> attack_name("A07"), attack_name(None)
+    ('A07', '(no name)')
+    """
+    return UNNAMED if value is None else str(value)
+
+
+def one_system(chunk: Scores, place: int) -> Scores:
+    """The scores of one system."""
+    return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
+
+
+def chosen_systems(chunk: Scores, places: list[int]) -> Scores:
+    """The scores of some systems."""
+    return Scores.part(chunk.target[:, places], chunk.nontarget[:, places], chunk.columns, chunk.categories)
+
+
+def gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
+    """The scores of the second system, -inf where the first rejects."""
+    first, second = place
+
+    def passed(scores: Array) -> Array:
+        return np.where(scores[:, first] >= threshold, scores[:, second], -np.inf)
+
+    return Scores.part(passed(chunk.target), passed(chunk.nontarget), chunk.columns, chunk.categories)
+
+
+BONA_FIDE: tuple[Kind, ...] = ("target", "nontarget")
+
+
+def speaks_of_spoofs(word: str | None) -> bool:
+    """Whether a class to share is named as countermeasures do: bona fide, or spoof.
+
+    Examples
+    --------
+    >>> [speaks_of_spoofs(word) for word in ("bonafide", "Bona fide", "spoof", "target", None)]
+    [True, True, True, False, False]
+    """
+    plain = re.sub(r"[ _]+", "-", word.strip().lower()) if isinstance(word, str) else ""
+    return plain in ("bonafide", "bona-fide") or plain in SPOOF_WORDS
+
+
+def bona_fide_and_spoofs(source: ScoreSource, word: str | None) -> ScoreSource:
+    """Targets and non-targets against spoofs, if the class to share is named so and labels tell all three.
+
+    Both are bona fide, so that a countermeasure is to accept them. Other trials stay as they are; one pass.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> table = {"score": [2.0, 3.0, -1.0], "label": ["target", "nontarget", "spoof"], "attack": list("--A")}
+    >>> lk.evaluate(lk.Trials(table), by="attack", shared="bonafide").n_target
+    2
+    """
+    column = source.roles.label
+    if column is None or not speaks_of_spoofs(word):
+        return source
+    with warnings.catch_warnings():  # no two kinds are taken as one
+        warnings.simplefilter("ignore", PooledClassesWarning)
+        words = source.with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
+    try:
+        kinds = {kind_of(label) for label in words}
+    except LabelError:  # labels of its own, which the label of the targets tells apart
+        return source
+    if not {"nontarget", "spoof"} <= kinds:
+        return source
+    change = partial(regrouped, column=column, positive=BONA_FIDE, negative=("spoof",), attack=None)
+    return DerivedSource(source, change, (column,))

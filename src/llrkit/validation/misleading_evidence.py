@@ -1,0 +1,236 @@
+"""LLRs as strong as those of a case among trials of known origin, and the strongest that misled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from llrkit._arguments import whole_number
+from llrkit._arrays import FloatArray
+from llrkit._results import Result
+from llrkit.core.column_values import decoded, plain_value
+from llrkit.core.score_index import score_indexes
+from llrkit.core.summary import SummaryBase
+from llrkit.engine.scanned_files import Files
+from llrkit.errors import UnknownNameError
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.roles import POSITION
+from llrkit.scores.scores_and_labels import takes_labels
+from llrkit.scores.source import WrappedSource, as_source
+from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.validation.verbal_scale import verbal_scale
+
+LEVEL = 0.95
+"""Of intervals, unless another is asked for."""
+
+
+@dataclass(frozen=True)
+class AsExtreme:
+    """How many trials of known origin had an LLR like this one: so low if same-source, so high if not."""
+
+    as_low: int
+    n_target: int
+    as_high: int
+    n_nontarget: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Plain numbers."""
+        return {
+            "same_source_as_low": self.as_low, "n_same_source": self.n_target,
+            "different_source_as_high": self.as_high, "n_different_source": self.n_nontarget,
+        }  # fmt: skip
+
+    def misleading(self, llr: float, level: float = LEVEL) -> MisleadingRate:
+        """How often LLRs as strong as this one pointed the wrong way."""
+        count, n = (self.as_high, self.n_nontarget) if llr >= 0.0 else (self.as_low, self.n_target)
+        # one-sided: the chance of a true rate above it is 1 - level
+        return MisleadingRate(count, n, clopper_pearson(count, n, 2.0 * level - 1.0)[1], level)
+
+
+@dataclass(frozen=True)
+class MisleadingRate:
+    """Trials of the other class with LLRs as strong as one: their number, and a bound of their rate."""
+
+    count: int
+    n: int
+    upper: float
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        return {"count": self.count, "n": self.n, "rate": self.count / self.n, "upper": self.upper,
+                "level": self.level}  # fmt: skip
+
+
+def as_extreme(llrs: ScoreSource, asked: FloatArray) -> list[AsExtreme | None]:
+    """For each LLR that is asked about, the trials of known origin that had one like it; one pass."""
+    counts = llrs.reduce(_Counts.at(asked))
+    return [
+        AsExtreme(int(low), counts.n_target, int(high), counts.n_nontarget)
+        for low, high in zip(counts.as_low, counts.as_high, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts(SummaryBase):
+    """Target trials at or below, and non-target trials at or above, each of some LLRs."""
+
+    as_low: FloatArray
+    as_high: FloatArray
+    n_target: int
+    n_nontarget: int
+
+    @classmethod
+    def at(cls, asked: FloatArray) -> Callable[[Scores], _Counts]:
+        def make(chunk: Scores) -> _Counts:
+            low = [np.count_nonzero(chunk.target <= llr) for llr in asked]
+            high = [np.count_nonzero(chunk.nontarget >= llr) for llr in asked]
+            return cls(
+                np.array(low, dtype=np.float64), np.array(high, dtype=np.float64),
+                len(chunk.target), len(chunk.nontarget),
+            )  # fmt: skip
+
+        return make
+
+    def __add__(self, other: _Counts) -> _Counts:
+        return _Counts(
+            self.as_low + other.as_low, self.as_high + other.as_high,
+            self.n_target + other.n_target, self.n_nontarget + other.n_nontarget,
+        )  # fmt: skip
+
+    def __mul__(self, weight: float) -> _Counts:
+        return self
+
+
+ROW = "row"
+
+
+@dataclass(frozen=True)
+class MisleadingTrial(Result):
+    """A trial whose LLR points the wrong way."""
+
+    is_target: bool
+    """Whether the trial is a target, whose LLR should be positive."""
+    llr: float
+    """Its LLR, in nats."""
+    trial: dict[str, Any]
+    """Its row, counted from 0 (or its place in its class), and its ids where it has any."""
+    place: str = ""
+    """Its file and line, or its row, in words; empty for arrays."""
+
+    @property
+    def words_of_place(self) -> str:
+        """Where the trial stands, by the name of its file and not its path, and its ids."""
+        counted = (ROW,) if self.place else ()
+        ids = [f"{name} {value}" for name, value in self.trial.items() if name not in counted]
+        file, comma, line = self.place.rpartition(", ")
+        return ", ".join([*([f"{PurePath(file).name}{comma}{line}"] if self.place else []), *ids])
+
+    @property
+    def words(self) -> str:
+        """What the LLR says in words, which is wrong."""
+        return verbal_scale(self.llr)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "is_target": self.is_target, "llr": self.llr, "trial": dict(self.trial), "place": self.place,
+            "words": self.words,
+        }  # fmt: skip
+
+
+@takes_labels
+def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial, ...]:
+    """The ``n`` trials of each class whose LLRs mislead most, strongest first; one pass.
+
+    File and line, rows and ids are given where the source is a table; files that are read in batches are read
+    once more for the lines.
+
+    Parameters
+    ----------
+    n
+        Number of trials of each class.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> table = {"llr": [2.0, -1.5, 0.5, -3.0], "label": [1, 1, 0, 0], "test": ["a", "b", "c", "d"]}
+    >>> trials = lk.Trials(table, score="llr", test="test")
+    >>> [(trial.llr, trial.trial["test"]) for trial in lk.misleading_trials(trials)]
+    [(-1.5, 'b'), (0.5, 'c')]
+    """
+    source = as_source(source)
+    whole_number(n, 1, "n")
+    ids = source.roles.ids
+    try:
+        wide, names = source.with_columns(ROW, *ids), (ROW, *ids)
+    except UnknownNameError:  # arrays have no rows
+        wide, names = source.with_columns(POSITION), (POSITION,)
+    worst = wide.reduce(_MostMisleading.at(n, names))
+    trials = [
+        (class_index == 0, llr, dict(zip(names, values, strict=True)))
+        for class_index, rows in enumerate((worst.targets, worst.nontargets))
+        for llr, *values in rows
+    ]
+    places = _places(source, [trial[ROW] for *_, trial in trials if ROW in trial])
+    return tuple(
+        MisleadingTrial(is_target, llr, trial, places.get(trial.get(ROW), ""))
+        for is_target, llr, trial in trials
+    )
+
+
+def _places(source: ScoreSource, rows: list[int]) -> dict[Any, str]:
+    """Where rows are, in words; of files that are read in batches all of them in one pass."""
+    while isinstance(source, WrappedSource):
+        source = source.source
+    if not isinstance(source, Files):
+        return {row: source.place(row) for row in rows}
+    places: dict[Any, str] = {}
+    wanted, before = sorted(set(rows)), 0
+    for scan in source.scans if wanted else ():
+        for batch in scan.read(list(source.roles.score)):
+            after = before + batch.table.height
+            places |= {row: batch.place(row - before) for row in wanted if before <= row < after}
+            before = after
+            if len(places) == len(wanted):
+                return places
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class _MostMisleading(SummaryBase):
+    """The most misleading trials of each class: LLR, then the values of the columns ``names``."""
+
+    most: int
+    targets: tuple[tuple[Any, ...], ...]
+    nontargets: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def at(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _MostMisleading]:
+        def make(chunk: Scores) -> _MostMisleading:
+            worst = []
+            for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
+                wrong = -values if class_index == 0 else values
+                where = np.flatnonzero(wrong > 0)
+                where = where[np.argsort(-wrong[where], kind="stable")[:most]]
+                columns = {name: decoded(chunk, name, class_index) for name in names}
+                worst.append(
+                    tuple(
+                        (float(values[i]), *(plain_value(columns[name][i]) for name in names)) for i in where
+                    )
+                )
+            return cls(most, worst[0], worst[1])
+
+        return make
+
+    def __add__(self, other: _MostMisleading) -> _MostMisleading:
+        targets = sorted(self.targets + other.targets, key=lambda row: row[0])[: self.most]
+        nontargets = sorted(self.nontargets + other.nontargets, key=lambda row: -row[0])[: self.most]
+        return _MostMisleading(self.most, tuple(targets), tuple(nontargets))
+
+    def __mul__(self, weight: float) -> _MostMisleading:
+        return self
