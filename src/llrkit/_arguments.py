@@ -70,10 +70,10 @@ def not_negative(value: object, name: str) -> float:
     --------
     >>> not_negative(-1.0, "shrinkage")
     Traceback (most recent call last):
-    llrkit.errors.InputError: shrinkage must be a number from 0 on, got -1.0
+    llrkit.errors.InputError: shrinkage must be a number of at least 0, got -1.0
     """
     if not (isinstance(value, (int, float, np.integer, np.floating)) and 0.0 <= value < np.inf):
-        raise InputError(f"{name} must be a number from 0 on, got {value!r}")
+        raise InputError(f"{name} must be a number of at least 0, got {value!r}")
     return float(value)
 
 

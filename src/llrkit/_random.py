@@ -21,7 +21,7 @@ def seed_of(rng: object) -> int:
     True
     >>> seed_of(-1)
     Traceback (most recent call last):
-    llrkit.errors.InputError: rng must be a whole number from 0 up, a numpy.random.Generator or None, got -1
+    llrkit.errors.InputError: rng must be a whole number of at least 0, a numpy.random.Generator or None, ...
     """
     if rng is None:
         rng = np.random.default_rng()
@@ -29,7 +29,7 @@ def seed_of(rng: object) -> int:
         return int(rng.integers(2**31))
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)) or rng < 0:
         raise InputError(
-            f"rng must be a whole number from 0 up, a numpy.random.Generator or None, got {rng!r}"
+            f"rng must be a whole number of at least 0, a numpy.random.Generator or None, got {rng!r}"
         )
     return int(rng)
 
@@ -37,5 +37,5 @@ def seed_of(rng: object) -> int:
 def checked_seed(seed: object) -> int:
     """A seed is a whole number from 0 on."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
+        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
     return int(seed)

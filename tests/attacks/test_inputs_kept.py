@@ -213,7 +213,7 @@ def test_passes_that_count_other_trials_are_noticed_whatever_the_file_system_say
     swap_after(monkeypatch, place, 1, lambda: scores(place / "x.csv", n=398))
     code, _, said = run("evaluate", "x.csv")
     assert code == 2
-    assert "x.csv: was changed while it was being read: two passes saw 200 + 200 and 199 + 199" in said
+    assert "x.csv: was changed while it was being read: two passes counted 200 + 200 and 199 + 199" in said
 
 
 def test_a_key_that_changes_before_the_answer_is_written_is_named(place, monkeypatch):

@@ -162,7 +162,7 @@ def test_reports_show_names_of_files_and_paths_only_if_asked(folder, monkeypatch
 def test_full_paths_without_a_report_are_refused(folder):
     code, _, complained = run("evaluate", folder / "eval.csv", "--full-paths")
     assert code == 2
-    assert "--full-paths is for a report" in complained
+    assert "--full-paths needs a report" in complained
 
 
 @pytest.mark.parametrize(("typed", "shown"), [

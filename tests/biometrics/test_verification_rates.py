@@ -167,7 +167,7 @@ def test_missing_scores_without_failures_are_still_refused(table):
     assert "the score is missing" in err
     code, _, err = run("evaluate", table, "--failures", "status", "--missing-scores", "drop")
     assert code == 2
-    assert "--missing-scores drop leaves them out" in err
+    assert "--missing-scores drop removes them" in err
 
 
 def test_missing_scores_can_be_rejected(table):

@@ -150,7 +150,7 @@ def test_bad_input(options, said):
 
 def test_too_few_groups_are_refused():
     trials = lk.Trials({"score": [1.0, 2.0, 0.0, -1.0], "label": [1, 1, 0, 0], "who": ["a", "a", "a", "b"]})
-    with pytest.raises(lk.TooFewTrialsError, match="too few groups to choose"):
+    with pytest.raises(lk.TooFewTrialsError, match="there are too few groups"):
         lk.fit_cmlg(trials, alpha="auto", point=0.1, groups="who")
 
 

@@ -248,7 +248,7 @@ def test_limits_that_are_none_are_refused(limits, dev):
 
 @pytest.mark.parametrize("bound", ["none", "elub", "invariance", "fixed:-1,1"])
 def test_speakers_are_refused_where_nobody_looks_at_them(bound, dev):
-    with pytest.raises(lk.InputError, match="does not look at speakers"):
+    with pytest.raises(lk.InputError, match="does not use speakers"):
         lk.bound_map(LINE, dev, bound, speakers=SIDES)
 
 

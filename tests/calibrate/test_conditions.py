@@ -243,7 +243,7 @@ SAME = (np.full(30, 7.0), np.full(90, 7.0))
         (changed(), {"conditions": []}, "conditions are the names of 1 to 4 columns"),
         (changed(), {"conditions": ["seconds", "seconds"]}, "name a column twice"),
         (changed(), {"conditions": ["seconds"], "basis": "cubic"}, "unknown basis of the conditions 'cubic'"),
-        (changed(), {"basis": "log"}, "basis is that of conditions; name them"),
+        (changed(), {"basis": "log"}, "basis needs conditions"),
         (changed(other=SAME), {"conditions": ["other"]}, "'other' has the same value in all trials"),
         (changed(other=(-SAME[0], SAME[1])), {"conditions": ["other"]}, "takes values above 0, got -7"),
         (changed(other=(-SAME[0], SAME[1])), {"conditions": ["other"], "basis": "linear"}, "in one class"),
@@ -271,7 +271,7 @@ def test_conditions_that_follow_each_other_are_refused():
         "one": scores.columns["seconds"],
         "two": tuple(2.0 * side for side in scores.columns["seconds"]),
     }
-    with pytest.raises(lk.InputError, match="condition 'two' cannot be told apart"):
+    with pytest.raises(lk.InputError, match="condition 'two' has no effect that can be estimated"):
         lk.fit_cmlg(lk.Scores(scores.target, scores.nontarget, copied), conditions=["one", "two"])
 
 

@@ -62,7 +62,7 @@ def test_the_mean_never_costs_more_than_its_maps_do_on_average(names):
     [
         ({"one": 0.5, "two": 0.6}, "sum to one"),
         ({"one": 1.5, "two": -0.5}, "positive"),
-        ({"one": 1.0}, "do not go with"),
+        ({"one": 1.0}, "do not match the maps"),
         ({"one": 0.5, "two": "half"}, "must be numbers"),
     ],
 )

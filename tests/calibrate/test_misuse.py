@@ -281,7 +281,7 @@ def test_llrs_to_base_ten_are_read_as_such(files):
         assert lk.cllr(read(files / "tens.csv")) == pytest.approx(
             lk.cllr(read(files / "nats.csv")), abs=1e-12
         )
-    with pytest.raises(lk.InputError, match="says so already"):
+    with pytest.raises(lk.InputError, match="is already read as log10 LLRs"):
         lk.read_trials(files / "tens.csv", log10=True)
 
 

@@ -99,7 +99,7 @@ def test_saved_drawn_and_refused(fitted, tmp_path):
     lk.AffineMap(a=1.0, b=0.0, method="cmlg").save(tmp_path / "line.json")
     code, _, err = run("plot", "mixing", tmp_path / "line.json", "-o", tmp_path / "x.svg")
     assert (code, (tmp_path / "x.svg").exists()) == (2, False)
-    assert "w(mu) is what fit_mixture finds" in err
+    assert "w(mu) comes from fit_mixture" in err
     with pytest.raises(lk.InputError, match="components must be a number, values of mu, or 'grid'"):
         lk.fit_mixture(lk.Scores([1.0, 2.0], [0.0, 1.5]), components="mesh")
     with pytest.raises(lk.InputError, match="fitted must be a Map, got Scores"):

@@ -278,7 +278,7 @@ def test_warnings_are_one_line_on_standard_error(tmp_path):
             ["calibrate", "DEV", "--method", "gaussian", "--option", "monotone=no", "-o", "OUT"],
             "true or false",
         ),
-        (["compare", "DEV", "DEV", "--methods", ","], "no method is named"),
+        (["compare", "DEV", "DEV", "--methods", ","], "no method is given"),
         (["apply", "DEV", "DEV", "-o", "OUT.csv"], "not JSON"),
         (["apply", "CAL", "DEV", "-o", "OUT.xyz"], "ending"),
         (["apply", "CAL", "DEV", "--score-column", "x", "-o", "OUT.csv"], "no column 'x'"),

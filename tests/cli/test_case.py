@@ -124,7 +124,7 @@ def test_methods_that_are_slow_to_fit_are_fitted_less_often(files, monkeypatch):
 
 
 def test_a_level_without_training_trials_is_refused_in_python(files):
-    with pytest.raises(lk.InputError, match=r"level is about the interval.*train="):
+    with pytest.raises(lk.InputError, match=r"level is an option of the interval.*train="):
         lk.case_report(lk.load_map(files / "line.json"), 1.0, h1="he spoke", h2="another spoke", level=0.9)
 
 
@@ -155,10 +155,13 @@ def test_negative_llrs_support_the_second_proposition(files):
         (("--score", "1", "--h1", " ", "--h2", "another"), "--h1 is missing"),
         ((*PROPOSITIONS,), "either with --score or as a file with --scores"),
         (("--score", "nan", *PROPOSITIONS), "is not a finite number"),
-        (("--score", "1", "--speakers", "enroll_speaker", *PROPOSITIONS), "--speakers is about the interval"),
+        (
+            ("--score", "1", "--speakers", "enroll_speaker", *PROPOSITIONS),
+            "--speakers is an option of the interval",
+        ),
         (("--score", "1", "--level", "90%", *PROPOSITIONS), "needs the training trials (--train FILE)"),
-        (("--score", "1", "--replicates", "200", *PROPOSITIONS), "--replicates is about the interval"),
-        (("--score", "1", "--seed", "0", *PROPOSITIONS), "--seed is about the interval"),
+        (("--score", "1", "--replicates", "200", *PROPOSITIONS), "--replicates is an option of the interval"),
+        (("--score", "1", "--seed", "0", *PROPOSITIONS), "--seed is an option of the interval"),
         (("--score", "1", "--train", "{}/check.csv", *PROPOSITIONS), "not the trials that trained"),
         (("--score", "1", "--html", "{}/line.json", *PROPOSITIONS), "line.json"),
     ],

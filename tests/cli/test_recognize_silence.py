@@ -170,7 +170,7 @@ def test_a_saved_cohort_gives_the_same_scores(home):
     assert warned("cohort", home / "model.npz", home / "train.tsv", "-o", home / "cohort.npz") == ""
     assert warned(*score(home, "test.tsv", *norm, home / "cohort.npz")) == ""
     assert (home / "s.csv").read_text() == expected
-    assert "nothing more can be chosen" in refused(
+    assert "takes no further options" in refused(
         *score(home, "test.tsv", *norm, home / "cohort.npz", "--cohort-where", "gender = f")
     )
 
@@ -407,15 +407,15 @@ def test_ubm_gmm_scores_carry_the_lists(home):
         ),
         (
             ["--gaussians", 8],
-            "--gaussians is a size of the training from speech; these are embeddings already",
+            "--gaussians is for training from speech; the input holds embeddings",
         ),
-        (["--seconds", 5], "--seconds is for audio files; these are no audio files"),
+        (["--seconds", 5], "--seconds is for audio files; the input holds none"),
         (["--normalize", "none"], "--normalize is for audio files"),
         (["--resample", "never"], "--resample is for audio files"),
         (["--folder", "."], "--folder is for audio files"),
         (["--bad-files", "skip"], "--bad-files is for audio files"),
         (["--no-stages"], "--no-stages goes with a background model; here only the back-end is trained"),
-        (["--backend", "cosine", "--iterations", 3], "--iterations are those of EM, without which cosine"),
+        (["--backend", "cosine", "--iterations", 3], "--iterations is for EM, which cosine does not use"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(splits, monkeypatch, options, words):
@@ -519,4 +519,4 @@ def test_a_singular_covariance_is_shrunk_with_a_note(splits):
         np.savez(splits / "wide.npz", vectors=wide, ids=arrays["ids"], speakers=arrays["speakers"])
     words = warned("train", splits / "wide.npz", "-o", splits / "w.npz")
     assert "48 embeddings vary in 47 of 65 directions: the others are left out" in words
-    assert "vary within speakers in 36 of 47 directions: their covariance was shrunk" in words
+    assert "vary within speakers in 36 of 47 directions: the covariance was shrunk" in words

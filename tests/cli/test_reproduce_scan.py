@@ -68,7 +68,7 @@ def test_prior_scan_with_known_non_targets_and_with_a_file_to_test_on(tmp_path):
         (["--scores", "s.csv", "--scale", "paper"], "--scale is for the simulation"),
         (["--scores", "nothing.csv"], "no such file"),
         (["--scores", "s.csv", "--known", "nobody"], "there is no column 'nobody'"),
-        (["--scores", "s.csv", "--p-known", "0.3"], "--p-known is for --known"),
+        (["--scores", "s.csv", "--p-known", "0.3"], "--p-known needs --known"),
         (["--scores", "s.csv", "--known", "known", "--point", "sre08"], "or their share \\(--p-known\\)"),
     ],
 )

@@ -200,7 +200,7 @@ def test_evaluate_and_report_name_the_shift_of_scores_and_of_llrs(files, tmp_pat
     pl.read_csv(llrs).drop("score").write_csv(tmp_path / "bare.csv")
     code, _, err = run("evaluate", tmp_path / "bare.csv", "--map", files / "cal.json")
     assert code == 2
-    assert "keeps no scores in the column of training (score)" in err
+    assert "not the raw scores in the column of training (score)" in err
 
 
 def test_apply_of_a_fusion_warns_of_a_shift(files, tmp_path):

@@ -158,7 +158,7 @@ def test_a_worker_that_hangs_at_its_work_is_named(scheduler, join):
         return PARTS[0]
 
     try:
-        with pytest.raises(lk.ClusterError, match=f"no sign of life for 4 s of {address}"):
+        with pytest.raises(lk.ClusterError, match=f"no answer for 4 s from {address}"):
             eer_at(scheduler, [delayed(stop_myself, pure=False)()], timeout=PATIENCE)
     finally:
         os.kill(process.pid, signal.SIGCONT)

@@ -154,7 +154,7 @@ def test_impossible_adaptations_are_refused(model, new):
         (lambda: interpolated(model, PLDA([0.0], [[1.0]], [[1.0]])), "4 and 1 dimensions"),
         (lambda: interpolated(model, model, 2.0), "from 0 to 1"),
         (lambda: coral_plus(model, new, within=1.5), "within must be from 0 to 1"),
-        (lambda: kaldi_adapted(model, new, between=-1.0), "between must be a number from 0 on"),
+        (lambda: kaldi_adapted(model, new, between=-1.0), "between must be a number of at least 0"),
     ):
         with pytest.raises(lk.LlrkitError, match=words):
             call()

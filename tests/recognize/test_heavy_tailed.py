@@ -113,7 +113,7 @@ def test_llrs_of_heavy_tailed_data_are_calibrated_and_better_than_gaussian_ones(
 
 def test_few_sessions_are_shrunk_as_for_gaussian_plda():
     x = np.random.default_rng(4).normal(size=(24, 30))
-    with pytest.warns(lk.SpeechWarning, match="their covariance was shrunk"):
+    with pytest.warns(lk.SpeechWarning, match="the covariance was shrunk"):
         model, bound = train_heavy_tailed_plda(x, np.arange(24) // 3, rank=3)
     assert (np.diff(bound) > -1e-6).all()
     assert np.isfinite(model.scores(x[:2], x[2:4])).all()

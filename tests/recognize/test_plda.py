@@ -326,7 +326,10 @@ def test_models_that_cannot_be(change, message):
             "enrollment embeddings have 3 dimensions, the model 2",
         ),
         (lambda p: p.scores(np.ones((2, 2)), [[1.0, np.nan]]), "test embeddings, row 0: NaN in dimension 1"),
-        (lambda p: p.scores(np.ones((2, 2)), np.ones((2, 2)), [1, 0]), "counts must be 2 numbers from 1 on"),
+        (
+            lambda p: p.scores(np.ones((2, 2)), np.ones((2, 2)), [1, 0]),
+            "counts must be 2 numbers of at least 1",
+        ),
         (lambda p: p.scores(np.ones((2, 2)), np.ones((2, 2)), dtype=int), "dtype must be float32 or float64"),
         (lambda p: p.scores(np.ones((2, 2)), np.ones((2, 2)), out=np.ones((1, 1))), "out has shape"),
         (

@@ -109,11 +109,11 @@ def test_llrs_are_better_than_those_of_psda_where_the_channel_has_a_sphere(popul
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"sizes": [2, 1, 3]}, "whole numbers from 2 on"),
+        ({"sizes": [2, 1, 3]}, "whole numbers of at least 2"),
         ({"weights": [1.0, 1.0, 1.0]}, "add up to one"),
         ({"basis": np.ones((7, 6))}, "orthonormal"),
         ({"directions": np.ones(6)}, "vector of length one"),
-        ({"priors": [1.0, -1.0, 0.0]}, "3 numbers from 0 on"),
+        ({"priors": [1.0, -1.0, 0.0]}, "3 numbers of at least 0"),
         ({"within": 0.0}, "positive"),
         ({"n_speaker": 4}, "of 3 factors 1 to 3 belong to the speaker"),
     ],

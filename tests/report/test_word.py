@@ -146,4 +146,4 @@ def test_its_pages_are_drawn_by_libreoffice(written, need_program):
 def test_what_is_no_word_document_is_refused_before_the_scores_are_read(tmp_path):
     done = CliRunner().invoke(cli, ["report", "no-such-file.csv", "--docx", str(tmp_path / "report.doc")])
     assert "a Word document ends in .docx" in str(done.exception)
-    assert "where should the report go?" in str(CliRunner().invoke(cli, ["report", "s.csv"]).exception)
+    assert "the output is missing" in str(CliRunner().invoke(cli, ["report", "s.csv"]).exception)

@@ -75,7 +75,7 @@ def test_fits(name):
 
 
 def test_a_lineup_takes_no_weights():
-    with pytest.raises(lk.InputError, match="cannot be weighted"):
+    with pytest.raises(lk.InputError, match="cannot have weights"):
         lk.fit_lineup(lk.Trials(TABLE, weight="times"), by="test")
 
 

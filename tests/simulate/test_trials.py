@@ -155,12 +155,12 @@ def test_scale_offset_and_float32():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"n_target": 0}, "n_target must be a whole number from 1 on"),
-        ({"n_nontarget": 2.5}, "n_nontarget must be a whole number from 1 on"),
-        ({"rng": -1}, "rng must be a whole number from 0 up"),
+        ({"n_target": 0}, "n_target must be a whole number of at least 1"),
+        ({"n_nontarget": 2.5}, "n_nontarget must be a whole number of at least 1"),
+        ({"rng": -1}, "rng must be a whole number of at least 0"),
         ({"scale": 0.0}, "scale must be above 0"),
         ({"offset": np.inf}, "offset finite"),
-        ({"speakers": 5}, "speakers must be an even number from 4 on"),
+        ({"speakers": 5}, "speakers must be an even number of at least 4"),
         ({"durations": ()}, "durations must be finite"),
         ({"durations": (5.0, -1.0)}, "durations must be finite"),
         ({"dtype": "float16"}, "dtype must be"),

@@ -188,9 +188,9 @@ def test_weighted_trials_count_as_often_as_their_weight(tmp_path):
     expected = spoof.evaluate(made(repeated), asv_threshold=0.5).numbers
     for name in expected:
         assert found.numbers[name] == pytest.approx(expected[name], rel=1e-9), name
-    with pytest.raises(lk.InputError, match="weighted trials have none"):
+    with pytest.raises(lk.InputError, match="not defined for weighted trials"):
         spoof.evaluate(made(source))  # the nearest point of the ASV system
-    with pytest.raises(lk.InputError, match="weighted trials have none"):
+    with pytest.raises(lk.InputError, match="not defined for weighted trials"):
         spoof.t_eer_nearest(made(source))
 
 

@@ -232,7 +232,9 @@ def test_targets_of_one_speaker_only_are_refused_in_words():
     who = np.array(["a", "a", "b", "c"] * 5)
     x = np.random.default_rng(1).normal(size=20)
     trials = lk.Trials({"score": x, "label": who == "a", "left": who})
-    with pytest.raises(lk.TooFewTrialsError, match="without one of the speakers no trials of a class"):
+    with pytest.raises(
+        lk.TooFewTrialsError, match="leaving out one of the speakers leaves a class without trials"
+    ):
         lk.check_calibration(trials, speakers="left")
 
 

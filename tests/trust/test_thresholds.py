@@ -247,7 +247,7 @@ def test_llrs_of_a_calibration_are_known_as_such(file, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--calibrated", "--eer"], "--calibrated is about the threshold of a point"),
+        (["--calibrated", "--eer"], "--calibrated needs an operating point"),
         (["--on-key", "k"], "--on-key is for --on"),
         (["--miss-rate", "x"], "--miss-rate: 'x' is not a number"),
         (["--false-alarm-rate", "150%"], "false_alarm_rate must be between 0 and 1, got 1.5"),

@@ -203,7 +203,7 @@ def test_python_applies_a_calibration_to_raw_trials_as_the_command_does(folder):
             lk.validate(unknown, ROWS, calibration=fitted)
     with pytest.raises(lk.InputError, match="already calibrated"):
         lk.validate(lk.read_trials(folder / "eval_llrs.csv"), ROWS, calibration=fitted, apply=True)
-    with pytest.raises(lk.InputError, match="apply is about a calibration"):
+    with pytest.raises(lk.InputError, match="apply needs a calibration"):
         lk.validate(raw, ROWS, apply=True)
 
 

@@ -482,8 +482,8 @@ def test_the_template_is_written_once_and_can_be_used_as_it_is(files, tmp_path, 
     found = json.loads(run(scores, "--criteria", template, "--json", "-").stdout)
     assert [row["decision"] for row in found["matrix"]][:2] == ["failed", "failed"]  # EER 25 %, as simulated
     written = template.read_text()
-    assert "is there already" in str(run("--init", template).exception)
-    assert "is not used" in str(run("--init", "other.toml", scores).exception)
+    assert "exists already" in str(run("--init", template).exception)
+    assert "leave out" in str(run("--init", "other.toml", scores).exception)
     assert template.read_text() == written
     assert not (tmp_path / "other.toml").exists()
     (tmp_path / "criteria.toml").unlink()

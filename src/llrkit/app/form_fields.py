@@ -21,7 +21,7 @@ def scores_of(text: str) -> list[float]:
     """Numbers separated by spaces, lines or semicolons."""
     words = [word for word in re.split(r"[\s;]+", text) if word]
     if len(words) > MOST_SCORES:
-        raise InputError(f"these are {len(words)} scores; more than {MOST_SCORES} come as a file")
+        raise InputError(f"got {len(words)} scores; give more than {MOST_SCORES} as a file")
     scores = []
     for word in words:
         try:
@@ -58,7 +58,7 @@ def text_of(form: Form, field: str, what: str, most: int) -> str:
     """
     text = one_line(form.get(field, ""), LARGEST)
     if len(text) > most:
-        raise InputError(f"{what}: {len(text):,} characters are too many; at most {most:,} are taken")
+        raise InputError(f"{what}: {len(text):,} characters are too many; at most {most:,} are accepted")
     return text
 
 
@@ -66,9 +66,7 @@ def names_of(text: str) -> list[str]:
     """Names of columns, separated by commas."""
     names = [name for name in (one_line(part, LARGEST) for part in text.split(",")) if name]
     if len(names) > MOST_COLUMNS or any(len(name) > 100 for name in names):
-        raise InputError(
-            f"names of columns: at most {MOST_COLUMNS} are taken, of at most 100 characters each"
-        )
+        raise InputError(f"at most {MOST_COLUMNS} column names are accepted, of at most 100 characters each")
     return names
 
 

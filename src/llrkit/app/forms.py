@@ -47,7 +47,7 @@ async def read_form(request: Request) -> dict[str, str]:
     """The fields of a form; the last where one comes twice."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise InputError("a form comes as application/x-www-form-urlencoded")
+        raise InputError("expected a form sent as application/x-www-form-urlencoded")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -118,7 +118,7 @@ def _intervals(form: Form, project: Project) -> dict[str, Any]:
     ci = one_of(form, "ci", ("", "trial", "speaker"))
     speakers = list(project.settings.speakers)
     if ci == "speaker" and not speakers:
-        raise InputError("choose the columns of the speakers first, on the page of the files")
+        raise InputError("choose the speaker columns first, on the page Files")
     return {"ci": ci, "speakers": speakers if ci == "speaker" else []}
 
 
@@ -127,7 +127,7 @@ def evaluate_choices(form: Form, project: Project) -> dict[str, Any]:
     file = labeled_file(form, project, "file")
     points = [one_line(point, 40) for point in re.split(r"[\s;]+", form.get("points", "")) if point]
     if len(points) > MOST_POINTS:
-        raise InputError(f"these are {len(points)} operating points; at most {MOST_POINTS} are taken")
+        raise InputError(f"got {len(points)} operating points; at most {MOST_POINTS} are accepted")
     return {
         **_said_by(project), **_intervals(form, project), "file": file.name, "points": points,
         "by": one_line(form.get("by", ""), 100),
@@ -172,7 +172,7 @@ def validate_choices(form: Form, project: Project) -> dict[str, Any]:
     report = {name: text_of(form, f"report_{name}", name, 1000) for name in REPORTED}
     intervals = _intervals(form, project)
     if form.get("interval") and not intervals["ci"]:
-        raise InputError("to judge by whole intervals, choose a kind of intervals other than none")
+        raise InputError("to judge by whole intervals, choose a kind of interval")
     return {
         **_said_by(project), **intervals, "rows": rows, "report": report,
         "file": labeled_file(form, project, "file").name, "interval": bool(form.get("interval")),
@@ -188,7 +188,7 @@ def _compared(form: Form, i: int, characteristic: str, project: Project) -> dict
     if bool(by) == bool(before):
         raise InputError(
             f"{characteristic}: choose either a column, every value of which must meet the limit, or a file "
-            "from which the change is counted"
+            "to measure the change from"
         )
     if before:
         return {"change_from": labeled_file(form, project, f"change{i}").name}
@@ -240,14 +240,14 @@ def labeled_file(form: Form, project: Project, field: str) -> ScoreFile:
     """A file of known origin that a form names."""
     file = project.file(form.get(field, ""))
     if not file.labeled:
-        raise InputError(f"{file.name} holds no trials of known origin; see the page of the files")
+        raise InputError(f"{file.name} has no labeled trials; see the page Files")
     return file
 
 
 def _training(project: Project) -> ScoreFile:
     file = project.with_use("train")
     if file is None or not file.labeled:
-        raise InputError("no file is for calibration yet; choose one on the page of the files")
+        raise InputError("no file is for calibration yet; choose one on the page Files")
     return file
 
 

@@ -71,7 +71,7 @@ def project_name(given: str) -> str:
     name = unicodedata.normalize("NFC", given).strip().rstrip(" .")
     if not _PROJECT.fullmatch(name) or len(name) > LONGEST or _RESERVED.fullmatch(name):
         raise InputError(
-            "a project is called by letters, digits, spaces, dots, hyphens and brackets, at most "
+            "a project name has letters, digits, spaces, dots, hyphens and brackets, at most "
             f"{LONGEST} of them, and begins with a letter or digit"
         )
     return name

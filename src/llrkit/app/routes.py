@@ -199,7 +199,7 @@ async def work(request: Request) -> Response:
     try:
         if form.get("seen", "") != project.results.get(step, {}).get("made", ""):
             raise InputError(
-                "this step was done in another tab meanwhile; its result is below. Send the form again if "
+                "this step was finished in another tab; its result is below. Send the form again if "
                 "you want another one"
             )
         choices = CHOICES_OF[step](form, project)

@@ -89,9 +89,9 @@ class Session:
         with self.lock, project.lock:
             running = self.jobs.get((project.id, step))
             if running is not None and running.is_open:
-                raise InputError("this is being worked on already, perhaps for another tab; cancel it first")
+                raise InputError("this step is already running, perhaps in another tab; cancel it first")
             if sum(job.is_open for job in self.jobs.values()) >= MOST_JOBS:
-                raise InputError("too much is being worked on; wait until some of it is done")
+                raise InputError("too many steps are running; wait until one is done")
             id = secrets.token_hex(6)  # noqa: A001
             out = project.folder / "work" / id
             out.mkdir(parents=True)

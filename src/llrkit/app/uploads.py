@@ -58,7 +58,7 @@ async def receive(request: Request, project: Project, given: str, *, most: int) 
             project.touch()
         return file
     except ClientDisconnect:
-        raise InputError("the upload was broken off") from None
+        raise InputError("the upload was interrupted") from None
     finally:
         part.unlink(missing_ok=True)
 

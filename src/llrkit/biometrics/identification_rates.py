@@ -93,7 +93,7 @@ def identification(
             raise InputError(f"an FPIR is between 0 and 1, got {rate!r}")
     probability(level, "level")
     if source.roles.weight is not None:
-        raise InputError("searches count once each: identification takes no weights of comparisons")
+        raise InputError("identification takes no weights: every search counts once")
     columns = tuple(dict.fromkeys(name for name in (probe, subject, enrolled) if name))
     best = source.with_columns(*columns).reduce(BestScores.at(probe, subject, enrolled))
     mates = best.mates

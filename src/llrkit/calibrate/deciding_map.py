@@ -62,6 +62,6 @@ class DecidingMap:
     def _llrs_of_rows(self, scores: Any, columns: Any, outside: str | None) -> Any:
         if isinstance(scores, Scores):
             raise InputError(
-                "Scores hold the classes apart, so there is no row for each trial; give an array, or Trials"
+                "Scores keep the classes in separate arrays, so there are no rows; give an array, or Trials"
             )
         return self(scores, columns, outside=outside)

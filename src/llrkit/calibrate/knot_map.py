@@ -60,7 +60,7 @@ class KnotMap(Map):
             return KnotMap(score=self.llr_at, llr_at=self.score, method=name)
         if np.all(steps <= 0) and self.llr_at[-1] < self.llr_at[0]:
             return KnotMap(score=self.llr_at[::-1], llr_at=self.score[::-1], method=name)
-        raise NotInvertibleError("the LLR goes up and down, or is constant: there is no inverse")
+        raise NotInvertibleError("the LLR is not strictly monotone in the score, so there is no inverse")
 
     def __repr__(self) -> str:
         return f"KnotMap({self.method}: {len(self.score)} knots, {self.score[0]:.6g} to {self.score[-1]:.6g})"

@@ -86,15 +86,15 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     if not all(isinstance(value, dict) for value in rest.values()) or not isinstance(
         plain.get("method"), str
     ):
-        raise MapFileError(f"{where}: method, options, details or provenance are not what they should be")
+        raise MapFileError(f"{where}: method must be text, and options, details and provenance objects")
     for name in ("options", "details"):
         rest[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in rest[name].items()}
     reading = plain.get("reading")
     if reading is not None and not isinstance(reading, dict):
-        raise MapFileError(f'{where}: "reading" is not what it should be')
+        raise MapFileError(f'{where}: "reading" must be an object')
     densities = plain.get("densities")
     if densities is not None and not isinstance(densities, dict):
-        raise MapFileError(f'{where}: "densities" are not what they should be')
+        raise MapFileError(f'{where}: "densities" must be an object')
     try:
         fitted: M = kind(
             method=plain["method"],

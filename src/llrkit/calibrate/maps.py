@@ -225,7 +225,7 @@ class Map(DecidingMap, SavedMap):
         roles = source.roles
         if roles.calibrated and self.reading is not None and not self.reading.get("calibrated"):
             raise InputError(
-                "these trials are LLRs that a calibration wrote: already calibrated. Take their raw scores "
+                "these trials are already calibrated: a calibration wrote their LLRs. Use their raw scores "
                 "(score=..., --score-column), or a map that was trained on LLRs"
             )
         if self.reading is None:

@@ -48,6 +48,6 @@ def refuse_runaway(minimum: Minimum, blind: float, weights: str, remedy: str) ->
     """Refuse a fit that ran off to infinite weights; ``blind`` is the cost of scores that say nothing."""
     if minimum.value < 1e-7 * blind or float(np.abs(minimum.x).max()) > 1e5 or not minimum.converged:
         raise SeparationError(
-            "the fit did not settle: the classes can be told apart without error (or nearly so), and the "
+            "the fit did not converge: the classes are separated without error (or nearly so), and the "
             f"best {weights} infinite; {remedy}"
         )

@@ -96,7 +96,7 @@ class TrainingDensities:
         try:
             classes = [ClassHistogram.from_text(plain[name]) for name in ("target", "nontarget")]
             if plain["of"] not in ("scores", "LLRs") or min(one.total for one in classes) <= 0.0:
-                raise ValueError("a class is empty, or what was counted is not said")
+                raise ValueError("a class is empty, or what was counted is missing")
             found = cls(ScoreHistogram(*classes), plain["of"])
             if "groups" in plain:
                 found = cls(found.histogram, found.of, _spread_of(plain["groups"], len(found.cuts)))

@@ -116,5 +116,5 @@ def named_fits(methods: Methods, known: Mapping[str, Callable[..., M]]) -> dict[
         raise InputError(f"methods are names or a list of names and functions, got {methods!r}")
     asked = [one for one in typed if callable(one) or one.strip()]
     if not asked:
-        raise InputError(f"no method is named; known are {', '.join(known)}")
+        raise InputError(f"no method is given; known are {', '.join(known)}")
     return {method_name(one, known): fit_of(one, known) for one in asked}

@@ -98,13 +98,14 @@ def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
 
         if len(scores) > 1 or asked.key_output or asked.to not in (None, "parquet"):
             raise InputError(
-                f"{asked.output}: a folder takes the LLRs of one directory or pattern, as Parquet"
+                f"{asked.output}: output to a folder needs one input directory or pattern, and is written "
+                "as Parquet"
             )
         done = apply_parts(
             fitted, scores[0], asked.output, how, options, run=given.part_runner(), judge=judge
         )
     elif given.cluster.any:
-        raise InputError("a cluster writes a folder: let the output end in '/'")
+        raise InputError("a cluster writes to a folder: end the name of the output with '/'")
     else:
         done = apply_map(
             fitted, scores, asked.output, how, options, to=asked.to, key_output=asked.key_output, judge=judge

@@ -37,7 +37,10 @@ def open_with_failures(given: TrialInput, scores: str, failures: str | None) -> 
     from llrkit.errors import MissingScoresWarning
 
     if given.reading.missing_scores == "drop":
-        raise InputError("--failures counts trials without a score; --missing-scores drop leaves them out")
+        raise InputError(
+            "--failures counts trials without a score, and --missing-scores drop removes them; give one of "
+            "the two"
+        )
     # a cluster reads scores only where they are
     changed = {} if given.cluster.any else {"missing_scores": "reject"}
     with unwarned(MissingScoresWarning):
@@ -134,7 +137,7 @@ def differential_command(
     from llrkit.biometrics.differential_performance import differential
 
     if fmr is not None and threshold is not None:
-        raise InputError("--fmr and --threshold are two ways to say the same; give one")
+        raise InputError("give --fmr or --threshold, not both")
     trials = TrialInput.of(reading).open(scores)
     cut = None if threshold is None else parse_share(threshold, "--threshold") * trials.roles.factor
     result = differential(
@@ -212,7 +215,7 @@ def identify_command(
         from llrkit.io.candidate_lists import read_candidates
 
         if given.reading.given() or probe_column or enrolled_column or given.cluster.any:
-            raise InputError("--mates goes with candidate lists of NIST FRTE, read without further options")
+            raise InputError("--mates is for candidate lists of NIST FRTE; leave out other reading options")
         trials: Any = read_candidates(scores, mates)
         enrolled_column = "enrolled"
     else:

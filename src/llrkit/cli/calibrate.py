@@ -141,7 +141,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         columns, deals = split_names(asked.groups), asked.method == "best" or options.get("alpha") == "auto"
         by_groups = asked.bound == "sources" and (len(columns or ()) == 1 or not deals)
         if not by_groups and not deals:
-            raise InputError(f"--groups bound the LLRs here: leave out --bound {asked.bound}, or the groups")
+            raise InputError(f"--groups bound the LLRs: leave out --bound {asked.bound} or --groups")
         # a fit bounds LLRs by its groups itself; if it only deals its folds by them, another bound may follow
         options |= {
             "groups": columns,

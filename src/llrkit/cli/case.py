@@ -104,11 +104,13 @@ def case_command(
     of_interval = {"--speakers": speakers, "--level": level, "--replicates": replicates, "--seed": seed}
     for name, value in of_interval.items():
         if value is not None and not train:
-            raise InputError(f"{name} is about the interval, which needs the training trials (--train FILE)")
+            raise InputError(
+                f"{name} is an option of the interval, which needs the training trials (--train FILE)"
+            )
     require_word(docx_path)
     given = TrialInput.of(reading)
     if not (train or evaluation) and given.reading.given():
-        raise InputError("options of reading are for the files of --train and --validation; give one of them")
+        raise InputError("reading options apply to the files of --train and --validation; give one of these")
     calibration = load_map(map_path, accept_changed=accept_changed)
     report = case_report(
         calibration,

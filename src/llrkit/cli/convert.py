@@ -46,6 +46,6 @@ def convert_command(
         raise InputError(f"the output is named twice: {target} and --output {output}")
     target = target or output
     if not target:
-        raise InputError("where should the trials go? llrkit convert IN OUT, or -o OUT")
+        raise InputError("the output is missing: llrkit convert IN OUT, or -o OUT")
     rows = convert(source, target, TrialInput.of(reading).reading, to=to, key_output=key_output)
     click.echo(f"{rows:,} trials written to {target}", err=is_standard_output(target))

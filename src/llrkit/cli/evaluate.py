@@ -127,11 +127,11 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
 
     (scores,), given = files.paths, files.given
     if asked.shared is not None and asked.by is None:
-        raise InputError("--shared is for groups: name their column (--by)")
+        raise InputError("--shared needs groups: name their column (--by)")
     if asked.known is not None and asked.equalize is not None:
         raise InputError("--known and --equalize do not go together")
     if asked.known is None and asked.p_known is not None:
-        raise InputError("--p-known is for --known")
+        raise InputError("--p-known needs --known")
     if asked.base_10 and (asked.fmrs or asked.words == "biometrics"):
         raise InputError(
             "--base-10 is about LLRs; the thresholds of --fmr and of --vocabulary biometrics are scores as "

@@ -232,7 +232,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
 
     points = parse_points(options["points"]) or ("sre08", "sre10")
     if options["shared"] and not options["by"]:
-        raise InputError("--shared is for groups: name their column (--by)")
+        raise InputError("--shared needs groups: name their column (--by)")
     systems, read = {}, _read(scores, options)
     ece = kind == "cross-entropy" and not options["by"]
     for name, trials in read.items():
@@ -242,7 +242,7 @@ def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str,
             continue
         if kind == "cross-entropy":
             raise InputError(
-                "plot cross-entropy: --by is not possible, the curves of groups are not computed"
+                "plot cross-entropy: --by is not available, because the curves of groups are not computed"
             )
         several = len(scores) > 1 or options["score_columns"]
         systems |= {

@@ -156,7 +156,7 @@ class SpeechInput:
         with named_file(self.source or speech):
             if used is None and self.of_audio:
                 option = self.of_audio[0].replace("_", "-")
-                raise InputError(f"--{option} is for audio files; these are no audio files")
+                raise InputError(f"--{option} is for audio files; the input holds none")
             check(given, used)
         return given, used
 

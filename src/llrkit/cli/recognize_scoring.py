@@ -126,7 +126,7 @@ def _saved_cohort(cohort: str, options: dict[str, Any]) -> Side | None:
     is_array_file = Path(cohort).suffix.lower() == ".npz" and Path(cohort).is_file()
     if is_array_file and str(read_arrays(Path(cohort)).get("schema", "")) == COHORT_SCHEMA:
         if any(value for name, value in options.items() if name.startswith("cohort_")):
-            raise InputError(f"{cohort}: is a saved cohort; nothing more can be chosen of it")
+            raise InputError(f"{cohort}: is a saved cohort, which takes no further options")
         return Side.load(cohort, cohort=True)
     return None
 

@@ -193,7 +193,7 @@ def _sizes_of(option: str, text: str | None) -> list[int] | None:
 def _refuse_sizes(options: dict[str, Any]) -> None:
     for name in ("gaussians", "factors"):
         if options[name] is not None:
-            raise InputError(f"--{name} is a size of the training from speech; these are embeddings already")
+            raise InputError(f"--{name} is for training from speech; the input holds embeddings")
 
 
 def _refuse_idle(options: dict[str, Any], backend: str) -> None:
@@ -201,7 +201,7 @@ def _refuse_idle(options: dict[str, Any], backend: str) -> None:
     if options["no_stages"]:
         raise InputError("--no-stages goes with a background model; here only the back-end is trained")
     if was_given("iterations") and backend in _WITHOUT_EM:
-        raise InputError(f"--iterations are those of EM, without which {backend} is trained")
+        raise InputError(f"--iterations is for EM, which {backend} does not use")
 
 
 def _open_domain(
@@ -266,7 +266,7 @@ def _training_speech(
     for name in ("gaussians", "factors", "rate", "normalize"):
         if was_given(name):
             raise InputError(
-                f"--{name} is decided by {options['source']}, from which only the back-end differs"
+                f"--{name} is set by {options['source']}: with --from only the back-end is trained"
             )
     assert base.extractor is not None
     if speech is not None:

@@ -59,7 +59,7 @@ def html_option(command: Any) -> Any:
     def with_a_report(**options: Any) -> Any:
         written = ("html_path", "docx_path", "report_path")
         if full_paths_wanted() and not any(options.get(name) for name in written):
-            raise InputError("--full-paths is for a report (--html)")
+            raise InputError("--full-paths needs a report (--html)")
         return command(**options)
 
     page = click.option(
@@ -132,7 +132,7 @@ def report_command(scores: tuple[str, ...], classes: str | None, prior: str | No
     """
     asked, given = ToReport.split(options)
     if asked.output is None and asked.docx_path is None:
-        raise InputError("where should the report go? -o report.html writes a page, --docx a Word document")
+        raise InputError("the output is missing: -o report.html writes a page, --docx a Word document")
     require_word(asked.docx_path)
     files = score_files(scores, given, classes=classes, prior=prior, score_columns=asked.score_columns)
     files.report(asked)

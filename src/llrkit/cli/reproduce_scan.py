@@ -107,7 +107,7 @@ def _of_scores(options: dict[str, Any], reading: TrialInput, seed: int) -> Any:
     points = parse_points([options["point"]]) if options["point"] else [EVALUATION]
     share = options["p_known"]
     if options["known"] is None and share is not None:
-        raise InputError("--p-known is for --known")
+        raise InputError("--p-known needs --known")
     if options["known"] is not None and share is None and cost_of(points[0]).p_known is None:
         raise InputError(NEEDS_SHARE)
     test = options["test"]

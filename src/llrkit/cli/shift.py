@@ -178,7 +178,7 @@ def named_shift(
     """What the calibration says of scores, in words and as plain values; nothing without one."""
     if map_path is None:
         if accept_changed:
-            raise InputError("--accept-changed is for a calibration (--map)")
+            raise InputError("--accept-changed needs a calibration file (--map)")
         return "", {}
     from llrkit.calibrate.map_files import load_map
     from llrkit.shift.apply_judge import text_by_labels
@@ -192,8 +192,8 @@ def named_shift(
         if beside is None:
             names = ", ".join((fitted.reading or {}).get("score") or ()) or "which is not known"
             raise InputError(
-                f"--map {map_path}: beside its LLRs the file keeps no scores in the column of training "
-                f"({names}), without which no shift can be told"
+                f"--map {map_path}: the file holds LLRs but not the raw scores in the column of training "
+                f"({names}), which are needed to find a shift"
             )
         scores = beside
     try:

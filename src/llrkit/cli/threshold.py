@@ -123,7 +123,7 @@ def threshold_command(
     demands += [{name: parse_share(text, flag)} for flag, name, text in rates]
     demands += [{"miss_rate": 1.0 - parse_share(text, "--tar")} for text in accept_rates]
     if calibrated and demands and not points:
-        raise InputError("--calibrated is about the threshold of a point (--point)")
+        raise InputError("--calibrated needs an operating point (--point)")
     demands = demands or [{}, {"point": "sre08"}, {"point": "sre10"}]
     given = TrialInput.of(reading)
     trials = given.open(scores)

@@ -119,7 +119,7 @@ def validate_command(
     from llrkit.validation.validation_matrix import change_path
 
     if accept_changed and not map_path:
-        raise InputError("--accept-changed is about a calibration file; name it with --map")
+        raise InputError("--accept-changed needs a calibration file (--map)")
     require_word(docx_path)
     calibration = load_map(map_path, accept_changed=accept_changed) if map_path else None
     given = TrialInput.of(reading)
@@ -219,9 +219,9 @@ def _write_template(path: str, other: str | None) -> None:
     from llrkit.validation.criteria import criteria_template
 
     if other is not None:
-        raise InputError(f"--init writes a template of criteria and does nothing else; {other!r} is not used")
+        raise InputError(f"--init only writes a template of criteria; leave out {other!r}")
     if Path(path).exists():
-        raise InputError(f"{path} is there already; name another file, or move it away")
+        raise InputError(f"{path} exists already; name another file, or move it away")
     write_atomically(path, criteria_template())
     click.echo(
         f"A template of criteria is in {path}: fill it in, then llrkit validate LLRS --criteria {path} "

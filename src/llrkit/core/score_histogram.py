@@ -126,13 +126,13 @@ class ClassHistogram(SummaryBase):
         words = plain["count"].split()
         count = np.array([float(word) for word in words])
         if not (len(count) <= CELLS and np.isfinite(count).all() and (count >= 0.0).all()):
-            raise ValueError("the counts of a class are not what they should be")
+            raise ValueError(f"the counts of a class must be at most {CELLS} finite numbers of at least 0")
         whole = (
             count.astype(np.int64) if all("." not in word and "e" not in word for word in words) else count
         )
         exponent, first = int(plain["exponent"]), int(plain["first"])
         if not (-1100 < exponent < 1100 and abs(first) < 1 << 62):
-            raise ValueError("the cells of a class are not what they should be")
+            raise ValueError("the cells of a class are out of range")
         return cls(exponent, first, whole, float(plain["n_neg_inf"]), float(plain["n_pos_inf"]))
 
 

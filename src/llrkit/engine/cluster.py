@@ -66,7 +66,7 @@ def cluster(
         machine can read it; by default there is none.
     """
     if (scheduler is None) == (workers is None):
-        raise InputError("give the address of a scheduler or a number of workers")
+        raise InputError("give either the address of a scheduler or a number of workers")
     if not 0.0 < timeout < math.inf:
         raise InputError(f"a timeout is a positive number of seconds, got {timeout}")
     if scheduler is None and tls.any_given:

@@ -85,7 +85,8 @@ def agree(client: Client) -> None:
 
 def _other_program(worker: str, differences: Sequence[str]) -> ClusterError:
     return ClusterError(
-        f"the worker {worker} has {'; '.join(differences)}: it may give other numbers, so install the same"
+        f"the worker {worker} has {'; '.join(differences)}: it may compute other numbers, so install the "
+        "same versions"
     )
 
 

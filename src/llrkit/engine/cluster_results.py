@@ -102,8 +102,8 @@ class Watch:
         busy = {name for name, tasks in processing.items() if tasks}
         if silent and (silent >= set(workers) or (busy and silent >= busy)):
             raise ClusterError(
-                f"no sign of life for {self.timeout:g} s of {', '.join(sorted(silent))}, and nobody else "
-                f"works on the result; {MORE_TIME}"
+                f"no answer for {self.timeout:g} s from {', '.join(sorted(silent))}, and no other worker "
+                f"is busy with the result; {MORE_TIME}"
             )
 
     def _ask(self) -> tuple[dict[str, float], Mapping[str, Any]]:

@@ -126,7 +126,7 @@ class PassCounts(dict[str, tuple[int, ...]]):
         if before != counts:
             numbers = " and ".join(" + ".join(f"{n:,}" for n in each) for each in (before, counts))
             raise FileChangedError(
-                f"{file}: was changed while it was being read: two passes saw {numbers} trials of the classes"
+                f"{file}: was changed while it was being read: two passes counted {numbers} trials"
             )
 
 

@@ -33,7 +33,7 @@ class MixingCurve(Curve):
         as_floats(self, "mu", "weights")
         same_length(self, "mu", "weights")
         if len(self.mu) == 0 or np.any(np.diff(self.mu) <= 0.0) or self.mu[0] < 0.0:
-            raise InputError("values of mu must ascend from 0 on")
+            raise InputError("values of mu must be ascending and at least 0")
         if np.any(self.weights < 0.0) or not abs(float(self.weights.sum()) - 1.0) < 1e-6:
             raise InputError("weights of mu must not be negative, and sum to 1")
         super().__post_init__()
@@ -81,5 +81,5 @@ def mixing_curve(fitted: Map) -> MixingCurve:
         )
     inner = fitted.map if isinstance(fitted, BoundedMap) else fitted
     if inner.method != "mixture" or "mu" not in inner.details:
-        raise InputError(f"w(mu) is what fit_mixture finds; this is a map by {fitted.method}")
+        raise InputError(f"w(mu) comes from fit_mixture; this map is of {fitted.method}")
     return MixingCurve(inner.details["mu"], inner.details["weights"])

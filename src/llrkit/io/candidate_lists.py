@@ -42,7 +42,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
     mated = truth.filter(has_mate).unique()
     both = truth.filter(~has_mate).join(mated, on=SEARCH, how="semi")
     if both.height:
-        raise FileFormatError(f"{key.file}: the search {both[SEARCH][0]} has a mate, and has none")
+        raise FileFormatError(f"{key.file}: search {both[SEARCH][0]} is listed both with and without a mate")
     unknown = frame.join(truth, on=SEARCH, how="anti")
     if unknown.height:
         raise FileFormatError(f"{key.file}: the key does not mention the search {unknown[SEARCH][0]}")

@@ -79,7 +79,7 @@ def with_quality(
             table = table.with_columns(joined)
             added += joined.columns
     if not added:
-        raise InputError(f"{path}: none of its ids is one of {trials.file}")
+        raise InputError(f"{path}: none of its ids occurs in {trials.file}")
     return _complete(replace(trials, table=table), added, path, missing)
 
 

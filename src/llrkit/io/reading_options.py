@@ -118,7 +118,7 @@ class Reading:
     def factor_for(self, roles: Roles) -> float:
         """The same for a file whose columns say how they are to be read (``log10_lr`` of a calibration)."""
         if self.log10 and roles.factor != 1.0:
-            raise InputError(f"--log10: the column {roles.score[0]!r} says so already")
+            raise InputError(f"--log10: the column {roles.score[0]!r} is already read as log10 LLRs")
         return self.factor * roles.factor
 
     def instead_of_missing(self, roles: Roles) -> float | None:

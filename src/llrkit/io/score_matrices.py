@@ -56,9 +56,9 @@ def read_matrix(text: Text, names: Sequence[str]) -> TrialTable:
     table = pl.concat(piece for _, piece in parse(text, names, header=True, numbers=names[1:], ids=names[:1]))
     row_ids = table.to_series(0)
     if row_ids.has_nulls() or row_ids.n_unique() < table.height:
-        raise FileFormatError(f"{text.file}: the ids of the rows are not all there, or not all different")
+        raise FileFormatError(f"{text.file}: ids of rows are missing or repeated")
     if "" in ids or len(set(ids)) < len(ids):
-        raise FileFormatError(f"{text.file}, line 1: the ids are not all there, or not all different")
+        raise FileFormatError(f"{text.file}, line 1: ids are missing or repeated")
     cells = table[:, 1:]
     there = cells.select(pl.all().is_not_null()).to_numpy()  # an empty cell is no trial
     trials = long_table(cells.to_numpy(), row_ids.to_list(), ids, mask=there)

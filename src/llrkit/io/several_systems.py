@@ -32,7 +32,7 @@ def system_names(paths: Sequence[str]) -> list[str]:
     files = [Path(path).absolute() for path in paths]
     for path, file in zip(paths, files, strict=True):
         if files.count(file) > 1:
-            raise InputError(f"{path} is given more than once: a system cannot be set beside itself")
+            raise InputError(f"{path} is given more than once; each system needs a file of its own")
     reserved = {"score", "label"} if len(files) > 1 else set()
     for folders in range(max(len(file.parts) for file in files)):
         for ending in (False, True):

@@ -98,7 +98,7 @@ def with_groups(
     """The same measurements with those of every value of a column, if one is given."""
     if by is None:
         if shared is not None:
-            raise InputError("shared= is for groups: name their column (by=)")
+            raise InputError("shared= needs groups: name their column (by=)")
         return result
     wanted = None if shared is None else class_to_share(shared)
     groups, skipped, sharing = measure_groups(source, by, resolve_points(points, allow_unconfirmed), wanted)

@@ -94,7 +94,7 @@ def c_primary(
         options = {"actual": actual, "partition": partition, "allow_unconfirmed": allow_unconfirmed}
         return _mean_over_sets(source, COMPOSED[evaluation.lower()], dataset, options)
     if dataset is not None:
-        raise InputError(f"{evaluation!r} is of one set: dataset is for {', '.join(COMPOSED)}")
+        raise InputError(f"{evaluation!r} has one set only; dataset is for {', '.join(COMPOSED)}")
     chosen_preset = cost_of(evaluation, allow_unconfirmed=allow_unconfirmed)
     if known is not None and partition is not None:
         raise InputError("give either known or partition, not both")

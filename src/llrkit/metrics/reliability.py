@@ -115,7 +115,7 @@ def reliability_curve(
     at, lower, upper = empty, empty, empty
     if band != "none":
         if source.roles.weight is not None:
-            raise InputError("a band needs trials that count once each; ask for band='none'")
+            raise InputError("weighted trials have no band; use band='none'")
         at, lower, upper = _band(result.summaries.cells, p, band, level, replicates, seed)
     return ReliabilityCurve(
         np.asarray(sigmoid(scores + odds)), np.repeat(share, 2), p,

@@ -53,7 +53,7 @@ class CavgPreset:
         for prior in self.p_target:
             probability(prior, "p_target")
             if not 0.0 <= self.p_out < 1.0 - prior:
-                raise InputError(f"p_out must be from 0 up and below 1 - p_target, got {self.p_out!r}")
+                raise InputError(f"p_out must be at least 0 and below 1 - p_target, got {self.p_out!r}")
 
     def require_plain(self) -> None:
         """Refuse a cost that needs more than the trials: clusters, pairs, an out-of-set class."""

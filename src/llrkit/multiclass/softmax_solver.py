@@ -48,7 +48,7 @@ class Objective:
     def __post_init__(self) -> None:
         weight = self.regularization
         if not (isinstance(weight, (int, float)) and 0.0 <= weight < math.inf):
-            raise InputError(f"regularization must be a number from 0 up, got {weight!r}")
+            raise InputError(f"regularization must be a number of at least 0, got {weight!r}")
         if self.df is not None and not self.df > 0:
             raise InputError(f"df must be positive, got {self.df!r}")
 

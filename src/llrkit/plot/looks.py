@@ -113,7 +113,7 @@ def _limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) -> Ax
         limits = tuple(None if end is None else float(ndtri(end)) for end in limits)  # type: ignore[assignment]
     ends = [end if end is not None else (axis.limits or (None, None))[i] for i, end in enumerate(limits)]
     if None in ends:
-        raise InputError(f"{name}: this axis finds its ends by itself; give both")
+        raise InputError(f"{name}: this axis has no fixed ends; give both limits")
     low, high = (float(cast(float, end)) for end in ends)
     if not (np.isfinite([low, high]).all() and low < high):
         raise InputError(f"{name} must be two finite numbers, the smaller one first, got {limits!r}")

@@ -181,7 +181,7 @@ def simulate_trials(
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or not 1 <= value <= MOST_TRIALS:
             raise InputError(
-                f"{name} must be a whole number from 1 on, at most {MOST_TRIALS:g}, got {value!r}"
+                f"{name} must be a whole number of at least 1 and at most {MOST_TRIALS:g}, got {value!r}"
             )
     if not (0.0 < number(scale, "scale") < np.inf and np.isfinite(number(offset, "offset"))):
         raise InputError(f"scale must be above 0 and offset finite, got {scale!r} and {offset!r}")

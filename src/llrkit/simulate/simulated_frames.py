@@ -58,7 +58,7 @@ class FrameModel:
         for name in ("n_components", "dim", "rank"):
             whole_number(getattr(self, name), 1, name)
         if not (self.strength > 0.0 and self.channel >= 0.0):
-            raise InputError("strength must be above 0 and channel not below")
+            raise InputError("strength must be above 0 and channel at least 0")
 
     @cached_property
     def universal(self) -> tuple[FloatArray, FloatArray, FloatArray]:

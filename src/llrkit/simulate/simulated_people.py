@@ -61,7 +61,7 @@ class People:
         """As many speakers and segments as it takes; by default some ten target trials for each speaker."""
         n = 2 * max(5, -(-n_target // 20)) if speakers is None else speakers
         if n < 4 or n % 2:
-            raise InputError(f"speakers must be an even number from 4 on (two of each gender), got {n}")
+            raise InputError(f"speakers must be an even number of at least 4 (two of each gender), got {n}")
         if not durations or not all(0.0 < float(d) < np.inf for d in durations):
             raise InputError(f"durations must be finite numbers of seconds above 0, got {durations!r}")
         segments = max(-(-n_target // n), -(-n_nontarget // (n * (n // 2 - 1))))

@@ -57,7 +57,7 @@ class Population:
         """Check the parameters."""
         whole_number(self.dim, 2, "dim")
         if not (self.between > 0.0 and self.channel > 0.0 and self.noise >= 0.0 and self.gender_gap >= 0.0):
-            raise InputError("between and channel must be above 0, noise and gender_gap not below")
+            raise InputError("between and channel must be above 0, noise and gender_gap at least 0")
 
     @classmethod
     def between_eers(

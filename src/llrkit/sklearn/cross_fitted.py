@@ -185,7 +185,7 @@ def _score_fold(
 ) -> FloatArray:
     """Scores of the trials of a fold by a classifier fitted on the others."""
     if len(np.unique(y[train])) < 2:
-        raise InputError("a fold leaves trials of one class to train on: ask for fewer folds (cv)")
+        raise InputError("a fold leaves only one class to train on: use fewer folds (cv)")
     given = _check_method_params(X, params=more, indices=train)
     classifier.fit(_safe_indexing(X, train), y[train], **given)
     return scores_for_last(classifier, _safe_indexing(X, test))

@@ -64,7 +64,7 @@ def eer_nearest(source: ScoreSource) -> float:
 def nearest_point(bins: ScoreBins) -> NearestPoint:
     """The nearest point of counted bins; every bin is one score, or a run of one class."""
     if bins.target.dtype.kind == "f" or bins.nontarget.dtype.kind == "f":
-        raise InputError("the nearest-point EER walks from trial to trial; weighted trials have none")
+        raise InputError("the nearest-point EER is not defined for weighted trials")
     n_t, n_n = int(bins.n_target), int(bins.n_nontarget)
     missed, accepted = np.cumsum(bins.target), n_n - np.cumsum(bins.nontarget)
     # compared as whole numbers: miss rate >= false-alarm rate
@@ -171,7 +171,7 @@ def scores_by_kind(
     chosen = None if attack is None or trials.attack is None else (trials.attack, attack)
     source = trials.source_of(system)
     if source.roles.weight is not None:
-        raise InputError("nearest points are found from trial to trial; weighted trials have none")
+        raise InputError("the nearest-point t-EER is not defined for weighted trials")
     scores = source.reduce(lambda chunk: _ScoresByKind.of(chunk, name, chosen)).scores
     for kind, values in zip(KINDS, scores, strict=True):
         if len(values) == 0:

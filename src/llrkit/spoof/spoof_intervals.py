@@ -153,7 +153,7 @@ def _jackknife(
         source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attack)
         cm_cells = speaker_cells(source, speakers, _cm_cuts(counts.cm, cm_act))
     if not cells and cm_cells is None:
-        raise TooFewTrialsError("there is nothing to leave speakers out of")
+        raise TooFewTrialsError("no number can be computed, so speakers cannot be left out")
 
     def numbers(speaker: int | None) -> dict[str, float]:
         decision = cells[system].bins(speaker) if system in cells else None

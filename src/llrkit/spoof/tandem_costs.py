@@ -51,8 +51,8 @@ class TandemTerms:
         default = c0 + min(c1, c2)
         if not default > 0.0:
             raise InputError(
-                f"the ASV system decides so badly (Pmiss {rates[0]:.3g}, Pfa {rates[1]:.3g}, of spoofs "
-                f"{rates[2]:.3g}) that the t-DCF of {costs.name} has nothing to be divided by"
+                f"the ASV system makes so many errors (Pmiss {rates[0]:.3g}, Pfa {rates[1]:.3g}, of spoofs "
+                f"{rates[2]:.3g}) that the t-DCF of {costs.name} cannot be normalized"
             )
         return cls(c0, c1, c2, default)
 

@@ -158,7 +158,7 @@ class DensityMixtureLLR(MuMixture):
         low, high = self._ends
         if not 0.0 <= low < high:
             raise InputError(
-                f"the support of mu must be two ascending numbers from 0 on, got {self.support!r}"
+                f"the support of mu must be two ascending numbers of at least 0, got {self.support!r}"
             )
         mass = float(np.sum(self._nodes[0]))
         if not abs(mass - 1.0) < 1e-6:

@@ -221,7 +221,7 @@ class PLDALLR(CalibratedPair):
         PLDALLR(rho=(0.5, 0.5))
         """
         if int(dim) != dim or dim < 1:
-            raise InputError(f"dim must be a whole number from 1 on, got {dim!r}")
+            raise InputError(f"dim must be a whole number of at least 1, got {dim!r}")
         return cls((rho,) * int(dim))
 
     @classmethod

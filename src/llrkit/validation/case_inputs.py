@@ -46,7 +46,7 @@ def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
     for i, row in enumerate(table.select(*ids, column).iter_rows(named=True)):
         name = " and ".join(str(row[one]) for one in ids) or f"row {i + 1}"
         if name in names:
-            raise InputError(f"{path}: the comparison {name} stands there twice")
+            raise InputError(f"{path}: the comparison {name} occurs twice")
         try:
             names[name] = float(row[column])
         except (TypeError, ValueError):

@@ -188,11 +188,11 @@ def case_report(
         raise InputError(f"h1 and h2 are the same proposition, {first!r}: an LLR compares two")
     if calibration.needs:
         raise InputError(
-            "a case report is about one score; this calibration also asks for "
+            "a case report takes one score; this calibration also needs "
             f"{' and '.join(map(repr, calibration.needs))}"
         )
     if calibration.n_systems != 1:
-        raise InputError("a case report is about one score; this calibration takes more than that")
+        raise InputError("a case report takes one score; this calibration takes several")
     named = _named(scores)
     values = np.array(list(named.values()))
     llrs = np.asarray(calibration(values, outside="ignore"))
@@ -217,7 +217,7 @@ def case_report(
         for name, value in {"speakers": speakers, "level": level, "replicates": replicates}.items():
             if value is not None:
                 raise InputError(
-                    f"{name} is about the interval, which needs the training trials; give them with train="
+                    f"{name} is an option of the interval, which needs the training trials (train=)"
                 )
     if validation is not None:
         known = as_source(validation)

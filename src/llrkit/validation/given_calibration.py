@@ -65,7 +65,7 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
     """
     if calibration is None:
         if apply is not None:
-            raise InputError("apply is about a calibration; give it with calibration=")
+            raise InputError("apply needs a calibration (calibration=)")
         return GivenCalibration(source)
     if _is_raw(source, calibration) if apply is None else apply:
         llrs = calibration.on(source)

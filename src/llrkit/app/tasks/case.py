@@ -83,6 +83,6 @@ def _require_read_as_trained(task: Task, name: str, calibration: Map) -> None:
     ]
     if other:
         raise InputError(
-            f"{name}: questioned scores are read as the training scores were, without what was chosen for "
-            f"this file ({', '.join(other)}); take that back on the page of the files, or type the scores"
+            f"{name}: questioned scores are read with the options of the training scores, so those of this "
+            f"file ({', '.join(other)}) cannot be used; remove them on the page Files, or type the scores"
         )

@@ -103,7 +103,7 @@ def fit_bayes(
     for _, _, shape, rate in posterior:
         if shape <= 0.0:
             raise TooFewTrialsError(
-                "two trials cannot tell a variance; this method needs a third, or a prior"
+                "two trials of a class do not determine a variance; give at least three, or a prior"
             )
         if rate <= 0.0:
             raise ConstantScoreError("the scores of a class are constant: they have no variance")

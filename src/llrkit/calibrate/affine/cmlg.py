@@ -112,11 +112,11 @@ def fit_cmlg(
     (True, 0.25, 0.4)
     """
     if conditions is None and basis is not None:
-        raise InputError("basis is that of conditions; name them (conditions=...)")
+        raise InputError("basis needs conditions (conditions=...)")
     if conditions is not None:
         one_of(basis or BASES[0], BASES, "basis of the conditions")
         if isinstance(alpha, str) or point is not None or groups is not None:
-            raise InputError("conditions take a weight (alpha=0.5), not alpha='auto', point or groups")
+            raise InputError("conditions need a number as alpha; alpha='auto', point and groups are refused")
         cells = condition_cells(source, condition_names(conditions), basis or BASES[0])
         conditioned = conditioned_from_cells(cells, class_weight(alpha))
         warn_of_shape(residual_moments(cells, conditioned), fixed_alpha=True)
@@ -133,7 +133,7 @@ def fit_cmlg(
         weight, chosen = choice.alpha, {"alpha_choice": choice.to_dict()}
     else:
         if groups is not None:
-            raise InputError('groups are for alpha="auto"')
+            raise InputError('groups need alpha="auto"')
         weight, moments = class_weight(alpha), training_moments(source)
     fitted = cmlg_from_moments(moments, weight)
     predicted = predicted_cost(moments, fitted.a, fitted.b, cost)

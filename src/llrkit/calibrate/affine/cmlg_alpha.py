@@ -179,14 +179,14 @@ def _lines_without(sums: FloatArray, alphas: FloatArray) -> tuple[FloatArray, Fl
     n = np.where(used, n, 1.0)
     if np.any(n < 0.5):
         raise TooFewTrialsError(
-            'alpha="auto": without the trials of some groups a class has none left; too few groups to choose'
+            'alpha="auto": leaving out some groups leaves a class without trials; there are too few groups'
         )
     mean = first / n
     variance = np.maximum(second / n - mean**2, 0.0)
     v = alphas[:, None] * variance[0] + (1.0 - alphas[:, None]) * variance[1]
     if np.any(v[:, used] <= 0.0):
         raise TooFewTrialsError(
-            'alpha="auto": without the trials of some groups all scores of a class are equal'
+            'alpha="auto": leaving out some groups leaves a class whose scores are all equal'
         )
     a = (mean[0] - mean[1]) / np.where(used, v, 1.0)
     return a, -a * (mean[0] + mean[1]) / 2.0

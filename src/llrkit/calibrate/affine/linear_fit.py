@@ -60,7 +60,7 @@ class Shrinkage:
         for name in ("robust", "regularization"):
             value = getattr(self, name)
             if not (isinstance(value, (int, float)) and 0.0 <= value < math.inf):
-                raise InputError(f"{name} must be a number from 0 up, got {value!r}")
+                raise InputError(f"{name} must be a number of at least 0, got {value!r}")
         if self.df is not None and not (isinstance(self.df, (int, float)) and self.df > 0):
             raise InputError(f"df must be positive, got {self.df!r}")
 

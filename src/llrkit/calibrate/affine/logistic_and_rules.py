@@ -165,8 +165,8 @@ def fit_rule(
     if not isinstance(used, TemperedRule):
         return fitted
     warn_caller(
-        f"the rule forgives gross errors, and its slope ran away; {100 * used.share:g} % of the logarithmic "
-        "rule keep it in check. Are some trials mislabeled?",
+        f"this rule hardly penalizes gross errors, and its slope diverged; adding {100 * used.share:g} % of "
+        "the logarithmic rule kept it finite. Are some trials mislabeled?",
         ShapeWarning,
     )
     return replace(fitted, details={**fitted.details, "log_share": used.share})

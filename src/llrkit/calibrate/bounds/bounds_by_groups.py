@@ -66,7 +66,7 @@ def count_groups(
     values = wide.reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
     n = [sum(1 for trials in values.values() if trials[i] > 0) for i in (0, 1)]
     if max(n) < 2:
-        raise InputError(f"all trials are of one group in {columns[0]!r}: there is nothing to count")
+        raise InputError(f"all trials are of one group in {columns[0]!r}; at least two groups are needed")
     word = f"groups of {columns[0]}"
     if n[0] > 1:
         counts = replace(counts, n_target=n[0], target=word)

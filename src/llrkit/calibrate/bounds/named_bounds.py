@@ -104,7 +104,7 @@ def bound_map(
     """
     kind, limits = parse_bound(bound)
     if speakers is not None and kind != "sources":
-        raise InputError(f"bound {kind!r} does not look at speakers, only 'sources' does; leave them out")
+        raise InputError(f"bound {kind!r} does not use speakers, only 'sources' does; leave the speakers out")
     if kind == "none":
         _warn_of_gap(fitted)
         return fitted

@@ -77,7 +77,7 @@ class LinearMap(Map):
             llrs = weighted_sum(wide, self.weights, self.offset)
         if np.isnan(llrs).any():
             row = int(np.argmax(np.isnan(llrs)))
-            raise NaNScoreError(f"trial {row}: infinite scores of systems that contradict each other")
+            raise NaNScoreError(f"trial {row}: the infinite scores of its systems contradict each other")
         return llrs
 
     def _by_pattern(self, values: FloatArray, columns: Columns) -> FloatArray:

@@ -43,9 +43,9 @@ class ByMap(Map):
     def __post_init__(self) -> None:
         """Check that there is a map for at least one value, and that all take the same scores."""
         if not isinstance(self.column, str) or not isinstance(self.maps, Mapping) or not self.maps:
-            raise InputError("a map for each value needs the name of a column, and a map for some value")
+            raise InputError("a map by value needs the name of a column and at least one map")
         if not all(isinstance(fitted, Map) for fitted in self._all_maps):
-            raise InputError("there is something else than a map for some value")
+            raise InputError("some value has something other than a map")
         if len({fitted.n_systems for fitted in self._all_maps}) > 1:
             raise SystemCountError("the maps take different numbers of systems")
 

@@ -44,11 +44,11 @@ class MeanMap(Map):
     def __post_init__(self) -> None:
         """Check that there is a weight for each map."""
         if not all(isinstance(fitted, Map) for fitted in self.maps.values()):
-            raise InputError("a mean needs maps to take the mean of")
+            raise InputError("a mean needs at least one map")
         if not all(isinstance(weight, (int, float)) for weight in self.weights.values()):
             raise InputError(f"weights must be numbers, got {dict(self.weights)}")
         if not self.maps or set(self.maps) != set(self.weights):
-            raise InputError(f"weights {sorted(self.weights)} do not go with maps {sorted(self.maps)}")
+            raise InputError(f"weights {sorted(self.weights)} do not match the maps {sorted(self.maps)}")
         if min(self.weights.values()) <= 0.0 or not math.isclose(sum(self.weights.values()), 1.0):
             raise InputError(f"weights must be positive and sum to one, got {dict(self.weights)}")
         if len({fitted.n_systems for fitted in self.maps.values()}) > 1:
@@ -97,7 +97,7 @@ class MeanMap(Map):
     def back_to_scores(self) -> InverseMap:
         """Back to the score, by bisection, when all maps go the same way."""
         if self.direction == 0:
-            raise NotInvertibleError("not all maps of the mean go the same way: there is no inverse")
+            raise NotInvertibleError("some maps of the mean rise and others fall, so it has no inverse")
         return InverseMap(of=self, method=f"inverse of {self.method}")
 
     def __repr__(self) -> str:

@@ -78,7 +78,8 @@ class RatioMap(Map):
         """Back to the score, for LLRs that the map can give; others go to the end of the interval."""
         if self.direction == 0:
             raise NotInvertibleError(
-                f"the LLR of {self.method or self.kind!r} goes up and down; fit with monotone=True"
+                f"the LLR of {self.method or self.kind!r} is not monotone and has no inverse; "
+                "fit with monotone=True"
             )
         return InverseMap(of=self, method=f"inverse of {self.method}")
 

@@ -101,8 +101,8 @@ def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) 
         scatter = shrunk(scatter, share)
         warn_caller(
             f"{len(matrix)} sessions of {len(distinct)} speakers vary within speakers in {rank} of {dim} "
-            f"directions: their covariance was shrunk, {100 * share:.3g} % of the mean variance in all "
-            "directions; more sessions, or fewer dimensions, would be better",
+            f"directions: the covariance was shrunk by {100 * share:.3g} % of the mean variance in all "
+            "directions; use more sessions, or fewer dimensions",
             SpeechWarning,
         )
     return SpeakerSums(counts, means, scatter, share)

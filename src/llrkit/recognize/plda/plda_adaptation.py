@@ -159,7 +159,7 @@ def kaldi_adapted(
     """
     for name, weight in (("between", between), ("within", within), ("mean_difference", mean_difference)):
         if not 0.0 <= weight < np.inf:
-            raise InputError(f"{name} must be a number from 0 on, got {weight!r}")
+            raise InputError(f"{name} must be a number of at least 0, got {weight!r}")
     mean, covariance = mean_and_covariance(unlabeled, plda.dim)
     shift = mean - plda.mean
     covariance = covariance + mean_difference * np.outer(shift, shift)

@@ -239,7 +239,7 @@ class PLDA(SavedModel):
             covariances = rows.covariances if covariances is None else covariances
         sizes = np.ones(n) if counts is None else np.asarray(counts, dtype=np.float64)
         if sizes.shape != (n,) or not (sizes >= 1).all() or not np.isfinite(sizes).all():
-            raise InputError(f"{what}: counts must be {n} numbers from 1 on")
+            raise InputError(f"{what}: counts must be {n} numbers of at least 1")
         basis = self.basis if covariances is None or uncertainty == "diagonal" else self.eigen[1]
         y = np.asarray(vectors, dtype=np.float64) @ basis - self.mean @ basis
         if covariances is None:

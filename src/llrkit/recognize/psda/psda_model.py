@@ -59,7 +59,7 @@ class PSDA(SavedModel):
         if self.mean.ndim != 1 or len(self.mean) < 2 or not np.isclose(np.linalg.norm(self.mean), 1.0):
             raise InputError("the mean must be a vector of length one in two dimensions or more")
         if self.between.shape or not 0.0 <= float(self.between) < np.inf:
-            raise InputError("the concentration between speakers must be a number from 0 on")
+            raise InputError("the concentration between speakers must be a number of at least 0")
         if self.within.shape or not 0.0 < float(self.within) < np.inf:
             raise InputError("the concentration within speakers must be a positive number")
 

@@ -71,18 +71,18 @@ class ToroidalPSDA(SavedModel):
         super().__post_init__()
         n = len(self.sizes) if self.sizes.ndim == 1 else 0
         if n == 0 or (self.sizes < 2).any() or (self.sizes != self.sizes.round()).any():
-            raise InputError("the sizes of the factors must be whole numbers from 2 on")
+            raise InputError("the sizes of the factors must be whole numbers of at least 2")
         total = int(self.sizes.sum())
         if self.basis.ndim != 2 or self.basis.shape[1] != total or total > len(self.basis):
             raise InputError(f"factors of {total} dimensions together do not fit a basis {self.basis.shape}")
         if not np.allclose(self.basis.T @ self.basis, np.eye(total), atol=1e-6):
             raise InputError("the columns of the basis must be orthonormal")
         if self.weights.shape != (n,) or (self.weights < 0.0).any():
-            raise InputError(f"the weights of the factors must be {n} numbers from 0 on")
+            raise InputError(f"the weights of the factors must be {n} numbers of at least 0")
         if not np.isclose(self.weights @ self.weights, 1.0):
             raise InputError("the squares of the weights must add up to one")
         if self.priors.shape != (n,) or not ((self.priors >= 0.0) & (self.priors < np.inf)).all():
-            raise InputError(f"the concentrations of the factors must be {n} numbers from 0 on")
+            raise InputError(f"the concentrations of the factors must be {n} numbers of at least 0")
         if self.directions.shape != (total,) or not np.allclose(
             [np.linalg.norm(self.directions[part]) for part in self.parts], 1.0
         ):

@@ -135,7 +135,7 @@ def session_sums(rows: Any, counts: Any, dim: int, what: str) -> FloatArray:
         counts = rows.columns.get(SESSIONS)
     sizes = np.ones(len(vectors)) if counts is None else np.asarray(counts, dtype=np.float64)
     if sizes.shape != (len(vectors),) or not (sizes >= 1).all():
-        raise InputError(f"{what} embeddings: counts must be {len(vectors)} numbers from 1 on")
+        raise InputError(f"{what} embeddings: counts must be {len(vectors)} numbers of at least 1")
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = (lengths > 1.0 + 1e-5) | ((sizes == 1) & (np.abs(lengths - 1.0) > 1e-5))
     if wrong.any():

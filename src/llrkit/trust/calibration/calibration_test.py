@@ -100,7 +100,7 @@ def gradient_without_each(counted: SpeakersInCells) -> Jackknife:
 def _complete(jackknife: Jackknife) -> Jackknife:
     if not np.isfinite(jackknife.without).all():
         raise TooFewTrialsError(
-            "without one of the speakers no trials of a class are left; "
+            "leaving out one of the speakers leaves a class without trials; "
             "a test with speakers needs targets and non-targets of several"
         )
     return jackknife

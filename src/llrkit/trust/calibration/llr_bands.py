@@ -102,7 +102,7 @@ def llr_band(
                 without.append(np.asarray(fit(_trials_without(source, groups, group))(scores)))
             except InputError as error:  # a class is gone, or the classes do not overlap
                 raise TooFewTrialsError(
-                    f"without one of the speakers no map can be fitted: {error}"
+                    f"no map can be fitted when one of the speakers is left out: {error}"
                 ) from None
     names = tuple(map(str, range(len(scores))))
     curve = Jackknife(names, llr, np.array(without), blocks=groups.blocks)

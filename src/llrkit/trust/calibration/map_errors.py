@@ -117,7 +117,7 @@ def map_uncertainty(
         warnings.simplefilter("ignore", LlrkitWarning)
         fitted = fit_logistic(source, **options) if method == "logistic" else fit_cmlg(source, **options)
     if not isinstance(fitted, AffineMap):
-        raise InputError(f"errors are known for straight lines only: leave out {', '.join(options)}")
+        raise InputError(f"standard errors exist for straight lines only: leave out {', '.join(options)}")
     prior, alpha = float(options.get("prior", 0.5)), float(fitted.options.get("alpha", 0.5))
     if method == "logistic":
         terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), groups)

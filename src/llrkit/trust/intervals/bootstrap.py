@@ -45,7 +45,7 @@ def bootstrap_numbers(
         for replicate in replicates(source, grid, resampling, n, thresholds=thresholds)
     ]  # fmt: skip
     if not rows:
-        raise TooFewTrialsError("no replicate holds trials of both classes: too few of them are drawn")
+        raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers or trials")
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 

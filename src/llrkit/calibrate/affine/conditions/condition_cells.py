@@ -133,7 +133,7 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}; use fit_fusion")
     for name, low, high in zip(names, ranges.low, ranges.high, strict=True):
         if not low < high:
-            raise InputError(f"column {name!r} has the same value in all trials: it is no condition")
+            raise InputError(f"column {name!r} has the same value in all trials, so it cannot be a condition")
     terms = ConditionTerms(tuple(names), basis, ranges.low, ranges.high, quadratic_powers(len(names)))
 
     def of(chunk: Scores) -> Grouped:

@@ -133,7 +133,8 @@ def _usable_terms(cells: ConditionCells) -> ConditionTerms:
         elif sum(powers) == 1:
             name = terms.columns[powers.index(1)]
             raise InputError(
-                f"condition {name!r} cannot be told apart: in one class it is constant or follows the others"
+                f"condition {name!r} has no effect that can be estimated: in one class it is constant or "
+                "follows from the others"
             )
     for name, one in (("target", cells.target), ("nontarget", cells.nontarget)):
         if one.n.sum() < 2 * len(kept):

@@ -74,7 +74,7 @@ def fit_lineup(
     if cohort is not None and not (isinstance(cohort, int) and 1 <= cohort <= LARGEST_COHORT):
         raise InputError(f"cohort must be a whole number from 1 to {LARGEST_COHORT}, got {cohort!r}")
     if as_source(source).roles.weight is not None:
-        raise InputError("a line-up ranks the people of each test: trials cannot be weighted")
+        raise InputError("a line-up ranks the trials of each test, so trials cannot have weights")
     moments = training_moments(source)
     wide = as_source(source).with_columns(by)
     targets = wide.reduce(lambda chunk: Foils.of(chunk, by, targets=True))
