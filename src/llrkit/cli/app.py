@@ -30,7 +30,7 @@ def parse_size(text: str) -> int:
 @click.option("--projects", metavar="FOLDER", default="llrkit-projects", show_default=True,
               help="Where projects are saved, each in a folder of its own.")  # fmt: skip
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="By default one that is free."
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port; by default a free one."
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option(
@@ -47,10 +47,10 @@ def app_command(
     host: str,
     allow_remote: bool,
 ) -> None:
-    """From score files to documents in a browser, on this machine and without writing code.
+    """Work in a browser, from score files to documents.
 
-    Prints one line with the address and its token, which works once, and runs until it is interrupted. Files
-    and results are removed at the end unless the project was saved.
+    Needs no code and runs on this machine. Prints one line with the address and a token that works once, and
+    runs until it is interrupted. Files and results are removed at the end unless the project was saved.
 
     \b
     Examples:

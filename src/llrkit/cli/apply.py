@@ -28,11 +28,11 @@ from llrkit.errors import InputError
 )
 @click.option("--ids", metavar="COL[,COL]", help="For several files: the columns that identify a trial.")
 @click.option("--outside", type=click.Choice(["warn", "error", "bound"]), default="warn", show_default=True,
-              help="Scores outside the range of the training scores: say how many, refuse them, or take the "
-              "nearest score of the range.")  # fmt: skip
+              help="What to do with scores outside the range of the training scores: warn, refuse them, "
+              "or use the nearest score of the range.")  # fmt: skip
 @click.option("--shift", type=click.Choice(["ignore", "warn", "error"]), default="warn", show_default=True,
-              help="Scores that are unlike those of training, so that the calibration loses by it: say so, "
-              "refuse them, or do not look.")  # fmt: skip
+              help="What to do with scores so unlike those of training that the calibration suffers: do not "
+              "check, warn, or refuse them.")  # fmt: skip
 @click.option("--base-10", is_flag=True, help="Write LLRs to base ten, in the column 'log10_lr'.")
 @click.option("--force", is_flag=True, help="Calibrate even if the scores are LLRs that a calibration wrote.")
 @click.option(
@@ -56,7 +56,8 @@ def apply_command(scores: tuple[str, ...], **options: Any) -> None:
     their size does not matter. A fusion takes one file with a column per system, or one file
     per system in the order of training; if these do not have the same trials in the same order, they are
     joined in memory. The output may have any format that 'llrkit convert' writes. If it ends in '/', every
-    file of a directory or pattern becomes a Parquet file of that folder, and an interrupted run goes on.
+    file of a directory or pattern becomes a Parquet file of that folder, and an interrupted run can be
+    continued.
 
     \b
     Examples:

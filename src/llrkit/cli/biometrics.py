@@ -123,10 +123,10 @@ def differential_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Compare the error rates of groups of people at one threshold (ISO/IEC 19795-10).
+    """Compare the error rates of groups of people.
 
-    FMR and FNMR of every group with intervals, worst-case ratios, Gini and other measures of inequity, and
-    a test of each group against the others, corrected for their number.
+    At one threshold (ISO/IEC 19795-10): FMR and FNMR of every group with intervals, worst-case ratios, Gini
+    and other measures of inequity, and a test of each group against the others, corrected for their number.
 
     \b
     Examples:
@@ -175,10 +175,12 @@ def differential_command(
 @click.option("--mates", metavar="FILE",
               help="SCORES are candidate lists of NIST FRTE (searchId, templateId, score); this file has the "
               "templateId of the mate of each searchId (a line for each template), or '-'.")  # fmt: skip
-@click.option("--rank", "ranks", multiple=True, type=click.IntRange(min=1), help="Repeatable. 1, 5, 10, 20.")
-@click.option("--fpir", "fpirs", multiple=True, metavar="RATE", help="Repeatable. Default: 10%, 1%, 0.1%.")
+@click.option("--rank", "ranks", multiple=True, type=click.IntRange(min=1),
+              help="Rank to report. Repeatable. Default: 1, 5, 10, 20.")  # fmt: skip
+@click.option("--fpir", "fpirs", multiple=True, metavar="RATE",
+              help="FPIR at which to report the FNIR. Repeatable. Default: 10%, 1%, 0.1%.")  # fmt: skip
 @click.option("--fnir-rank", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Within how many candidates a mate must be.")  # fmt: skip
+              help="Number of candidates among which the mate must be.")  # fmt: skip
 @level_option
 @reading_options
 @cluster_options
@@ -197,7 +199,7 @@ def identify_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Evaluate identification (1:N): rank-k rates, and FNIR at given FPIRs.
+    """Evaluate identification (1:N): ranks, FNIR at FPIR.
 
     SCORES has the comparisons of every probe with the gallery, or the candidates each search returned, with
     labels: a target is a mate. Score matrices of bob and BOSARIS and bob's score files are read as they are.

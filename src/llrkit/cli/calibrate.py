@@ -80,8 +80,8 @@ def _spelled(value: Any) -> str:
 @click.option(
     "--groups",
     metavar="COL[,COL]",
-    help="The column with what may be new in use (attacks, devices): no LLR is stronger than their number "
-    "can show. With 'best', or cmlg and alpha=auto, values also never share two folds.",
+    help="Column of what may be new in use (attacks, devices): LLRs are bounded by the number of its values. "
+    "With 'best', or cmlg and alpha=auto, a value is also never in two folds.",
 )
 @bound_options
 @classes_option
@@ -92,11 +92,11 @@ def _spelled(value: Any) -> str:
 def calibrate_command(train: str, classes: str | None, prior: str | None, **options: Any) -> None:
     """Train a map from score to LLR and save it.
 
-    LLRs are bounded where evidence is thin: by default no LLR is stronger than the number of independent
-    sources in the training trials can show, which are trials unless --speakers tells whose they are. The file
-    records how the scores were read and their range; 'llrkit apply' obeys it.
+    By default LLRs are bounded by the number of independent sources in the training trials: the trials
+    themselves, or speakers and pairs of speakers if --speakers names their columns. The file records how the
+    scores were read and their range, which 'llrkit apply' uses.
 
-    Of a file with log-likelihoods of several classes: temperature, scale-offset (what logistic means there),
+    Methods for log-likelihoods of several classes: temperature, scale-offset (also called logistic there),
     vector, affine, gaussian or free-gaussian.
 
     \b

@@ -34,12 +34,12 @@ from llrkit.errors import InputError
 @click.option("--speakers", metavar="COLUMN[,COLUMN]", help="Columns of the training speakers.")
 @click.option("--validation", "evaluation", metavar="FILE",
               help="Other trials of known origin: how often LLRs this strong mislead.")  # fmt: skip
-@click.option("--level", metavar="SHARE", help="Of the interval.  [default: 95%]")
+@click.option("--level", metavar="SHARE", help="Confidence level of the interval.  [default: 95%]")
 @click.option("--replicates", type=click.IntRange(min=100),
-              help="Drawn sets of trials, where a calibration has to be fitted again.  [default: 500, 100 "
-              "for methods that are slow to fit]")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), help="Of the drawing.  [default: 0]")
-@click.option("--conditions", default="", metavar="TEXT", help="For which recordings MAP may be used.")
+              help="Random draws of the training trials, for methods fitted again.  [default: 500, 100 for "
+              "methods that are slow to fit]")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random draws.  [default: 0]")
+@click.option("--conditions", default="", metavar="TEXT", help="Recordings that MAP may be used for.")
 @click.option("--verbal", is_flag=True, help="Also say the strength of evidence in words (ENFSI bands).")
 @words_option("forensic")
 @base_10_option
@@ -73,7 +73,9 @@ def case_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """The LLR of a comparison in a case: its interval, bounds, place among known trials, and a statement.
+    """Report one comparison in a case: LLR, interval, statement.
+
+    The report also has the bounds of the LLR and its place among trials of known origin.
 
     The score is what the recognizer gave, and is read as the training scores of MAP were. Both propositions
     are needed: an LLR says nothing without them. The options of reading are for the files of --train and

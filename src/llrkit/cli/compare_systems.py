@@ -52,7 +52,7 @@ def compare_systems_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Compare systems on the same trials: differences with intervals and tests.
+    """Compare systems on the same trials, with tests.
 
     One file for each system, joined on the ids of the trials, or several columns of one file. The first
     system is compared with each of the others. With more than one pair, p (Holm) is corrected for their

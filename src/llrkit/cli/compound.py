@@ -37,7 +37,9 @@ def compound_command(
     segment_column: str | None,
     **reading: Any,
 ) -> None:
-    """Turn LLRs against an unknown speaker into LLRs against another enrolled or an unknown one.
+    """Compute compound LLRs, against all enrolled speakers.
+
+    LLRs against an unknown speaker become LLRs against another enrolled speaker or an unknown one.
 
     Each test segment must have been compared with all enrolled speakers, once with each; a pair that is
     missing is refused. Separate lists, say of men and of women, may share a file. The result is in the

@@ -27,9 +27,11 @@ def convert_command(
     key_output: str | None,
     **reading: Any,
 ) -> None:
-    """Read trials in any format and write them as Parquet, Arrow, CSV, TSV, Kaldi, NIST or BOSARIS.
+    """Convert trials from any format to another.
 
-    Numbers are written with the digits it takes to read the same numbers back. OUT is written whole or
+    Writes Parquet, Arrow, CSV, TSV, Kaldi, NIST or BOSARIS.
+
+    Numbers are written with enough digits to read the same numbers back. OUT is written whole or
     not at all. Tables are converted in batches, so their size does not matter; a key and BOSARIS take memory.
 
     \b

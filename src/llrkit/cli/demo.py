@@ -18,7 +18,9 @@ SEEDS = 3
 )
 @click.option("--seed", default=2013, show_default=True, help="First seed of the simulated corpora.")
 def demo_command(out: str, seed: int) -> None:
-    """The experiments of van Leeuwen & Brümmer (2013), small: 25 durations and the prior scan.
+    """Run small versions of the experiments of the paper.
+
+    Van Leeuwen & Brümmer (2013): 25 combinations of durations, and the prior scan.
 
     \b
     Example:

@@ -41,7 +41,7 @@ def sasv_options(command: Any) -> Any:
         click.option("--costs", metavar="NAME|PTAR,PNON,PSPF[,CMISS,CFA,CFASPF]",
                      help="With --sasv: the costs to decide for; asvspoof5 by default."),
         click.option("--cm-column", metavar="NAME", help="With --sasv: the scores of the countermeasure."),
-        click.option("--asv-column", metavar="NAME", help="With --sasv: those of speaker verification."),
+        click.option("--asv-column", metavar="NAME", help="With --sasv: the scores of speaker verification."),
         click.option("--sasv", is_flag=True,
                      help="SCORES are of speaker verification and of a countermeasure: a spoofing-robust "
                      "LLR. --method bayes, bayes-trained (default) or linear."),
@@ -141,7 +141,9 @@ def fuse_command(
     evaluation: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Train the fusion of several systems: one file each, joined on the ids of the trials.
+    """Train the fusion of several systems.
+
+    Takes one file for each system, joined on the ids of the trials, or one file with several columns.
 
     With --sasv the first file holds the scores of speaker verification, with labels target, nontarget and
     spoof, and the second those of a countermeasure, for trials or for segments.

@@ -103,7 +103,9 @@ STYLES = ("above", "crossing")
 @reading_options
 @cluster_options  # fmt: skip
 def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **options: Any) -> None:
-    """Draw a figure from score files; several files or columns are drawn together.
+    """Draw a figure from score files.
+
+    Several files or columns are drawn together.
 
     \b
     KIND is one of
@@ -112,8 +114,8 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
       cross-entropy       empirical cross-entropy at every prior (also called ece)
       tippett, histogram  the LLRs themselves
       pav                 score to LLR, and the identity
-      reliability         how often it is a target against the posterior, at the share of targets
-      idempotence         the LLR of the LLR, and where it is by chance
+      reliability         share of targets against the posterior probability
+      idempotence         the LLR of the LLR, with its range by chance
       two-gaussians       calibrated LLRs with the EER of SCORES, or --eer
       theory              costs against the EER for families of calibrated LLRs, with SCORES as points (each
                           value of --by is one), or the lists in the JSON of llrkit reproduce

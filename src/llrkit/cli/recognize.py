@@ -37,7 +37,7 @@ def import_kaldi_command(
 
 @click.group("recognize")
 def recognize_command() -> None:
-    """Recognize speakers: train a recognizer, enroll speakers, score trials.
+    """Train a speaker recognizer, enroll, score.
 
     The speech is a list, a small table with a column of speakers and one of audio files (WAV, FLAC, OGG,
     MP3), or Kaldi's wav.scp; or a file of embeddings that were made elsewhere (NPZ, Kaldi ark or scp). Audio

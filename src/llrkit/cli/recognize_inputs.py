@@ -33,11 +33,11 @@ seconds_option: Callable[[Any], Any] = click.option(
     "--seconds",
     type=float,
     metavar="S",
-    help="Use the first S seconds of speech only; by default as in the training.",
+    help="Use only the first S seconds of speech; by default as in training.",
 )
 channel_option: Callable[[Any], Any] = click.option(
     "--channel", type=click.IntRange(min=0), metavar="N",
-    help="Which channel of stereo files, from 0 on; by default as in the training.",
+    help="Channel of stereo files, counted from 0; by default as in training.",
 )  # fmt: skip
 
 
@@ -54,11 +54,11 @@ def input_options(command: Any) -> Any:
         click.option("--segments", metavar="FILE", help="Kaldi's segments: parts of recordings."),
         click.option("--utt2spk", "speaker_file", metavar="FILE", help="The speaker of each utterance."),
         click.option("--vad", metavar="FILE",
-                     help="Where speech is: RTTM or Kaldi's voice activity (ark, scp); else found by level."),
+                     help="Voice activity: RTTM or Kaldi's (ark, scp); by default found from the level."),
         click.option("--resample", type=click.Choice(["auto", "never"]), default="auto", show_default=True,
                      help="Whether files of another sample rate are resampled or refused."),
         click.option("--bad-files", type=click.Choice(["error", "skip"]), default="error", show_default=True,
-                     help="What to do about audio files that cannot be used."),
+                     help="What to do with audio files that cannot be used."),
     ):  # fmt: skip
         command = option(command)
     return command

@@ -24,7 +24,7 @@ from llrkit.cli.recognize_inputs import (
 )
 from llrkit.errors import InputError
 
-_WHERE = "Only utterances for which it holds, for example 'split = eval'."
+_WHERE = "Only utterances that satisfy a condition such as 'split = eval'."
 
 
 @click.command("enroll")

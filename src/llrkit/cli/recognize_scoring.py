@@ -61,8 +61,8 @@ _NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 def score_command(**options: Any) -> None:
     """Score test utterances against enrolled models.
 
-    Where the speakers of both sides are known, or the list of trials has labels, so have the scores. The
-    columns of the lists, seconds of speech and lengths of embeddings go with them as enroll_NAME, test_NAME.
+    If the speakers of both sides are known, or if the list of trials has labels, the scores have labels too.
+    Columns of the lists, seconds of speech and lengths of embeddings are added as enroll_NAME, test_NAME.
 
     \b
     Examples:

@@ -58,30 +58,31 @@ _OF_SCORERS = ("rank", "degrees", "speaker_dims", "channel_dims")
 @click.option("--degrees", type=float, metavar="N",
               help="Degrees of freedom of htplda; by default estimated.")  # fmt: skip
 @click.option("--speaker-dims", metavar="N,N", help="Dimensions of the speaker factors of tpsda, one number "
-              "each; by default one, of what the channel leaves.")  # fmt: skip
-@click.option("--channel-dims", metavar="N,N", help="The same of its channel factors, 0 for none; by default "
-              "one, of a quarter of the dimensions.")  # fmt: skip
+              "each; by default one factor with all that the channel leaves.")  # fmt: skip
+@click.option("--channel-dims", metavar="N,N", help="Dimensions of the channel factors of tpsda, 0 for none; "
+              "by default one factor with a quarter of the dimensions.")  # fmt: skip
 @click.option("--uncertainty", is_flag=True, help="PLDA trusts short utterances less (posterior covariance).")
 @click.option("--relevance", default=16.0, show_default=True, help="Relevance factor of ubm-gmm.")
-@click.option("--top-gaussians", default=5, show_default=True, help="Gaussians that count in a frame of "
+@click.option("--top-gaussians", default=5, show_default=True, help="Gaussians used in each frame by "
               "ubm-gmm; 0 for all.")  # fmt: skip
 @click.option("--cost", default=1.0, show_default=True, help="Cost parameter of the svm.")
 @seconds_option
 @click.option("--rate", type=int, metavar="HZ", help="Sample rate in Hz; by default that of most files.")
 @channel_option
 @click.option("--normalize", type=click.Choice(["utterance", "sliding", "none"]), default="utterance",
-              show_default=True, help="Mean and variance of the cepstra.")  # fmt: skip
+              show_default=True, help="How mean and variance of the cepstra are normalized.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same recognizer.")
-@click.option("--no-stages", is_flag=True, help="Keep no background model, statistics and i-vectors in the "
-              "folder FILE.stages, from which an interrupted run goes on.")  # fmt: skip
-@click.option("--adapt", metavar="LIST|EMBEDDINGS", help="Speech of the domain that is meant, to which "
-              "the back-end is adapted; its speakers matter to interpolate only.")  # fmt: skip
+@click.option("--no-stages", is_flag=True, help="Do not keep background model, statistics and i-vectors in "
+              "the folder FILE.stages, from which an interrupted run continues.")  # fmt: skip
+@click.option("--adapt", metavar="LIST|EMBEDDINGS", help="Speech of the new domain, to which the "
+              "back-end is adapted; its speakers are used only by interpolate.")  # fmt: skip
 @second_list_options("adapt")
 @click.option("--adaptation", type=click.Choice(_ADAPTATIONS), default="center", show_default=True,
-              help="How: means, CORAL; of PLDA: CORAL+, Kaldi's, or mixed with one of --adapt.")  # fmt: skip
-@click.option("--adaptation-weight", type=float, metavar="G", help="Of the new domain, from 0 to 1, for "
+              help="Method of adaptation: means, CORAL; for PLDA also CORAL+, Kaldi's, or interpolation "
+              "with a PLDA of --adapt.")  # fmt: skip
+@click.option("--adaptation-weight", type=float, metavar="G", help="Weight of the new domain, 0 to 1, for "
               "coral+ (default 0.8) and interpolate (0.5).")  # fmt: skip
-@where_option("Only utterances for which it holds, for example 'split = train'.")
+@where_option("Only utterances that satisfy a condition such as 'split = train'.")
 @input_options
 @json_option
 def train_command(**options: Any) -> None:

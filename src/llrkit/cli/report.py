@@ -116,10 +116,10 @@ def require_word(docx_path: str | None) -> None:
 @full_paths_option
 @json_option
 def report_command(scores: tuple[str, ...], classes: str | None, prior: str | None, **options: Any) -> None:
-    """Write a report on one or several score files: one HTML page that needs no network.
+    """Write a report on one or several score files.
 
-    Plain words, numbers, interactive plots, an operating-point panel, methods text and provenance. Several
-    files, or several columns of a file, are shown side by side.
+    One HTML page that needs no network: plain words, numbers, interactive plots, an operating-point panel,
+    methods text and provenance. Several files, or several columns of a file, are shown side by side.
 
     \b
     Examples:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @click.group("reproduce")
 def reproduce_command() -> None:
-    """Run the experiments of van Leeuwen & Brümmer (2013) and compare with what they report.
+    """Repeat the experiments of the paper.
+
+    Compares the results with those that van Leeuwen & Brümmer (2013) report.
 
     \b
     Examples:
@@ -43,7 +45,7 @@ def reproduce_command() -> None:
     type=click.Choice(["embeddings", "frames"]),
     default="embeddings",
     show_default=True,
-    help="Simulate embeddings, or frames and train everything from the background model on (minutes).",
+    help="Simulate embeddings, or simulate frames and train everything from them (minutes).",
 )
 @click.option(
     "--seeds",

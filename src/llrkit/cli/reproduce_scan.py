@@ -22,7 +22,7 @@ from llrkit.errors import InputError
 
 scale_option = click.option(
     "--scale", default="small", show_default=True, metavar="small|paper|25x",
-    help="small takes seconds; paper has the paper's number of trials; 25x has them in every list.",
+    help="small takes seconds; paper has as many trials as the paper; 25x has as many in every list.",
 )  # fmt: skip
 seed_option = click.option(
     "--seed", default=2013, show_default=True, help="Seed; the same seed gives the same numbers."

@@ -8,7 +8,9 @@ import click
 @click.command("schema")
 @click.argument("name", required=False)
 def schema_command(name: str | None) -> None:
-    """Print the JSON Schema of a command's --json, or of a file; without NAME, list all of them.
+    """Print the JSON Schema of an output or file.
+
+    Without NAME, lists the schemas of all --json outputs and files.
 
     \b
     Examples:

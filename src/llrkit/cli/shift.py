@@ -44,7 +44,9 @@ def shift_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Check whether scores still resemble those a calibration was trained on.
+    """Check whether scores have changed since training.
+
+    Compares the scores with those that the calibration was trained on.
 
     Labels are not needed, and not looked at where there are any. The answer has the share of targets, a test
     of whether the scores fit any mixture of the training classes, how each class moved, and how many bits the
@@ -95,9 +97,9 @@ def adapt_command(
 ) -> None:
     """Adapt a calibration to unlabeled scores of a new domain.
 
-    What the scores do not tell is refused with the reason; a few labeled trials (--labelled) help then. If
-    the scores have not moved, or not so far that it matters, the calibration is saved as it is. A fusion
-    takes one file with a column per system.
+    If the scores do not show how they changed, the command fails and says why; a few labeled trials
+    (--labelled) then help. If the scores have not changed enough to matter, the calibration is saved as it
+    is. A fusion takes one file with a column per system.
 
     \b
     Examples:

@@ -47,8 +47,8 @@ def size_options(command: Any) -> Any:
                      help="Seconds of speech of the segments."),
         click.option("--speakers", type=int, metavar="N", help="Number of speakers; by default one for "
         "every ten targets."),
-        click.option("--offset", default=0.0, show_default=True, help="Added to every score."),
-        click.option("--scale", default=1.0, show_default=True, help="Every score is multiplied by this."),
+        click.option("--offset", default=0.0, show_default=True, help="Number added to every score."),
+        click.option("--scale", default=1.0, show_default=True, help="Factor of every score."),
         click.option("--target-share", default="2%", show_default=True, metavar="P",
                      help="With --trials: share of targets."),
         click.option("--trials", metavar="N", help="Total number of trials, e.g. 1e9."),
@@ -61,7 +61,9 @@ def size_options(command: Any) -> Any:
 
 @click.group("simulate")
 def simulate_command() -> None:
-    """Make trials whose answers are known, in any format, from a seed.
+    """Simulate trials with known answers.
+
+    Writes any format; the same seed gives the same trials.
 
     \b
     Examples:

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 @click.option("--asv-column", metavar="NAME", help="Scores of the speaker verification system.")
 @click.option("--cm-column", metavar="NAME", help="Scores of the countermeasure, higher meaning bona fide.")
 @click.option("--sasv-column", metavar="NAME", help="Scores of a system that does both.")
-@click.option("--attack-column", metavar="NAME", help="The attacks of the spoofs; each is evaluated too.")
+@click.option("--attack-column", metavar="NAME", help="The attack of each spoof; each is evaluated too.")
 @click.option(
     "--costs",
     multiple=True,
     metavar="NAME|PTAR,PNON,PSPF[,CMISS,CFA,CFASPF]",
-    help="Of the a-DCF: asvspoof5, a-dcf1, or priors and prices. Repeatable. Default: both.",
+    help="Costs of the a-DCF: asvspoof5, a-dcf1, or priors and costs. Repeatable. Default: both presets.",
 )
 @click.option(
     "--eer",
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     type=click.Choice(["roc", "hull", "nearest"]),
     default="roc",
     show_default=True,
-    help="EERs on the ROC, on its convex hull, or as the organizers take them.",
+    help="EERs on the ROC, on its convex hull, or as the organizers of ASVspoof compute them.",
 )
 @click.option(
     "--asv-threshold",
     metavar="eer|NUMBER",
     default="eer",
     show_default=True,
-    help="Where the ASV system of the tandem decides.",
+    help="Threshold of the ASV system in the tandem.",
 )
 @click.option(
     "--t-dcf",
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 )
 @vocabulary_option
 @click.option("--cm-threshold", metavar="NUMBER",
-              help="Of APCER and BPCER (vocabulary of biometrics); default: CM-EER.")  # fmt: skip
+              help="Threshold of APCER and BPCER (vocabulary of biometrics); default: CM-EER.")  # fmt: skip
 @click.option("--level", default="95%", show_default=True, help="Confidence level.")
 @reading_options
 @cluster_options
@@ -90,7 +90,9 @@ def spoof_command(
     cm_threshold: str | None,
     **options: Any,
 ) -> None:  # fmt: skip
-    """Evaluate spoofing detection and spoofing-robust verification: EERs, a-DCF, t-DCF, t-EER.
+    """Evaluate spoofing detection and robust verification.
+
+    Computes EERs, a-DCF, t-DCF and t-EER.
 
     SCORES is a table with a column of labels (target, nontarget, spoof) and one column of scores for each
     system: ASV, CM, SASV, any of them. Without options the columns asv, cm and sasv are looked for.

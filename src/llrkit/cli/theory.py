@@ -36,7 +36,7 @@ _GIVEN = ("eer", "d_prime", "mu", "sigma", "cllr")
 def theory_command(
     points: tuple[str, ...], allow_unconfirmed: bool, json_path: str | None, **given: tuple[str, ...]
 ) -> None:
-    """Everything about calibrated Gaussian LLRs that one number fixes.
+    """Describe calibrated Gaussian LLRs, from one number.
 
     If calibrated LLRs are Gaussian, both classes have the same variance and opposite means, with
     sigma^2 = 2 mu (van Leeuwen & Brümmer 2013). Give one number, or several to see them side by side.

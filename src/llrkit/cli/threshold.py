@@ -92,10 +92,12 @@ def threshold_command(
     seed: int,
     **reading: Any,
 ) -> None:
-    """Find the threshold for a prior and costs, for an error rate, or for the EER.
+    """Find a threshold for costs or an error rate.
+
+    For a prior and costs, an error rate, or the EER.
 
     Without any of --point, --false-alarm-rate, --miss-rate and --eer: the EER and the points sre08 and sre10.
-    Intervals of a threshold hold all others that the trials cannot tell from it.
+    The interval of a threshold holds all thresholds that the trials cannot distinguish from it.
 
     \b
     Examples:

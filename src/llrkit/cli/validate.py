@@ -89,7 +89,9 @@ def validate_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Validate the LLRs of a score file against criteria; exit code 1 when one is not met, or not decided.
+    """Validate LLRs against criteria.
+
+    The exit code is 1 if a criterion is not met or not decided.
 
     The criteria are a TOML file: a table [[criterion]] for each row of the validation matrix, with
     characteristic, metric, at_most or at_least, and optionally use = "interval", by, change_from, data;
