@@ -88,7 +88,7 @@ def test_the_table_of_the_readme_is_that_of_the_data(shared):
 
 
 def test_commands_and_files_that_the_readme_names_exist():
-    named = set(re.findall(r"`([a-z-]+)`", README.split("There are more:")[1].split("llrkit --help")[0]))
+    named = set(re.findall(r"`([a-z-]+)`", README.split("More commands:")[1].split("llrkit --help")[0]))
     assert named <= set(cli.commands)
     assert len(named) > 8
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):

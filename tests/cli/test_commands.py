@@ -213,6 +213,12 @@ def test_help_has_an_example(command):
     assert "  llrkit " in done.stdout
 
 
+def test_the_list_of_commands_fits_a_terminal_of_80_columns():
+    listed = run("--help").stdout.split("Commands:")[1].splitlines()[1:]
+    assert len(listed) > 20
+    assert [line for line in listed if line.endswith("...")] == []
+
+
 def test_help_imports_nothing_heavy():
     code = (
         "import sys; sys.argv = ['llrkit', '--help']\n"

@@ -189,7 +189,7 @@ def test_help_says_what_it_does_with_examples():
     assert "Compare systems on the same trials" in out
     assert "llrkit compare-systems plda.csv cosine.csv" in out
     first = run("compare", "--help")[1].splitlines()[2]
-    assert first.strip() == "Train calibrators on TRAIN and evaluate them on EVALUATION."
+    assert first.strip() == "Train calibrators on one file, evaluate on another."
 
 
 @pytest.mark.parametrize("other", ["b.csv", "turned.csv"])

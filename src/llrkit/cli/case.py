@@ -73,9 +73,9 @@ def case_command(
     json_path: str | None,
     **reading: Any,
 ) -> None:
-    """Report one comparison in a case: LLR, interval, statement.
+    """Report one comparison in a case: LLR and statement.
 
-    The report also has the bounds of the LLR and its place among trials of known origin.
+    The report also has the interval and bounds of the LLR, and its place among trials of known origin.
 
     The score is what the recognizer gave, and is read as the training scores of MAP were. Both propositions
     are needed: an LLR says nothing without them. The options of reading are for the files of --train and

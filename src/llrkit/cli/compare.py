@@ -48,9 +48,10 @@ SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too goo
 def compare_command(
     train: str, evaluation: str, classes: str | None, prior: str | None, **options: Any
 ) -> None:
-    """Train calibrators on TRAIN and evaluate them on EVALUATION.
+    """Train calibrators on one file, evaluate on another.
 
-    The raw scores come first. Two systems on the same trials are compared by llrkit compare-systems.
+    Calibrators are trained on TRAIN and evaluated on EVALUATION; the first row has the raw scores. To compare
+    two systems on the same trials, use llrkit compare-systems.
 
     \b
     Examples:
