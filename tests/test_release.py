@@ -156,6 +156,8 @@ def test_workflows_call_targets_that_exist_and_have_few_permissions(need):
             for step in job["steps"]:
                 for target in re.findall(r"\bmake ([a-z-]+)", step.get("run", "")):
                     assert f"\n{target}:" in makefile
+                if "uses" in step:  # a tag can be moved to other code, a commit cannot
+                    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
                 if "checkout" in step.get("uses", ""):
                     assert step["with"] == {"persist-credentials": False}
 
