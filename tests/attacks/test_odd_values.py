@@ -2,6 +2,7 @@
 
 import datetime
 import gzip
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -67,6 +68,9 @@ def test_weights_are_numbers(odd):
     expected = name in WEIGHTS
     assert works(lambda: lk.auc(lk.Trials(table, weight="c"))) == expected
     assert works(lambda: lk.auc(lk.scan_trials(path, weight="c"))) == expected if path else True
+    if path and not expected:  # the message says where the column is
+        with pytest.raises(LlrkitError, match=f"^{re.escape(str(path))}.*column 'c'"):
+            lk.auc(lk.read_trials(path, weight="c"))
 
 
 CRITERION = '[[criterion]]\ncharacteristic = "accuracy"\nat_most = 0.5\n'
@@ -139,7 +143,7 @@ def test_members_of_an_archive_that_are_no_arrays(tmp_path):
         lk.recognize.read_embeddings(tmp_path / "a.npz")
     np.savez(tmp_path / "d.npz", loglik=np.zeros((2, 2), "M8[s]"), labels=["a", "b"], classes=["a", "b"])
     code, _, said = run("evaluate", tmp_path / "d.npz")
-    assert (code, "d.npz" in said) == (2, True)
+    assert (code, "d.npz" in said, "loglik (2, 2) of datetime64[s]" in said) == (2, True, True)
 
 
 def test_a_header_of_very_many_columns_is_read(tmp_path):

@@ -107,7 +107,9 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     except MapFileError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise MapFileError(f"{where}: the parameters do not make a {kind.kind} map ({error})") from None
+        raise MapFileError(
+            f"{where}: the parameters do not make a map of kind {kind.kind!r} ({error})"
+        ) from None
     return fitted
 
 

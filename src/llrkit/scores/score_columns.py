@@ -70,10 +70,11 @@ def groupable(column: pl.Series, origin: str) -> pl.Series:
     return column
 
 
-def weight_numbers(column: pl.Series, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
     """The weights of trials; what is none is named by its row."""
     if not column.dtype.is_numeric() and column.dtype not in _WEIGHT_TYPES:
-        raise InputError(f"column {column.name!r}: holds {column.dtype}, not weights")
+        where = f"{origin}, " if origin else ""
+        raise InputError(f"{where}column {column.name!r}: holds {column.dtype}, not weights")
     words = column.dtype in (pl.Categorical, pl.Enum)
     numbers = (column.cast(pl.String) if words else column).cast(pl.Float64, strict=False)
     weights = numbers.fill_null(np.nan).to_numpy()

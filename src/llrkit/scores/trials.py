@@ -222,7 +222,7 @@ class Trials(ScoreSource):
     def _weighed(self) -> Scores:
         """The scores carrying how often each trial counts."""
         column = self.table[self._roles.weight or ""]
-        plain, values, mask = self._scores, weight_numbers(column, self.place), self.is_target
+        plain, values, mask = self._scores, weight_numbers(column, self.origin, self.place), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
         weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
         return weighed.read_with(self._roles.factor, self._roles.calibrated)

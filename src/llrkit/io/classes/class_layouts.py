@@ -48,7 +48,7 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
     arrays = read_arrays(file)
     name = named(list(arrays), LOGLIK_NAMES)
     if name is None or arrays[name].ndim != 2 or arrays[name].dtype.kind not in "iuf":
-        there = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "none"
+        there = ", ".join(f"{key} {array.shape} of {array.dtype}" for key, array in arrays.items()) or "none"
         raise FileFormatError(
             f"{file}: no matrix of log-likelihoods ({', '.join(LOGLIK_NAMES)}); there are: {there}"
         )
