@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from llrkit.errors import FileChangedError, InputError
+from llrkit.errors import FileChangedError, FileFormatError, InputError
 
 FilePath = str | PathLike[str]
 
@@ -181,6 +181,15 @@ def note_input(file: FilePath) -> None:
     watched = _WATCHED.get()
     if watched is not None:
         watched.add(file)
+
+
+def existing_file(path: FilePath) -> Path:
+    """A file that is about to be read, which must be there."""
+    file = Path(path)
+    if not file.is_file():
+        raise FileFormatError(f"{file}: no such file")
+    note_input(file)
+    return file
 
 
 def before_replacing(output: Path) -> None:

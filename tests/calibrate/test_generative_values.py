@@ -12,16 +12,21 @@ from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.unsupervised import fit_unsupervised, unsupervised_from_points
 from llrkit.calibrate.densities.gamma_ratio import fit_gamma, gamma_from_training
 from llrkit.calibrate.densities.kde import fit_kde
-from llrkit.calibrate.densities.log_densities import (
+from llrkit.calibrate.densities.mixture import fit_mixture, mixture_from_training
+from llrkit.calibrate.densities.nig import (
+    fit_nig,
     log_nig,
-    log_student,
+    natural_parameters,
+    nig_from_training,
     nig_slope,
     standard_nig,
+)
+from llrkit.calibrate.densities.student_t import (
+    fit_student_t,
+    log_student,
+    student_from_training,
     student_slope,
 )
-from llrkit.calibrate.densities.mixture import fit_mixture, mixture_from_training
-from llrkit.calibrate.densities.nig import fit_nig, natural_parameters, nig_from_training
-from llrkit.calibrate.densities.student_t import fit_student_t, student_from_training
 from llrkit.calibrate.densities.tied_nig import fit_tied_nig, tied_from_training
 from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points

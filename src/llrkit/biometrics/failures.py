@@ -14,7 +14,7 @@ import numpy as np
 from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._format import counted, percent
 from llrkit.core.column_values import ValueCounts, decoded, plain_value
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
@@ -177,7 +177,7 @@ def _rejected(chunk: Scores, column: str) -> Scores:
 
 
 @dataclass(frozen=True)
-class _Unexplained(SummaryBase):
+class _Unexplained(FieldwiseSums):
     """How many comparisons have the score -inf though nothing failed."""
 
     n: float
@@ -187,9 +187,3 @@ class _Unexplained(SummaryBase):
         """Of a chunk."""
         lowest = [np.isneginf(scores) for scores in (chunk.target, chunk.nontarget)]
         return cls(sum(int((low & ~_failed(chunk, column, i)).sum()) for i, low in enumerate(lowest)))
-
-    def __add__(self, other: _Unexplained) -> _Unexplained:
-        return _Unexplained(self.n + other.n)
-
-    def __mul__(self, weight: float) -> _Unexplained:
-        return _Unexplained(self.n * weight)

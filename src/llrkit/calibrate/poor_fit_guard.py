@@ -26,7 +26,7 @@ from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.elementary_functions import binary_entropy, logit, softplus
 from llrkit.core.score_histogram import ScoreHistogram
-from llrkit.core.summary import SummaryBase, both
+from llrkit.core.summary import FieldwiseSums, SummaryBase, both
 from llrkit.errors import LlrkitWarning, PoorFitWarning, SeparationError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import Roles
@@ -205,7 +205,7 @@ class ClassTrials(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingSample(SummaryBase):
+class TrainingSample(FieldwiseSums):
     """The trials of both classes by which a map is judged: all, or a bounded and evenly spread part."""
 
     target: ClassTrials
@@ -215,12 +215,6 @@ class TrainingSample(SummaryBase):
     def of(cls, chunk: Scores) -> TrainingSample:
         """Of a chunk."""
         return cls(ClassTrials.of(chunk.target), ClassTrials.of(chunk.nontarget))
-
-    def __add__(self, other: TrainingSample) -> TrainingSample:
-        return TrainingSample(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> TrainingSample:
-        return TrainingSample(self.target * weight, self.nontarget * weight)
 
     def scores(self) -> Scores:
         """The trials, each once."""

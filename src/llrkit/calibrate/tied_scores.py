@@ -8,7 +8,7 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit.calibrate.densities.weighted_points import DistinctScores
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums, SummaryBase
 from llrkit.scores import Scores
 
 SHARE_AT_AN_END = 0.01
@@ -54,7 +54,7 @@ class ClassEnds(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class TiedScores(SummaryBase):
+class TiedScores(FieldwiseSums):
     """How many trials share the ends of the scores, and the different scores if there are few.
 
     Examples
@@ -77,14 +77,6 @@ class TiedScores(SummaryBase):
             ClassEnds.of(chunk.nontarget),
             DistinctScores.of(chunk, FEW_DIFFERENT),
         )
-
-    def __add__(self, other: TiedScores) -> TiedScores:
-        return TiedScores(
-            self.target + other.target, self.nontarget + other.nontarget, self.different + other.different
-        )
-
-    def __mul__(self, weight: float) -> TiedScores:
-        return TiedScores(self.target * weight, self.nontarget * weight, self.different * weight)
 
     @property
     def within_0_and_1(self) -> bool:

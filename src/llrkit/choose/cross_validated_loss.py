@@ -17,14 +17,14 @@ from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.elementary_functions import binary_entropy, logit, softplus
-from llrkit.core.summary import SummaryBase, both
+from llrkit.core.summary import FieldwiseSums, both
 from llrkit.scores import Scores, ScoreSource
 
 SETS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class CrossLosses(SummaryBase):
+class CrossLosses(FieldwiseSums):
     """Sums of losses under maps that have not seen the trials; the first axis is the class, targets first."""
 
     count: FloatArray
@@ -51,15 +51,9 @@ class CrossLosses(SummaryBase):
 
         return make
 
-    def __add__(self, other: CrossLosses) -> CrossLosses:
-        return CrossLosses(self.count + other.count, self.held_out + other.held_out, self.share + other.share)
-
-    def __mul__(self, weight: float) -> CrossLosses:
-        return CrossLosses(self.count * weight, self.held_out * weight, self.share * weight)
-
 
 @dataclass(frozen=True, eq=False)
-class WholeLosses(SummaryBase):
+class WholeLosses(FieldwiseSums):
     """Sums of losses of all trials under each of several maps; the first axis is the class."""
 
     lost: FloatArray
@@ -81,12 +75,6 @@ class WholeLosses(SummaryBase):
             return cls(np.array(lost).T, np.array(ends))
 
         return make
-
-    def __add__(self, other: WholeLosses) -> WholeLosses:
-        return WholeLosses(self.lost + other.lost, self.at_bounds + other.at_bounds)
-
-    def __mul__(self, weight: float) -> WholeLosses:
-        return WholeLosses(self.lost * weight, self.at_bounds * weight)
 
 
 def losses(llrs: Scores, prior: float) -> list[FloatArray]:

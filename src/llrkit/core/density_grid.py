@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 
@@ -16,7 +16,7 @@ CELLS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class CellSums(SummaryBase):
+class CellSums(FieldwiseSums):
     """One class in even cells: counts, sums of deviations from the cell center and of their squares.
 
     Deviations are in units of the cell width, so they lie between -1/2 and 1/2.
@@ -49,24 +49,6 @@ class CellSums(SummaryBase):
         first = _weighted_counts(cell, position, cells)
         np.multiply(position, position, out=position)
         return cls(count, first, _weighted_counts(cell, position, cells), n_neg_inf, n_pos_inf)
-
-    def __add__(self, other: CellSums) -> CellSums:
-        return CellSums(
-            self.count + other.count,
-            self.first + other.first,
-            self.second + other.second,
-            self.n_neg_inf + other.n_neg_inf,
-            self.n_pos_inf + other.n_pos_inf,
-        )
-
-    def __mul__(self, weight: float) -> CellSums:
-        return CellSums(
-            self.count * weight,
-            self.first * weight,
-            self.second * weight,
-            self.n_neg_inf * weight,
-            self.n_pos_inf * weight,
-        )
 
 
 @dataclass(frozen=True, eq=False)

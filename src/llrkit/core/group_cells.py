@@ -14,7 +14,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.column_values import ValueCounts, numbered
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 
@@ -23,7 +23,7 @@ MOST_GROUPS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class GroupCells(SummaryBase):
+class GroupCells(FieldwiseSums):
     """Counts by group and cell of each class; the last row is that of all trials, each counted once."""
 
     target: FloatArray
@@ -51,12 +51,6 @@ class GroupCells(SummaryBase):
             return cls(of_class(chunk.target, sides[0]), of_class(chunk.nontarget, sides[1]))
 
         return make
-
-    def __add__(self, other: GroupCells) -> GroupCells:
-        return GroupCells(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> GroupCells:
-        return GroupCells(self.target * weight, self.nontarget * weight)
 
 
 def group_cells(source: ScoreSource, columns: Sequence[str], cuts: FloatArray) -> GroupCells:

@@ -12,7 +12,7 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import blocks
 from llrkit.core.loss_sums import LINEAR_ABOVE, log_of_products
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.scores import Scores
 
 LOGARITHMIC = ScoringRule(1, 1)
@@ -24,7 +24,7 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassNewtonSums(SummaryBase):
+class ClassNewtonSums(FieldwiseSums):
     """Sums over the trials of one class at given parameters (K slopes, then the offset)."""
 
     n: float
@@ -32,22 +32,9 @@ class ClassNewtonSums(SummaryBase):
     gradient: FloatArray
     hessian: FloatArray
 
-    def __add__(self, other: ClassNewtonSums) -> ClassNewtonSums:
-        return ClassNewtonSums(
-            self.n + other.n,
-            self.loss + other.loss,
-            self.gradient + other.gradient,
-            self.hessian + other.hessian,
-        )
-
-    def __mul__(self, weight: float) -> ClassNewtonSums:
-        return ClassNewtonSums(
-            self.n * weight, self.loss * weight, self.gradient * weight, self.hessian * weight
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class NewtonSums(SummaryBase):
+class NewtonSums(FieldwiseSums):
     """One Newton step of logistic regression, or of another rule, from mergeable sums.
 
     The classes are kept apart; the objective at prior ``p`` is
@@ -98,12 +85,6 @@ class NewtonSums(SummaryBase):
     ) -> Callable[[Scores], NewtonSums]:
         """A summarizer at given parameters."""
         return lambda chunk: cls.of(chunk, parameters, log_odds, rule, center, scale)
-
-    def __add__(self, other: NewtonSums) -> NewtonSums:
-        return NewtonSums(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> NewtonSums:
-        return NewtonSums(self.target * weight, self.nontarget * weight)
 
 
 @dataclass(frozen=True)

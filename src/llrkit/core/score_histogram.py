@@ -16,7 +16,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit._plain import Json
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 
@@ -149,7 +149,7 @@ def _exponent(low: float, high: float) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreHistogram(SummaryBase):
+class ScoreHistogram(FieldwiseSums):
     """Both classes, each in cells of its own.
 
     Examples
@@ -173,9 +173,3 @@ class ScoreHistogram(SummaryBase):
     def pooled(self) -> ClassHistogram:
         """All trials, whatever their labels say."""
         return self.target + self.nontarget
-
-    def __add__(self, other: ScoreHistogram) -> ScoreHistogram:
-        return ScoreHistogram(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> ScoreHistogram:
-        return ScoreHistogram(self.target * weight, self.nontarget * weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,18 @@ class ReadOnlyArrays:
 
 class SummaryBase(ReadOnlyArrays):
     """Shared by all summaries, which are frozen dataclasses of numbers, arrays and other summaries."""
+
+
+class FieldwiseSums(SummaryBase):
+    """Summaries whose fields are all sums: they are added and weighted field by field."""
+
+    __match_args__: ClassVar[tuple[str, ...]]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__match_args__))
+
+    def __mul__(self, weight: float) -> Self:
+        return type(self)(*(getattr(self, name) * weight for name in self.__match_args__))
 
 
 def subclasses_of(cls: type[T]) -> Iterator[type[T]]:

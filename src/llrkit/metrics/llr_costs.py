@@ -15,7 +15,7 @@ from llrkit.core.loss_sums import LossSums
 from llrkit.core.pav_and_hull import error_path
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums, SummaryBase
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.metrics.discrimination import min_cllr
 from llrkit.scores import Scores, ScoreSource
@@ -145,7 +145,7 @@ def rule_cost(
 
 
 @dataclass(frozen=True, eq=False)
-class RuleSums(SummaryBase):
+class RuleSums(FieldwiseSums):
     """Sums of the costs of a scoring rule."""
 
     n_target: float
@@ -167,19 +167,6 @@ class RuleSums(SummaryBase):
             )
 
         return make
-
-    def __add__(self, other: RuleSums) -> RuleSums:
-        return RuleSums(
-            self.n_target + other.n_target,
-            self.n_nontarget + other.n_nontarget,
-            self.target + other.target,
-            self.nontarget + other.nontarget,
-        )
-
-    def __mul__(self, weight: float) -> RuleSums:
-        return RuleSums(
-            self.n_target * weight, self.n_nontarget * weight, self.target * weight, self.nontarget * weight
-        )
 
 
 @takes_labels

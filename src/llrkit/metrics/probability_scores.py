@@ -19,7 +19,7 @@ from llrkit.core.elementary_functions import LN2, logit, probability, sigmoid
 from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.llr_costs import RuleSums
@@ -169,7 +169,7 @@ def _cost_of_blocks(blocks: PavBlocks, rule: ScoringRule, p: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _PosteriorBins(SummaryBase):
+class _PosteriorBins(FieldwiseSums):
     """Trials of both classes, and sums of their posteriors, in bins of the posterior."""
 
     target: FloatArray
@@ -194,17 +194,3 @@ class _PosteriorBins(SummaryBase):
             return cls(*counts, *sums)
 
         return make
-
-    def __add__(self, other: _PosteriorBins) -> _PosteriorBins:
-        return _PosteriorBins(
-            self.target + other.target,
-            self.nontarget + other.nontarget,
-            self.target_posterior + other.target_posterior,
-            self.nontarget_posterior + other.nontarget_posterior,
-        )
-
-    def __mul__(self, weight: float) -> _PosteriorBins:
-        return _PosteriorBins(
-            self.target * weight, self.nontarget * weight, self.target_posterior * weight,
-            self.nontarget_posterior * weight,
-        )  # fmt: skip

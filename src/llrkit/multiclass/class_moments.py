@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums, SummaryBase
 from llrkit.errors import InfiniteScoreError, SystemCountError
 from llrkit.multiclass.class_blocks import gram, trial_blocks
 from llrkit.multiclass.class_priors import ClassCounts, as_classes, require_all_classes
@@ -96,7 +96,7 @@ class ClassMeans(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter(SummaryBase):
+class Scatter(FieldwiseSums):
     """Sums of products of deviations from given means: ``shared`` by all classes, or of ``each``.
 
     ``shared`` is the sum over trials of ``weight_of_class (x - mean)(x - mean)'``; ``each[k]`` the sum over
@@ -126,9 +126,3 @@ class Scatter(SummaryBase):
             return cls(shared, each)
 
         return make
-
-    def __add__(self, other: Scatter) -> Scatter:
-        return Scatter(self.shared + other.shared, self.each + other.each)
-
-    def __mul__(self, weight: float) -> Scatter:
-        return Scatter(self.shared * weight, self.each * weight)

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.summary import ReadOnlyArrays, SummaryBase
+from llrkit.core.summary import FieldwiseSums, ReadOnlyArrays
 from llrkit.multiclass.class_blocks import by_class, gram, trial_blocks
 from llrkit.scores.class_scores import ClassVectors
 
@@ -65,7 +65,7 @@ class Family(ReadOnlyArrays):
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxSums(SummaryBase):
+class SoftmaxSums(FieldwiseSums):
     """Objective, its gradient and, where asked for, its Hessian at given weights.
 
     The objective is ``sum_i w_i [-log p_i(own class)] + v_i [-sum_k prior_k log p_i(k)]`` with posteriors
@@ -102,14 +102,6 @@ class SoftmaxSums(SummaryBase):
             return total
 
         return make
-
-    def __add__(self, other: SoftmaxSums) -> SoftmaxSums:
-        return SoftmaxSums(
-            self.value + other.value, self.gradient + other.gradient, self.hessian + other.hessian
-        )
-
-    def __mul__(self, weight: float) -> SoftmaxSums:
-        return SoftmaxSums(self.value * weight, self.gradient * weight, self.hessian * weight)
 
 
 class _Block:

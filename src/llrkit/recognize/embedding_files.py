@@ -10,6 +10,7 @@ import numpy as np
 from llrkit._arguments import takes
 from llrkit._arrays import Array
 from llrkit._atomic import replacing
+from llrkit._inputs import existing_file
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.io.text.layouts import named
@@ -50,9 +51,7 @@ def read_embeddings(
     >>> read_embeddings(file, vectors="b")
     Embeddings(2 rows of 5 dimensions, 2 speakers)
     """
-    file = Path(path)
-    if not file.is_file():
-        raise FileFormatError(f"{file}: no such file")
+    file = existing_file(path)
     kaldi = file.suffix.lower() in (".ark", ".scp")
     if kaldi and vectors is not None:
         raise InputError(f"{file}: a Kaldi file holds one set of vectors; {vectors!r} cannot be chosen")
@@ -128,8 +127,7 @@ def _read_kaldi_vectors(file: Path) -> Embeddings:
 
 
 def _read_speakers(file: Path, embeddings: Embeddings) -> Array:
-    if not file.is_file():
-        raise FileFormatError(f"{file}: no such file")
+    existing_file(file)
     known: dict[str, str] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         fields = line.split()

@@ -12,7 +12,7 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit._atomic import replacing
-from llrkit._inputs import note_input
+from llrkit._inputs import existing_file, note_input
 from llrkit.errors import FileFormatError, InputError, MissingPackageError
 
 _LONGEST_TEXT = 1 << 26
@@ -43,9 +43,7 @@ def read_kaldi(path: str | PathLike[str]) -> Iterator[tuple[str, Array]]:
     >>> [(name, vector.tolist()) for name, vector in read_kaldi(file)]
     [('utt1', [1.0, 2.5])]
     """
-    file = Path(path)
-    if not file.is_file():
-        raise FileFormatError(f"{file}: no such file")
+    file = existing_file(path)
     return _read_scp(file) if file.suffix.lower() == ".scp" else _read_ark(file)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from llrkit._arrays import Array
-from llrkit._inputs import note_input
+from llrkit._inputs import existing_file, note_input
 from llrkit.errors import FileFormatError
 from llrkit.recognize.kaldi_archives import read_kaldi
 
@@ -70,7 +70,7 @@ def read_wav_scp(
 
 def read_segments(path: Path_) -> dict[str, tuple[str, float, float, int]]:
     """Kaldi's segments: recording, start and end in seconds, and line of each segment."""
-    file = _existing(path)
+    file = existing_file(path)
     segments: dict[str, tuple[str, float, float, int]] = {}
     for number, fields in _lines(file):
         where = f"{file}, line {number}"
@@ -87,7 +87,7 @@ def read_segments(path: Path_) -> dict[str, tuple[str, float, float, int]]:
 
 def read_utt2spk(path: Path_) -> dict[str, str]:
     """The speaker of each id."""
-    file = _existing(path)
+    file = existing_file(path)
     speakers: dict[str, str] = {}
     for number, fields in _lines(file):
         if len(fields) != 2:
@@ -110,7 +110,7 @@ def read_rttm(path: Path_) -> Turns:
     >>> read_rttm(file)
     {'call': [('anna', 2.5, 3.75)]}
     """
-    file = _existing(path)
+    file = existing_file(path)
     turns: dict[str, list[tuple[str, float, float]]] = {}
     for number, fields in _lines(file):
         if fields[0] != "SPEAKER":
@@ -133,14 +133,6 @@ def read_activity(path: Path_) -> dict[str, Array]:
             raise FileFormatError(f"{path}: {name!r} is no voice activity: expected a vector of 0 and 1")
         activity[name] = vector
     return activity
-
-
-def _existing(path: Path_) -> Path:
-    file = Path(path)
-    if not file.is_file():
-        raise FileFormatError(f"{file}: no such file")
-    note_input(file)
-    return file
 
 
 def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit._inputs import note_input
+from llrkit._inputs import existing_file
 from llrkit.errors import FileFormatError, InputError
 from llrkit.recognize.backends.backend import Backend
 from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm, Transform
@@ -40,7 +40,7 @@ def read_kaldi_plda(path: Path_) -> PLDA:
     >>> plda.within.tolist(), plda.between.tolist()
     ([[1.0, 0.0], [0.0, 4.0]], [[3.0, 0.0], [0.0, 4.0]])
     """
-    file = _existing(path)
+    file = existing_file(path)
     with file.open("rb") as raw:
         binary = _is_binary(raw)
         _require_token(raw, b"<Plda>", file)
@@ -77,7 +77,7 @@ def read_kaldi_transform(path: Path_) -> Affine:
     >>> read_kaldi_transform(file)(np.array([[1.0, 1.0]]))
     array([[ 3.,  7., 11.]])
     """
-    file = _existing(path)
+    file = existing_file(path)
     with file.open("rb") as raw:
         array = _read_object(raw, file, _is_binary(raw))
     if array.ndim == 1:
@@ -152,14 +152,6 @@ def kaldi_backend(
         np.zeros(model.dim), whitener.T @ model.between @ whitener, whitener.T @ model.within @ whitener
     )
     return Backend(Chain(tuple(steps)), moved)
-
-
-def _existing(path: Path_) -> Path:
-    file = Path(path)
-    if not file.is_file():
-        raise FileFormatError(f"{file}: no such file")
-    note_input(file)
-    return file
 
 
 def _is_binary(raw: BinaryIO) -> bool:

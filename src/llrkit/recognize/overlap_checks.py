@@ -42,37 +42,31 @@ def check_repeats(given: Sources) -> None:
 
 def check_against_training(training: Sources, given: Sources, what: str) -> None:
     """Speakers that trained the recognizer must neither enroll nor be tested."""
-    segments, speakers = training.segments_shared_with(given), training.speakers_shared_with(given)
-    if segments:
-        warn_caller(
-            f"{counted(len(segments), 'utterance')} {what} trained the recognizer: {some(segments)}; scores "
-            "will look better than they are",
-            SpeechWarning,
-        )
-    elif speakers:
-        warn_caller(
-            f"{counted(len(speakers), 'speaker')} {what} trained the recognizer: {some(speakers)}; scores "
-            "will look better than they are",
-            SpeechWarning,
-        )
+    better = "scores will look better than they are"
+    _warn_of_shared(training, given, f"{what} trained the recognizer", better, better)
 
 
 def check_cohort(cohort: Sources, models: Sources, segments: Sources) -> None:
     """A cohort of impostors must not hold what is scored."""
     for other, what in ((segments, "tested"), (models, "enrolled")):
-        shared, speakers = other.segments_shared_with(cohort), other.speakers_shared_with(cohort)
-        if shared:
-            warn_caller(
-                f"{counted(len(shared), 'utterance')} of the cohort {what} too: {some(shared)}; "
-                "error rates after normalization will be too low",
-                SpeechWarning,
-            )
-        elif speakers:
-            warn_caller(
-                f"{counted(len(speakers), 'speaker')} of the cohort {what} too: {some(speakers)}; "
-                "a cohort should hold impostors only",
-                SpeechWarning,
-            )
+        _warn_of_shared(
+            other,
+            cohort,
+            f"of the cohort {what} too",
+            "error rates after normalization will be too low",
+            "a cohort should hold impostors only",
+        )
+
+
+def _warn_of_shared(one: Sources, other: Sources, use: str, of_utterances: str, of_speakers: str) -> None:
+    """Warn of utterances that both hold, or else of speakers, and say what follows from either."""
+    utterances, speakers = one.segments_shared_with(other), one.speakers_shared_with(other)
+    if utterances:
+        text = f"{counted(len(utterances), 'utterance')} {use}: {some(utterances)}; {of_utterances}"
+        warn_caller(text, SpeechWarning)
+    elif speakers:
+        text = f"{counted(len(speakers), 'speaker')} {use}: {some(speakers)}; {of_speakers}"
+        warn_caller(text, SpeechWarning)
 
 
 def check_test_enrolled(models: Sources, segments: Sources, model_ids: Any) -> None:

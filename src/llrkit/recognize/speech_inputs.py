@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from llrkit._inputs import existing_file
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.io.text.layouts import named
@@ -136,8 +137,7 @@ def _where(speech: Frames | Embeddings, texts: Sequence[str], file: str) -> Fram
 
 
 def _read_arrays(file: Path, vectors: str | None) -> Frames | Embeddings:
-    if not file.is_file():
-        raise FileFormatError(f"{file}: no such file")
+    existing_file(file)
     if file.suffix.lower() == ".npz":
         # embeddings come with their ids, frames have them as names of their arrays
         if vectors is not None or named(list(read_arrays(file)), (*ID_NAMES, "vectors", "embeddings")):

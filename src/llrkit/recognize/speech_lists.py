@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from llrkit._inputs import note_input
+from llrkit._inputs import existing_file, note_input
 from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import open_text
 
@@ -60,9 +60,7 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
     >>> speech_list.speakers, speech_list.files
     (('anna', 'ben'), ('anna/1.wav', 'ben/1.wav'))
     """
-    file = Path(path)
-    if not file.is_file():
-        raise FileFormatError(f"{file}: no such file")
+    file = existing_file(path)
     rows = [row for piece in open_text(file).pieces() for row in piece.rows()]
     who, what = _columns(rows[0][1], f"{file}, line {rows[0][0]}")
     first = [field.strip() for field in rows[0][1]]

@@ -16,7 +16,7 @@ from llrkit.core.pav_and_hull import crossing_of_rejected, from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.core.spoof_kinds import BONA_FIDE, attack_name, attack_positions, spoof_mask
-from llrkit.core.summary import Grouped, ReadOnlyArrays, SummaryBase
+from llrkit.core.summary import FieldwiseSums, Grouped, ReadOnlyArrays
 from llrkit.core.threshold_grid import Grid, distinct_ascending
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
@@ -28,7 +28,7 @@ ALL = ""
 
 
 @dataclass(frozen=True, eq=False)
-class KindCounts(SummaryBase):
+class KindCounts(FieldwiseSums):
     """Targets, non-targets and the spoofs of each attack on the grid of the targets' scores.
 
     No threshold between two scores of targets can cost less than the upper one of them: it misses as many
@@ -74,12 +74,6 @@ class KindCounts(SummaryBase):
 
         groups = {name: counted(target[:0], own) for name, own in spoofs.items() if len(own)}
         return cls(counted(target, nontarget), Grouped(groups))
-
-    def __add__(self, other: KindCounts) -> KindCounts:
-        return KindCounts(self.bona_fide + other.bona_fide, self.spoofs + other.spoofs)
-
-    def __mul__(self, weight: float) -> KindCounts:
-        return KindCounts(self.bona_fide * weight, self.spoofs * weight)
 
     @property
     def attacks(self) -> list[str]:
@@ -266,7 +260,7 @@ def _error_rates(accepted: FloatArray, total: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Accepted(SummaryBase):
+class _Accepted(FieldwiseSums):
     """How many of each kind are accepted at some thresholds, of how many."""
 
     accepted: FloatArray
@@ -287,9 +281,3 @@ class _Accepted(SummaryBase):
         accepted = [[np.count_nonzero(values >= cut) for values in groups] for cut in cuts]
         total = np.array([len(values) for values in groups], dtype=np.float64)
         return cls(np.array(accepted, dtype=np.float64).reshape(-1, 3), total)
-
-    def __add__(self, other: _Accepted) -> _Accepted:
-        return _Accepted(self.accepted + other.accepted, self.total + other.total)
-
-    def __mul__(self, weight: float) -> _Accepted:
-        return _Accepted(self.accepted * weight, self.total * weight)

@@ -19,7 +19,7 @@ from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import Moments
 from llrkit.core.spoof_kinds import BONA_FIDE, spoof_mask
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores
 from llrkit.spoof.detection_costs import Costs, SpoofCosts, spoof_costs
@@ -30,7 +30,7 @@ FusedScore = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
-class KindLosses(SummaryBase):
+class KindLosses(FieldwiseSums):
     """Sums over targets, non-targets and spoofs: numbers, losses, and gradients (one row each)."""
 
     n: FloatArray
@@ -49,12 +49,6 @@ class KindLosses(SummaryBase):
             return cls(np.array(n), np.array(loss), np.stack(gradient))
 
         return make
-
-    def __add__(self, other: KindLosses) -> KindLosses:
-        return KindLosses(self.n + other.n, self.loss + other.loss, self.gradient + other.gradient)
-
-    def __mul__(self, weight: float) -> KindLosses:
-        return KindLosses(self.n * weight, self.loss * weight, self.gradient * weight)
 
     def weighted(self, weights: FloatArray) -> tuple[float, FloatArray]:
         """Loss and gradient with these weights of the means over the kinds."""

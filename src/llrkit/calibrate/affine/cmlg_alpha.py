@@ -20,7 +20,7 @@ from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import numbered
 from llrkit.core.elementary_functions import sigmoid
 from llrkit.core.moments import Moments
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import POSITION
@@ -43,16 +43,10 @@ class _HashedSets(dict[Any, int]):
 
 
 @dataclass(frozen=True, eq=False)
-class BlockSums(SummaryBase):
+class BlockSums(FieldwiseSums):
     """Count, sum and sum of squares of centered scores; axes: class (targets first), block."""
 
     sums: FloatArray
-
-    def __add__(self, other: BlockSums) -> BlockSums:
-        return BlockSums(self.sums + other.sums)
-
-    def __mul__(self, weight: float) -> BlockSums:
-        return BlockSums(self.sums * weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
 from llrkit.core.newton_minimizer import newton
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError, SeparationError, ShapeWarning
 from llrkit.scores import Scores, ScoreSource
 
@@ -100,7 +100,7 @@ class ExponentialSums(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class ExponentialSumsPair(SummaryBase):
+class ExponentialSumsPair(FieldwiseSums):
     """Targets weighted by ``e^(-a z)``, non-targets by ``e^(a z)``."""
 
     target: ExponentialSums
@@ -114,12 +114,6 @@ class ExponentialSumsPair(SummaryBase):
             return ExponentialSums.of((values.astype(np.float64, copy=False) - center) / scale, None, c)
 
         return lambda chunk: cls(one(chunk.target, -a), one(chunk.nontarget, a))
-
-    def __add__(self, other: ExponentialSumsPair) -> ExponentialSumsPair:
-        return ExponentialSumsPair(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> ExponentialSumsPair:
-        return ExponentialSumsPair(self.target * weight, self.nontarget * weight)
 
 
 PASSES = 12

@@ -14,7 +14,7 @@ from llrkit.core.density_grid import DensityGrid
 from llrkit.core.elementary_functions import blocks, sigmoid, softplus
 from llrkit.core.newton_minimizer import Minimum, newton
 from llrkit.core.newton_sums import ClassNewtonSums
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.scores import Scores, ScoreSource
 
 NEGLIGIBLE = 1e-13
@@ -93,7 +93,7 @@ def class_sums(
 
 
 @dataclass(frozen=True, eq=False)
-class SaturatingSums(SummaryBase):
+class SaturatingSums(FieldwiseSums):
     """Loss, gradient and Hessian of both classes at given parameters."""
 
     target: ClassNewtonSums
@@ -110,12 +110,6 @@ class SaturatingSums(SummaryBase):
             return class_sums(z, None, p, log_odds, sign)
 
         return lambda chunk: cls(one(chunk.target, -1.0), one(chunk.nontarget, 1.0))
-
-    def __add__(self, other: SaturatingSums) -> SaturatingSums:
-        return SaturatingSums(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> SaturatingSums:
-        return SaturatingSums(self.target * weight, self.nontarget * weight)
 
     def weighted(self, prior: float) -> tuple[float, FloatArray, FloatArray]:
         """Prior-weighted cross-entropy in nats, its gradient and its Hessian."""

@@ -84,6 +84,28 @@ class RatioMap(Map):
         return InverseMap(of=self, method=f"inverse of {self.method}")
 
 
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class DensityRatioMap(RatioMap):
+    """A ratio of two densities of one family, each given by its parameters.
+
+    Subclasses say what the logarithm of the density is at scores, and its slope, given the parameters.
+    """
+
+    target: FloatArray
+    nontarget: FloatArray
+
+    log_density: ClassVar[Callable[..., FloatArray]]
+    density_slope: ClassVar[Callable[..., FloatArray]]
+
+    def log_ratio(self, s: FloatArray) -> FloatArray:
+        """Difference of the log densities."""
+        return self.log_density(s, *self.target.tolist()) - self.log_density(s, *self.nontarget.tolist())
+
+    def slope(self, s: FloatArray) -> FloatArray:
+        """Its derivative."""
+        return self.density_slope(s, *self.target.tolist()) - self.density_slope(s, *self.nontarget.tolist())
+
+
 class Monotone(Protocol):
     """A map that :class:`InverseMap` can turn round."""
 

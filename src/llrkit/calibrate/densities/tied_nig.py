@@ -11,8 +11,7 @@ from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
-from llrkit.calibrate.densities.log_densities import standard_nig
-from llrkit.calibrate.densities.nig import BEND, TAIL, natural_parameters, shape_of
+from llrkit.calibrate.densities.nig import BEND, TAIL, natural_parameters, shape_of, standard_nig
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
 from llrkit.calibrate.fitting import fits_map
 from llrkit.calibrate.maps import AffineMap

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from llrkit._inputs import file_sha256
+from llrkit._inputs import existing_file, file_sha256
 from llrkit.errors import FileFormatError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.recognize.frames.utterance_frames import Frames
@@ -41,9 +41,7 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
     >>> frames, frames.ids
     (Frames(2 utterances of 2 speakers), ('utt1', 'utt2'))
     """
-    file = Path(path)
-    if not file.is_file():
-        raise FileFormatError(f"{file}: no such file")
+    file = existing_file(path)
     kind = file.suffix.lower()
     if kind == ".scp":
         loaders = dict(_refuse_duplicates(index_scp(file), file))

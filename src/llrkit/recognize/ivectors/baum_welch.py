@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.summary import ReadOnlyArrays, SummaryBase
+from llrkit.core.summary import FieldwiseSums, ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, same_dimensions
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM, exponentiate, pieces
 
 
 @dataclass(frozen=True, eq=False)
-class FrameSums(SummaryBase):
+class FrameSums(FieldwiseSums):
     """What a mixture needs to know of some frames; sums of parts add up to those of the whole.
 
     With the posterior probabilities ``g_c(t)`` of the Gaussians, ``zeroth`` is ``sum_t g_c(t)``, ``first``
@@ -58,21 +58,6 @@ class FrameSums(SummaryBase):
         if second:
             squares = sums[:, d : 2 * d] - 2.0 * shift * about_center + zeroth[:, None] * shift**2
         return cls(len(frames), log_likelihood, zeroth, first, squares)
-
-    def __add__(self, other: FrameSums) -> FrameSums:
-        return FrameSums(
-            self.n_frames + other.n_frames,
-            self.log_likelihood + other.log_likelihood,
-            self.zeroth + other.zeroth,
-            self.first + other.first,
-            self.second + other.second,
-        )
-
-    def __mul__(self, weight: float) -> FrameSums:
-        return FrameSums(
-            self.n_frames * weight, self.log_likelihood * weight, self.zeroth * weight,
-            self.first * weight, self.second * weight,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

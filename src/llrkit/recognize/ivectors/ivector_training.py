@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import blocks
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.recognize.ivectors.baum_welch import Statistics
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
@@ -20,7 +20,7 @@ _GAUSSIANS = 32  # Gaussians whose square matrices are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
-class FactorSums(SummaryBase):
+class FactorSums(FieldwiseSums):
     """What the next step needs to know of some utterances, given the model of the last one.
 
     ``squares[c]`` is ``sum_u N_uc E[w w']`` (lower triangle), ``products[c]`` is ``sum_u F_uc E[w]'``, F in
@@ -62,23 +62,6 @@ class FactorSums(SummaryBase):
             factors,
             packed_sum,
         )
-
-    def __add__(self, other: FactorSums) -> FactorSums:
-        return FactorSums(
-            self.n + other.n,
-            self.log_likelihood + other.log_likelihood,
-            self.counts + other.counts,
-            self.squares + other.squares,
-            self.products + other.products,
-            self.factors + other.factors,
-            self.factor_squares + other.factor_squares,
-        )
-
-    def __mul__(self, weight: float) -> FactorSums:
-        return FactorSums(
-            self.n * weight, self.log_likelihood * weight, self.counts * weight, self.squares * weight,
-            self.products * weight, self.factors * weight, self.factor_squares * weight,
-        )  # fmt: skip
 
 
 def _gain_of_offsets(statistics: Statistics, model: TotalVariability) -> float:

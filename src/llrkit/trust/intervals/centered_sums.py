@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import blocks
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Contributions, Covariance, covariance
@@ -17,7 +17,7 @@ from llrkit.trust.intervals.speakers import Speakers
 
 
 @dataclass(frozen=True, eq=False)
-class ContributionSums(SummaryBase):
+class ContributionSums(FieldwiseSums):
     """Sums of contributions, by class and number of the sum, and the numbers of trials."""
 
     sums: FloatArray
@@ -40,12 +40,6 @@ class ContributionSums(SummaryBase):
             return cls(sums, np.array([chunk.n_target, chunk.n_nontarget], dtype=np.float64))
 
         return make
-
-    def __add__(self, other: ContributionSums) -> ContributionSums:
-        return ContributionSums(self.sums + other.sums, self.n + other.n)
-
-    def __mul__(self, weight: float) -> ContributionSums:
-        return ContributionSums(self.sums * weight, self.n * weight)
 
     @property
     def means(self) -> FloatArray:

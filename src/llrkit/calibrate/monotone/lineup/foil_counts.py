@@ -10,7 +10,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.column_values import decoded, positions_by_value
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary import FieldwiseSums, SummaryBase
 from llrkit.scores import Scores
 
 
@@ -64,7 +64,7 @@ class Foils(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class RankCounts(SummaryBase):
+class RankCounts(FieldwiseSums):
     """For each target: how many foils score more, how many the same, and how many there are."""
 
     above: Array
@@ -75,12 +75,6 @@ class RankCounts(SummaryBase):
     def arrays(self) -> tuple[Array, Array, Array]:
         """The three counts."""
         return self.above, self.tied, self.cohort
-
-    def __add__(self, other: RankCounts) -> RankCounts:
-        return RankCounts(self.above + other.above, self.tied + other.tied, self.cohort + other.cohort)
-
-    def __mul__(self, weight: float) -> RankCounts:
-        return RankCounts(self.above * weight, self.tied * weight, self.cohort * weight)
 
 
 def foil_counts(
