@@ -56,14 +56,14 @@ BY_NAME = {
     **dict.fromkeys(("name", "bad_files", "duplicates", "missing_scores", "decimal", "criteria"), NAME),
     "asv_threshold": ("no such name", NAN),
 }
-# (function, parameter) -> why wrong values of the usual kind say nothing about it
-PROMISED = {
-    ("c_primary", "known"): "asks for p_known first",
-    ("bound_sources", "source"): "a number of sources is taken too",
-    ("listed_trials", "labels"): "refused by the table that they go into, which does not know their name",
-    ("write_report", "by"): "the heading of a column, any text",
-    ("train_svm", "background"): "an array is taken too, of as many rows as there are",
+OWN = {
+    ("c_primary", "known"): COLUMN,
+    ("bound_sources", "source"): ("scores.csv", -3, 2.5, NAN),  # a whole number of sources is taken too
+    ("listed_trials", "labels"): (3, "target", ["target"]),
+    ("write_report", "by"): (17,),  # the heading of a column, any text
+    ("train_svm", "background"): NUMBERS,  # an array is taken too
 }
+"""What single parameters must not take, where their name and type do not tell."""
 FROM_FILES = ("read_", "scan_", "load_", "audio_", "kaldi_")
 """Functions that open files first; the tests of io, engine and recognize try their options on files."""
 
@@ -80,6 +80,7 @@ def trials(systems=1):
     columns = {
         "label": label, "enroll": [f"e{i % 8}" for i in range(n)], "test": [f"t{i % 40}" for i in range(n)],
         "room": [f"r{i % 2}" for i in range(n)], "seconds": rng.uniform(3, 60, n), "failed": [""] * n,
+        "known": np.arange(n) % 2 == 0,
     }  # fmt: skip
     return lk.Trials(scores | columns, score=list(scores))
 
@@ -136,6 +137,7 @@ def good_values():
     by_function = {
         "llrkit.fit_best": {"methods": "cmlg,logistic", "folds": 2, "repeats": 1},
         "llrkit.compare": {"methods": "cmlg"},
+        "llrkit.c_primary": {"known": "known", "p_known": 0.5},
         "llrkit.compare_systems": {"source": trials(2)},
         "llrkit.compare_many_systems": {"source": trials(2)},
         "llrkit.delong_test": {"source": trials(2)},
@@ -176,8 +178,9 @@ def type_of(parameter):
 def wrong_values(path, parameter):
     """Values that a parameter must not take, as far as its name and its type tell."""
     kind = type_of(parameter)
-    if (path.rpartition(".")[2], parameter.name) in PROMISED:
-        return ()
+    own = OWN.get((path.rpartition(".")[2], parameter.name))
+    if own is not None:
+        return own
     if kind in DATA:
         return (3, "scores.csv")
     if kind == "bool":

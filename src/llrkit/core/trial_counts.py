@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +151,7 @@ class BelowCounts(SummaryBase):
     nontarget: Counts
 
     @classmethod
-    def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> BelowCounts:
+    def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> Self:
         """The counts of a chunk; thresholds may be in any order."""
         cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
         indexes = score_indexes(scores)
@@ -166,12 +167,12 @@ class BelowCounts(SummaryBase):
         return cls(cuts, *below)
 
     @classmethod
-    def at(cls, thresholds: npt.ArrayLike) -> Callable[[Scores], BelowCounts]:
+    def at(cls, thresholds: npt.ArrayLike) -> Callable[[Scores], Self]:
         """A summarizer for given thresholds."""
         return lambda chunk: cls.of(chunk, thresholds)
 
-    def __add__(self, other: BelowCounts) -> BelowCounts:
-        return BelowCounts(self.thresholds, self.target + other.target, self.nontarget + other.nontarget)
+    def __add__(self, other: Self) -> Self:
+        return replace(self, target=self.target + other.target, nontarget=self.nontarget + other.nontarget)
 
-    def __mul__(self, weight: float) -> BelowCounts:
-        return BelowCounts(self.thresholds, self.target * weight, self.nontarget * weight)
+    def __mul__(self, weight: float) -> Self:
+        return replace(self, target=self.target * weight, nontarget=self.nontarget * weight)

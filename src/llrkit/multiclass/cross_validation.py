@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -30,7 +30,7 @@ from llrkit.trust.calibration.calibration_loss import CalibrationLoss as Calibra
 
 def make_class_folds(
     source: ClassSource,
-    groups: str | None = None,
+    groups: str | Sequence[str] | None = None,
     folds: int | str = 5,
     seed: int = 0,
     *,
@@ -69,7 +69,7 @@ def cross_calibrate(
     source: ClassSource,
     method: str | Fit = "scale-offset",
     *,
-    groups: str | None = None,
+    groups: str | Sequence[str] | None = None,
     leave_out: str | None = None,
     folds: int | str = 5,
     rng: RNG = 0,
@@ -122,7 +122,7 @@ def calibration_loss(
     source: ClassSource,
     method: str | Fit = "scale-offset",
     *,
-    groups: str | None = None,
+    groups: str | Sequence[str] | None = None,
     folds: int | str = 5,
     prior: Prior = "flat",
     rng: RNG = 0,

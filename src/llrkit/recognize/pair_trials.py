@@ -269,11 +269,14 @@ def listed_trials(
     if labels is None:
         listed = enroll.rows_of(enroll_ids), test.rows_of(test_ids)
         labels = same_speaker((enroll.known_speakers, test.known_speakers), listed)
+    of_pairs = np.asarray(labels)
+    if of_pairs.shape != picked.shape:
+        raise InputError(f"labels must be one for each of the {len(picked)} pairs, got {labels!r:.60}")
     table = {
         "enroll": np.asarray(enroll_ids, dtype=str).tolist(),
         "test": np.asarray(test_ids, dtype=str).tolist(),
         "score": picked,
-        "label": np.asarray(labels),
+        "label": of_pairs,
     }
     return Trials(table, enroll="enroll", test="test")
 

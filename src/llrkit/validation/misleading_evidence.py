@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
@@ -15,6 +16,7 @@ from llrkit._results import Result
 from llrkit.core.column_values import decoded, plain_value
 from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
+from llrkit.core.trial_counts import BelowCounts
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import UnknownNameError
 from llrkit.scores import Scores, ScoreSource
@@ -67,42 +69,43 @@ class MisleadingRate:
 
 
 def as_extreme(llrs: ScoreSource, asked: FloatArray) -> list[AsExtreme | None]:
-    """For each LLR that is asked about, the trials of known origin that had one like it; one pass."""
-    counts = llrs.reduce(_Counts.at(asked))
+    """For each LLR that is asked about, the trials of known origin that had one like it; one pass.
+
+    Examples
+    --------
+    >>> [at_zero] = as_extreme(Scores([0.0, 2.0], [-1.0, 0.0, 1.0]), np.zeros(1))
+    >>> at_zero.as_low, at_zero.as_high
+    (1, 2)
+    """
+    n = len(asked)
+    above = np.nextafter(asked, np.inf)  # what is below the next number is as low as this one
+    counts = llrs.reduce(_TrialsBelow.at(np.concatenate([above, asked])))
+    as_low = np.where(np.isposinf(asked), counts.n_target, counts.target[:n])
+    as_high = counts.n_nontarget - counts.nontarget[n:]
     return [
         AsExtreme(int(low), counts.n_target, int(high), counts.n_nontarget)
-        for low, high in zip(counts.as_low, counts.as_high, strict=True)
+        for low, high in zip(as_low, as_high, strict=True)
     ]
 
 
 @dataclass(frozen=True, eq=False)
-class _Counts(SummaryBase):
-    """Target trials at or below, and non-target trials at or above, each of some LLRs."""
+class _TrialsBelow(BelowCounts):
+    """Trials below given LLRs, each counted once whatever it weighs, and the number of all trials."""
 
-    as_low: FloatArray
-    as_high: FloatArray
-    n_target: int
-    n_nontarget: int
+    n_target: int = 0
+    n_nontarget: int = 0
 
     @classmethod
-    def at(cls, asked: FloatArray) -> Callable[[Scores], _Counts]:
-        def make(chunk: Scores) -> _Counts:
-            low = [np.count_nonzero(chunk.target <= llr) for llr in asked]
-            high = [np.count_nonzero(chunk.nontarget >= llr) for llr in asked]
-            return cls(
-                np.array(low, dtype=np.float64), np.array(high, dtype=np.float64),
-                len(chunk.target), len(chunk.nontarget),
-            )  # fmt: skip
+    def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> Self:
+        """The counts of a chunk."""
+        below = BelowCounts.of(scores, thresholds)
+        return cls(below.thresholds, below.target, below.nontarget, scores.n_target, scores.n_nontarget)
 
-        return make
+    def __add__(self, other: Self) -> Self:
+        n_target, n_nontarget = self.n_target + other.n_target, self.n_nontarget + other.n_nontarget
+        return replace(super().__add__(other), n_target=n_target, n_nontarget=n_nontarget)
 
-    def __add__(self, other: _Counts) -> _Counts:
-        return _Counts(
-            self.as_low + other.as_low, self.as_high + other.as_high,
-            self.n_target + other.n_target, self.n_nontarget + other.n_nontarget,
-        )  # fmt: skip
-
-    def __mul__(self, weight: float) -> _Counts:
+    def __mul__(self, weight: float) -> Self:
         return self
 
 
