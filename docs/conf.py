@@ -1,8 +1,13 @@
 """How Sphinx builds the documentation; ``make_site.py`` prepares the sources and calls it."""
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -89,3 +94,13 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "copyfile_regex": r".*\.rst",
 }
+
+
+def without_blank_ends(app: "Sphinx", page: str, source: list[str]) -> None:
+    """Drop the blank line that doctest needs before the end of a block: readers do not."""
+    source[0] = re.sub(r"\n\n```(?=\n|$)", "\n```", source[0])
+
+
+def setup(app: "Sphinx") -> None:
+    """Connect what is done to every page."""
+    app.connect("source-read", without_blank_ends)

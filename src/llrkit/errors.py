@@ -96,11 +96,11 @@ class TooFewTrialsError(InputError):
 
 
 class AdaptationError(InputError):
-    """Unlabeled scores do not tell how a calibration is to be adapted; the message says why."""
+    """Unlabeled scores do not show how to adapt a calibration; the message says why."""
 
 
 class SystemCountError(InputError):
-    """Scores of another number of systems than expected."""
+    """The scores are of another number of systems than expected."""
 
 
 class NotInvertibleError(InputError):
@@ -112,7 +112,7 @@ class UnknownNameError(LlrkitError, ValueError):
 
 
 class UnconfirmedPresetError(LlrkitError):
-    """A preset whose definition could not be confirmed was used without saying so."""
+    """A preset whose definition could not be confirmed needs ``allow_unconfirmed=True``."""
 
 
 class ForkedProcessError(LlrkitError):
@@ -142,7 +142,7 @@ class MissingPackageError(LlrkitError, ImportError):
 
 
 class ClusterError(LlrkitError):
-    """A cluster cannot be reached, or was lost before the answer was there."""
+    """A cluster cannot be reached, or was lost before the result was computed."""
 
 
 class LlrkitWarning(UserWarning):
@@ -150,7 +150,7 @@ class LlrkitWarning(UserWarning):
 
 
 class SpeechWarning(LlrkitWarning):
-    """Recordings or embeddings may not be what they are taken for; the message names them."""
+    """Recordings or embeddings look wrong; the message names them."""
 
 
 class PooledClassesWarning(LlrkitWarning):

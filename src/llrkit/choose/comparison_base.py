@@ -47,7 +47,7 @@ class Compared(Result, Generic[E, M]):
     @property
     @abstractmethod
     def sentence(self) -> str:
-        """What the comparison comes to, in plain words."""
+        """The comparison in plain words."""
 
     @property
     def best(self) -> str:

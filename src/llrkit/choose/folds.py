@@ -42,7 +42,7 @@ class Folds:
     values: tuple[Any, ...] | None = None
     """The groups, in an order that does not depend on that of the trials; None without groups."""
     seed: int = 0
-    """Another one is another deal."""
+    """Another seed assigns the folds differently."""
     named: bool = False
     """Whether the values of the column are the folds, in their order, instead of groups to be dealt out."""
     one_group: tuple[int, ...] = ()

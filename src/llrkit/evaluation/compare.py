@@ -49,16 +49,16 @@ class ScoreToLlr(Curve):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Compared[Evaluation, Map]):
-    """What each calibrator gives on the evaluation set; the raw scores come first."""
+    """The results of each calibrator on the evaluation set; the raw scores come first."""
 
     @property
     def sentence(self) -> str:
-        """What the comparison comes to, in plain words."""
+        """The comparison in plain words."""
         best = self.evaluations[self.best]
         return cllr_sentence(self.best, best.cllr, best.cllr_cal, self.evaluations[RAW].cllr)
 
     def map_curves(self, points: int = 257) -> dict[str, ScoreToLlr]:
-        """What each map makes of the range of the raw scores, where it is a map of one score alone.
+        """The LLRs of each map over the range of the raw scores, for maps of a single score.
 
         Parameters
         ----------

@@ -124,7 +124,7 @@ class Threshold(Result):
 
     @property
     def sentence(self) -> str:
-        """What to do and what comes of it, in words."""
+        """The decision rule and its errors, in words."""
         missed, accepted = self._with("p_miss"), self._with("p_fa")
         errors = f"the miss rate is {missed}, the false-alarm rate {accepted}"
         said = f"{self.criterion}: {self.rule}; {errors}"

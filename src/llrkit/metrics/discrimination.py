@@ -150,9 +150,9 @@ def best_errors(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray,
 
 @takes_labels
 def min_cllr(source: ScoreSource) -> float:
-    """Cllr after the optimal monotone calibration of these very trials (PAV, no Laplace end points).
+    """Cllr after the optimal monotone calibration of the same trials (PAV, no Laplace end points).
 
-    It is what discrimination alone costs, in bits; biased low on small sets.
+    The cost of imperfect discrimination alone, in bits; biased low on small sets.
 
     Examples
     --------

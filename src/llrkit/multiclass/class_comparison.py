@@ -21,11 +21,11 @@ from llrkit.scores.class_scores import ClassSource
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassComparison(Compared[ClassEvaluation, ClassMap]):
-    """What each calibrator gives on the evaluation set; the raw scores come first."""
+    """The results of each calibrator on the evaluation set; the raw scores come first."""
 
     @property
     def sentence(self) -> str:
-        """What the comparison comes to, in plain words."""
+        """The comparison in plain words."""
         best = self.evaluations[self.best]
         return cllr_sentence(self.best, best.cllr, best.cllr_cal, self.evaluations[RAW].cllr)
 

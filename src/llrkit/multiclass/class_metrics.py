@@ -200,7 +200,7 @@ class Confusion(Curve):
 
 
 def confusion(source: ClassSource, *, prior: Prior = "flat") -> Confusion:
-    """Which classes are taken for which, when the most probable one at the prior is decided for.
+    """How often each class is taken for each other, if the most probable class at the prior is chosen.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def cross_calibrate(
     folds
         How many folds each class is dealt into, or the name of a column whose values are the folds.
     rng
-        Another one is another deal.
+        Another seed assigns the folds differently.
 
     Examples
     --------

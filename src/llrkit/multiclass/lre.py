@@ -146,7 +146,7 @@ def cavg(
         "lre07", "lre09" (with "-open" for open sets), "lre11", "lre15", "lre17", "lre22", or a
         :class:`CavgPreset`.
     out_of_set
-        For open sets: the class that stands for every language outside the set. It is nobody's target.
+        For open sets: the class that stands for every language outside the set. It is never a target.
     clusters
         For "lre15": name of each cluster -> its classes.
     allow_unconfirmed

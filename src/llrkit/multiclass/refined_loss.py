@@ -89,7 +89,7 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
 def refined_cllr(
     source: ClassSource, *, prior: Prior = "flat", method: str = "scale-offset", normalized: bool = False
 ) -> float:
-    """Cllr after the best affine calibration of these very trials: what discrimination alone costs.
+    """Cllr after the best affine calibration of the same trials: the cost of imperfect discrimination.
 
     The counterpart of minimum Cllr, for which there is no isotonic regression with more than two classes.
     Biased low on small sets, more so the more parameters the ``method`` has.

@@ -54,11 +54,11 @@ def det(
     Parameters
     ----------
     systems
-        An Measurements, an ErrorCurve, or a dict of those by system.
+        An Evaluation, an ErrorCurve, or a dict of those by system.
     curve
         The exact steps, or the ROC convex hull.
     points
-        Mark the operating points of an Measurements: filled where the best threshold is, hollow at the
+        Mark the operating points of an Evaluation: filled where the best threshold is, hollow at the
         Bayes threshold; one outside the axes is not shown.
     rule_of_30
         Dotted lines where 30 errors make the rate (+-30 % at 90 % confidence, Doddington).

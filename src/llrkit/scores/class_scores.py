@@ -97,7 +97,7 @@ class ClassScores(ClassVectors):
         prior: object,
         columns: Mapping[str, object] | None = None,
     ) -> ClassScores:
-        """From log-posteriors (or logits) trials for a prior, whose logarithm is taken away again.
+        """Remove the prior from log-posteriors (or logits) that contain one.
 
         ``prior`` holds one probability per class, or is "counts": the proportions of the labels.
 

@@ -140,7 +140,7 @@ class ClassVectors:
         classes: tuple[str, ...],
         columns: Mapping[str, Array] | None = None,
     ) -> Self:
-        """A chunk trials by a source: arrays already checked, classes may be missing.
+        """A chunk made by a source: arrays already checked, classes may be missing.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class ClassVectors:
 
     @property
     def loglik(self) -> Array:
-        """Log-likelihoods, for which vectors have no place."""
+        """Refused: vectors are not log-likelihoods."""
         raise InputError(
             "these are vectors, not log-likelihoods: make log-likelihoods of them first, for instance "
             "with llrkit.multiclass.fit_gaussian"

@@ -147,7 +147,7 @@ class Trials(ScoreSource):
         require_column(name, self.table.columns, self.origin)
 
     def place(self, row: int) -> str:
-        """Where a row stands, in words: its line in the file, or its number, which counts from 0.
+        """Where a row is, in words: its line in the file, or its number, counted from 0.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ class ShiftCheck(Result):
 
     @property
     def is_harmful(self) -> bool:
-        """Whether there is one that a move undoes with a certain gain, or that nothing describes."""
+        """Whether there is a shift that a move certainly undoes, or that no move describes."""
         return self.is_shifted and (bool(self.refusal) or self.rung != RUNGS[0])
 
     @property

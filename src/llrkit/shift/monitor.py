@@ -76,7 +76,7 @@ class ShiftMonitor:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, as after a repair; the level then holds for what comes."""
+        """Start over, for instance after a repair; the level holds from then on."""
         self.n = 0
         """Scores so far."""
         self.n_speakers = 0
@@ -171,12 +171,12 @@ class ShiftMonitor:
 
     @property
     def e_value(self) -> float:
-        """The evidence against "no shift" now, as a bet that began with 1; the alarm is at 2 / level."""
+        """The evidence against "no shift" so far, an e-value that starts at 1; the alarm is at 2 / level."""
         return math.exp(min(self._log_e, 700.0))
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The state of the monitor in words."""
         once = f"{self.n_speakers:,} speakers, each counted once"
         taken = once if self._by_speaker else "scores taken as independent"
         held = f"false alarms over the whole run: {self.level:g}; {taken}"

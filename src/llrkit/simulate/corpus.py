@@ -51,7 +51,7 @@ class Recordings:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Recordings of one corpus: its number says which speakers, ``shift`` how far its domain is.
+    """Recordings of one corpus: its number selects the speakers, ``shift`` moves its domain.
 
     Two corpora of one seed share the embedding space, not the speakers. ``shift`` moves all embeddings in a
     direction of the corpus's own; a population that is :meth:`~Population.rougher` makes the recordings

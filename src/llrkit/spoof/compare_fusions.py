@@ -29,7 +29,7 @@ _FITS: Mapping[str, Callable[..., Map]] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SasvComparison(Compared[SpoofEvaluation, Map]):
-    """What each fusion gives on the evaluation set; the plain sum of both scores comes first."""
+    """The results of each fusion on the evaluation set; the plain sum of both scores comes first."""
 
     costs: str
     """Priors and prices of the a-DCF."""
@@ -38,7 +38,7 @@ class SasvComparison(Compared[SpoofEvaluation, Map]):
 
     @property
     def sentence(self) -> str:
-        """What the comparison comes to, in plain words."""
+        """The comparison in plain words."""
         best = self._row(self.best)
         return (
             f"The lowest actual a-DCF is that of {self.best}: {number(best['act'])}; its minimum is "

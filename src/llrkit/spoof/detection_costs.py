@@ -58,18 +58,18 @@ class SpoofCosts:
 
     @property
     def weights(self) -> tuple[float, float, float]:
-        """What a miss rate of 1, a false-alarm rate of 1 of non-targets, and of spoofs, cost."""
+        """The costs of a miss rate of 1 and of false-alarm rates of 1 for non-targets and for spoofs."""
         return self.p_target * self.c_miss, self.p_nontarget * self.c_fa, self.p_spoof * self.c_fa_spoof
 
     @property
     def default(self) -> float:
-        """The cost of the cheaper decision without looking: reject all, or accept all."""
+        """The cost of the better blind decision: reject all, or accept all."""
         miss, fa, fa_spoof = self.weights
         return min(miss, fa + fa_spoof)
 
     @property
     def threshold(self) -> float:
-        """Where LLRs of targets against the costly mixture of non-targets and spoofs should be cut."""
+        """The Bayes threshold of LLRs against the cost-weighted mixture of non-targets and spoofs."""
         miss, fa, fa_spoof = self.weights
         return math.log(fa + fa_spoof) - math.log(miss) if miss > 0 and fa + fa_spoof > 0 else (
             -math.inf if miss > 0 else math.inf

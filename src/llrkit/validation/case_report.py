@@ -91,7 +91,7 @@ class CaseReport(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What people named or wrote themselves, and no vocabulary changes."""
+        """Names and texts of the user, which no vocabulary changes."""
         return (self.h1, self.h2, self.conditions, *(item.name for item in self.comparisons))
 
     def to_markdown(

@@ -82,7 +82,7 @@ class Validation(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What people named or wrote themselves, and no vocabulary changes."""
+        """Names and texts of the user, which no vocabulary changes."""
         places = (trial.words_of_place for trial in self.misleading)
         points = (point.point.name for point in self.evaluation.points)
         return (*self.report.values(), *places, *points)
@@ -168,7 +168,7 @@ def validate(
     replicates, rng
         Of the null distributions of the calibration losses.
     trained_on_these
-        Whoever knows that these trials trained the calibration says so; trials with the counts, the moments
+        Say that these trials trained the calibration, if you know it; trials with the counts, the moments
         and the range of its training scores are recognized anyway.
     cautions
         Sentences that stand before the numbers wherever the result is shown.

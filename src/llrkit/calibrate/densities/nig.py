@@ -167,7 +167,7 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     Parameters
     ----------
     monotone
-        Hold the LLR constant where the ratio turns back in the tails; how is said in ``RatioMap``.
+        Hold the LLR constant in the tails where the ratio turns back, as described in ``RatioMap``.
 
     References
     ----------

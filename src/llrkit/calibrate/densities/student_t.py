@@ -121,7 +121,7 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
     Parameters
     ----------
     monotone
-        Hold the LLR constant in the tails, where a ratio of t densities turns back; how is said in
+        Hold the LLR constant in the tails, where a ratio of t densities turns back, as described in
         ``RatioMap``.
 
     References

@@ -27,7 +27,7 @@ Texts = npt.NDArray[np.str_]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Ids and speakers of models or segments, and what there is of them.
+    """Ids and speakers of models or segments, with their embeddings, frames or models.
 
     A side that enrolls has one row per model: embeddings (averages over sessions), adapted mixtures or
     support vector machines. A side that is tested has embeddings or frames. A cohort has both.

@@ -32,7 +32,7 @@ class CalibrationLoss(Result):
 
     @property
     def loss(self) -> float:
-        """What is lost to calibration; slightly below zero when nothing is."""
+        """The part of the metric lost to calibration; slightly below zero if nothing is lost."""
         return self.raw - self.calibrated
 
     @property

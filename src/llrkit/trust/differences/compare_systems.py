@@ -85,7 +85,7 @@ class SystemComparison(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """On what the tests rest, in words."""
+        """What the tests are based on, in words."""
         return (INDEPENDENT_TRIALS,) if self.independent else ()
 
     def __getitem__(self, name: str) -> Difference:
