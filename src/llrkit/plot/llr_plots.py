@@ -163,11 +163,12 @@ def histogram(
             "histogram",
             f"Distribution of the LLRs{name}",
             Axis("log-likelihood-ratio (nats)"),
-            Axis("density", (0.0, 1.3 * top)),
+            Axis("density", (0.0, 1.1 * top)),
             (*marks, *(Line(NOWHERE, NOWHERE, Ink("guide"), label) for label in cut)),
             "Histograms of the LLRs of targets and non-targets. "
             + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits"))
             + "".join(f"; {label}" for label in cut),
+            legend="below",
             density=True,
         ),
         ax,
