@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-minimum
+NEWEST := .venv-newest
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # as an installation does; where Python may write no bytecode, every start of a command would compile its modules
@@ -14,7 +15,7 @@ FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/tes
 PAGES := README.md docs tests/test_site.py tests/test_examples.py tests/test_pages.py tests/test_worked_pages.py \
 	tests/test_documents_run.py
 
-.PHONY: help demo test test-fast test-minimum release-check coverage lint hooks bench attack docs house-map clean
+.PHONY: help demo test test-fast test-minimum test-newest release-check coverage lint hooks bench attack docs house-map clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -34,6 +35,11 @@ test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
 
 test-minimum: $(OLDEST)/.installed ## Run all tests but those of pages with the oldest versions that are declared
 	$(OLDEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W ignore::DeprecationWarning $(addprefix --ignore=,$(PAGES))
+
+test-newest: ## Run all tests but those of pages with the newest versions that can be had
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable ".[test]"
+	$(NEWEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W default $(addprefix --ignore=,$(PAGES))
 
 release-check: ## Build and check the wheel, install it alone and with each extra, run every command; time a newcomer
 	$(PYTHON) .ci/release-check
@@ -65,8 +71,8 @@ docs: $(VENV)/.development ## Build the documentation into site/
 house-map: $(VENV)/.development ## Draw docs/pictures/house.svg from the imports
 	$(BIN)/python docs/make_house_map.py
 
-clean: ## Remove .venv, .venv-minimum, out/, site/ and dist/
-	rm -rf $(VENV) $(OLDEST) out site dist
+clean: ## Remove .venv, .venv-minimum, .venv-newest, out/, site/ and dist/
+	rm -rf $(VENV) $(OLDEST) $(NEWEST) out site dist
 
 $(OLDEST)/.installed: pyproject.toml .ci/minimum-versions
 	$(PYTHON) -m venv $(OLDEST)
