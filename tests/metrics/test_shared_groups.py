@@ -145,7 +145,7 @@ def test_the_command_shares_a_class_and_says_so(tmp_path):
     assert "Mean EER over 3 groups" in told
     code, _, told = run("evaluate", path, "--shared", "target")
     assert code == 2
-    assert "--shared is for groups" in told
+    assert "--shared needs groups" in told
     picture = tmp_path / "attacks.svg"
     assert run("plot", "heat-map", path, "--by", "attack", "--shared", "bonafide", "-o", picture)[0] == 0
     assert "A10" in picture.read_text()
