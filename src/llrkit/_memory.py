@@ -14,6 +14,7 @@ from pathlib import Path
 from llrkit.errors import InputError, MemoryLimitError
 
 VARIABLE = "LLRKIT_MAX_MEMORY"
+PIECES = "LLRKIT_AT_ONCE"
 SHARE = 0.75
 """Of the memory there is, what may be used unless the variable says otherwise."""
 COPIES = 3
@@ -38,7 +39,26 @@ def memory_limit() -> int:
     return parse_size(text) if (text := os.environ.get(VARIABLE, "").strip()) else _default_limit()
 
 
-def parse_size(text: str) -> int:
+def at_once(usual: int, unit: int = 1) -> int:
+    """How much is read, kept or computed at a time: the usual amount, or less if ``LLRKIT_AT_ONCE`` says so.
+
+    ``usual`` is in units of so many bytes. Smaller pieces take less memory and more time; results are the
+    same but for the rounding of sums.
+
+    Examples
+    --------
+    >>> os.environ["LLRKIT_AT_ONCE"] = "1M"
+    >>> at_once(1 << 26), at_once(1 << 26, unit=8), at_once(1000)
+    (1048576, 131072, 1000)
+    >>> del os.environ["LLRKIT_AT_ONCE"]
+    >>> at_once(1 << 26)
+    67108864
+    """
+    text = os.environ.get(PIECES, "").strip()
+    return max(1, min(usual, parse_size(text, PIECES) // unit)) if text else usual
+
+
+def parse_size(text: str, variable: str = VARIABLE) -> int:
     """Bytes from a number with K, M, G or T.
 
     Examples
@@ -49,7 +69,7 @@ def parse_size(text: str) -> int:
     given = _SIZE.fullmatch(text.strip())
     size = int(float(given[1]) * _UNITS[given[2].upper()]) if given and len(given[1]) < 20 else 0
     if size <= 0:
-        raise InputError(f"{VARIABLE}={text}: expected a size such as 500M or 8G")
+        raise InputError(f"{variable}={text}: expected a size such as 500M or 8G")
     return size
 
 

@@ -170,8 +170,7 @@ def swap_after(monkeypatch, place, passes, change):
             change()
 
     monkeypatch.setattr(scanned_files.Files, "_read", watched)
-    monkeypatch.setattr(scanned_files, "KEEP_BYTES", 0)
-    monkeypatch.setattr("llrkit.engine.open_trials.LARGE_BYTES", 0)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")  # every pass reads the files again
 
 
 def rewritten(file):
@@ -279,7 +278,7 @@ def test_the_hash_of_a_folder_is_that_of_sha256sum(place):
 
 
 def test_files_of_several_classes_are_held_to_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr("llrkit.engine.class_files.KEEP_BYTES", 0)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "100")
     path = tmp_path / "classes.csv"
     path.write_text("en,de,label\n" + "2.0,0.1,en\n0.5,1.5,de\n" * 50)
     source = scan_classes(path, ["en", "de"])

@@ -13,13 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.engine import open_trials as module
 from llrkit.engine.open_trials import open_trials
 from llrkit.engine.scanned_files import Files
-from llrkit.io.binary import column_files
 from llrkit.io.reading_options import Reading
 from llrkit.io.tables import read_table
-from llrkit.io.text import lines
 
 N = 3000
 
@@ -48,9 +45,7 @@ def table():
 
 
 def small_batches(monkeypatch):
-    monkeypatch.setattr(module, "LARGE_BYTES", 0)
-    monkeypatch.setattr(column_files, "BATCH_ROWS", 500)
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 30_000)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "4000")  # 500 scores
 
 
 def store(table, folder, form):
@@ -229,7 +224,7 @@ def test_what_must_be_seen_as_a_whole_is_read_into_memory(table, tmp_path, monke
     assert isinstance(open_trials(path, Reading(duplicates="keep")), Files)
     np.savez(tmp_path / "t.npz", target=[1.0, 2.0], nontarget=[0.0])
     assert isinstance(open_trials(tmp_path / "t.npz"), lk.Trials)
-    monkeypatch.setattr(module, "LARGE_BYTES", 1 << 30)
+    monkeypatch.delenv("LLRKIT_AT_ONCE")
     assert isinstance(open_trials(path), lk.Trials)
 
 

@@ -16,11 +16,9 @@ from rich.console import Console
 
 import llrkit as lk
 from llrkit._progress import stage, tracked, watched_by
-from llrkit.cli import progress
 from llrkit.cli.progress import Bar
 from llrkit.io.files_to_trials import open_batches
 from llrkit.io.reading_options import PLAIN
-from llrkit.io.text import lines
 from llrkit.io.write import write_batches
 
 
@@ -133,7 +131,7 @@ def table():
 def test_reading_tells_how_much_is_done_of_all(table, tmp_path, monkeypatch, kind):
     import gzip
 
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 10_000)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "10000")
     path = tmp_path / f"t.{kind}"
     if kind == "parquet":
         table.write_parquet(path)
@@ -167,9 +165,7 @@ SLOW = """
 import time
 from llrkit._progress import tracked
 from llrkit.cli.progress import shown_progress
-import llrkit.cli.progress
-llrkit.cli.progress.AFTER_SECONDS = 0.05
-with shown_progress():
+with shown_progress(after=0.05):
     for _ in tracked(range(8), "counting sheep", 8):
         time.sleep(0.05)
 print("done")
@@ -199,10 +195,9 @@ def test_on_a_terminal_and_nowhere_else():
     assert b"counting sheep" in drawn
 
 
-def test_work_that_says_nothing_on_the_way_is_shown_too(monkeypatch):
-    monkeypatch.setattr(progress, "AFTER_SECONDS", 0.01)
+def test_work_that_says_nothing_on_the_way_is_shown_too():
     drawn = io.StringIO()
-    bar = Bar(Console(file=drawn, force_terminal=True, width=100, color_system=None))
+    bar = Bar(Console(file=drawn, force_terminal=True, width=100, color_system=None), after=0.01)
     with watched_by(bar), stage("joining"):
         deadline = time.monotonic() + 20
         while "joining" not in drawn.getvalue() and time.monotonic() < deadline:

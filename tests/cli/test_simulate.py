@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 import llrkit as lk
 from llrkit.cli import cli
 from llrkit.io.write_partitions import write_partitions
-from llrkit.simulate import independent_trials
 from llrkit.theory import GammaLLR, GaussianLLR
 
 KINDS = ["gaussian", "mixture", "gamma", "unequal", "durations"]
@@ -64,15 +63,15 @@ def test_every_output_format_reads_back_as_the_library_made_it(ending, tmp_path,
     assert_allclose(lk.evaluate(trials).cllr, lk.evaluate(made).cllr, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [None, "score,label", "gender,test"])
-def test_a_folder_gets_the_same_trials_in_parts(columns, tmp_path, monkeypatch):
-    monkeypatch.setattr(independent_trials, "BLOCK_TRIALS", 2_000)
+def test_a_folder_gets_the_same_trials_in_parts(columns, tmp_path):
     out = f"{tmp_path}/parts/"
-    run("gamma", "--trials", "1e4", "--target-share", "5%", "--seed", 1, "-o", out,
+    run("gamma", "--trials", "1100000", "--target-share", "5%", "--seed", 1, "-o", out,
         *(("--columns", columns) if columns else ()))  # fmt: skip
-    made = lk.simulate_trials(GammaLLR(0.3), n_target=500, n_nontarget=9_500, rng=1)
+    made = lk.simulate_trials(GammaLLR(0.3), n_target=55_000, n_nontarget=1_045_000, rng=1)
     names = sorted(path.name for path in (tmp_path / "parts").iterdir())
-    assert names == [f"part-{i}.parquet" for i in range(5)]
+    assert names == [f"part-{i}.parquet" for i in range(2)]
     table = pl.concat(pl.read_parquet(tmp_path / "parts" / name) for name in names)
     assert_array_equal(table["score"].to_numpy(), made.trials().table["score"].to_numpy())
     wanted = [*made.columns, "score", "label"] if columns is None else columns.split(",")

@@ -162,8 +162,7 @@ def test_a_score_that_most_trials_have_is_counted_not_collected(monkeypatch):
     rng = np.random.default_rng(3)
     target = np.where(rng.random(4000) < 0.7, 0.25, rng.normal(1.0, 1.0, 4000))
     nontarget = np.where(rng.random(6000) < 0.8, 0.25, rng.normal(0.0, 1.0, 6000))
-    monkeypatch.setattr(score_ranges, "COLLECT_BYTES", 20_000)
-    monkeypatch.setattr(grid_module, "MOST_POINTS", 100)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "8000")
     source = Pieces(lk.Scores(target, nontarget), 500)
     look = FirstLook.of(source.reduce(Grid.of), source.reduce(Sample.of))
     ranges = score_ranges.score_ranges(4000, 6000, lambda: look.sample)
@@ -179,9 +178,7 @@ def test_a_score_that_most_trials_have_is_counted_not_collected(monkeypatch):
 def test_files_are_read_twice_however_many_ranges_there_are(monkeypatch):
     rng = np.random.default_rng(6)
     scores = lk.Scores(rng.normal(1.0, 1.0, 40_000), rng.normal(-1.0, 1.0, 60_000))
-    monkeypatch.setattr(score_ranges, "COLLECT_BYTES", 100_000)
-    monkeypatch.setattr(grid_module, "MOST_POINTS", 10_000)
-    monkeypatch.setattr(counting, "MOST_PASSES", 100)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "200000")  # in four ranges
     source = PiecesReadAgain(scores, 9_000)
     spilled = lk.evaluate(source)
     assert source.passes == 2
@@ -190,15 +187,14 @@ def test_files_are_read_twice_however_many_ranges_there_are(monkeypatch):
     monkeypatch.setattr(spilled_scores, "_MORE_ROOM", float("inf"))
     source = PiecesReadAgain(scores, 9_000)
     collected_again = lk.evaluate(source)
-    assert source.passes == 1 + 8
+    assert source.passes == 1 + 4
     assert collected_again.to_dict() == spilled.to_dict()
 
 
 def test_a_disk_that_fills_up_costs_passes_not_the_answer(monkeypatch):
     rng = np.random.default_rng(7)
     scores = lk.Scores(rng.normal(1.0, 1.0, 4_000), rng.normal(-1.0, 1.0, 6_000))
-    monkeypatch.setattr(score_ranges, "COLLECT_BYTES", 20_000)
-    monkeypatch.setattr(grid_module, "MOST_POINTS", 100)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "20000")
 
     def full(self, which, i, piece):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -211,8 +207,7 @@ def test_a_large_set_takes_one_pass_for_each_range(monkeypatch):
     rng = np.random.default_rng(5)
     scores = lk.Scores(rng.normal(1.0, 1.0, 40_000), rng.normal(-1.0, 1.0, 60_000))
     expected = lk.evaluate(scores).to_dict()
-    monkeypatch.setattr(score_ranges, "COLLECT_BYTES", 300_000)
-    monkeypatch.setattr(grid_module, "MOST_POINTS", 10_000)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "300000")
     source = Pieces(scores, 9_000)
     made = lk.evaluate(source).to_dict()
     assert source.passes == 1 + 3
@@ -253,7 +248,7 @@ def test_metrics_one_after_another_count_once(monkeypatch):
 
 
 def test_bins_too_large_are_not_kept(monkeypatch):
-    monkeypatch.setattr(counting, "KEEP_BYTES", 1000)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "1000")
     scores = lk.Scores(np.arange(0.0, 100.0), np.arange(0.5, 100.0))
     assert lk.eer(scores) == pytest.approx(0.5, abs=0.01)
     assert scores.kept_counts == {}

@@ -11,7 +11,6 @@ from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
 from llrkit.core.trial_counts import count_trials
-from llrkit.engine import dask_source
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning"),
@@ -36,7 +35,7 @@ def stored(table, tmp_path_factory):
 @pytest.fixture
 def small_partitions(monkeypatch):
     """Many partitions, although the files are small."""
-    monkeypatch.setattr(dask_source, "ROWS_A_TASK", 900)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "7200")
 
 
 def scattered(stored, client, **options):
@@ -103,7 +102,7 @@ REAL = [
 def test_real_scores_give_the_same_in_memory_in_files_and_on_a_cluster(
     name, reference_set, client, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(dask_source, "ROWS_A_TASK", 10_000)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "80000")
     scores = reference_set(name)
     label = np.arange(scores.n_target + scores.n_nontarget) < scores.n_target
     table = pl.DataFrame({"score": np.concatenate([scores.target, scores.nontarget]), "label": label})

@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.engine import dask_source
 
 pytestmark = pytest.mark.xdist_group("cluster")  # one cluster for all of these
 
@@ -16,7 +15,7 @@ CLASSES = ["en", "de", "nl"]
 
 @pytest.fixture
 def sources(tmp_path, client, monkeypatch):
-    monkeypatch.setattr(dask_source, "ROWS_A_TASK", 500)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "4000")
     rng = np.random.default_rng(7)
     labels = rng.choice(3, 3000, p=[0.5, 0.3, 0.2])
     loglik = 2.0 * (rng.normal(size=(3000, 3)) + 1.3 * np.eye(3)[labels])

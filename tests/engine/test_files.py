@@ -9,18 +9,13 @@ from numpy.testing import assert_allclose
 from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
-from llrkit.engine import chunks_of_rows as batches
-from llrkit.engine import scanned_files
 from llrkit.engine.scanned_files import Files
-from llrkit.io.binary import column_files
-from llrkit.io.text import lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
 
 def small_batches(monkeypatch):
-    monkeypatch.setattr(column_files, "BATCH_ROWS", 700)
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 20_000)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "5600")  # 700 scores
 
 
 @pytest.fixture
@@ -91,7 +86,7 @@ def test_small_sets_are_read_once_and_large_ones_every_time(table, tmp_path, mon
     source = lk.scan_trials(tmp_path / "t.parquet")
     expected = lk.evaluate(source).to_dict()
     assert len(reads) == 1
-    monkeypatch.setattr(scanned_files, "KEEP_BYTES", 1000)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "1000")
     assert_same(lk.evaluate(lk.scan_trials(tmp_path / "t.parquet")).to_dict(), expected)
     assert len(reads) == 3
 
@@ -106,14 +101,10 @@ def test_very_large_sets_are_summarized_in_larger_chunks(table, tmp_path, monkey
         of.reduce(lambda chunk: found.append(chunk.n_target + chunk.n_nontarget) or len(found))
         return sorted(found)
 
-    small, expected = sizes(source), lk.evaluate(source).to_dict()
-    monkeypatch.setattr(scanned_files, "JOIN_BYTES", 1000)
-    monkeypatch.setattr(batches, "ENOUGH_BYTES", 8 * 1000)
-    large = sizes(source)
+    small, large = sizes(source.with_columns("room")), sizes(source)  # columns are not put together
     assert sum(large) == sum(small) == table.height
-    assert large[1] >= 1000 > small[-1]  # the last chunk is what is left
-    assert_same(lk.evaluate(source).to_dict(), expected)
-    assert sizes(source.with_columns("room")) == small  # columns are not put together
+    assert large[1] >= 700 > small[-1]  # the last chunk is what is left
+    assert_same(lk.evaluate(source).to_dict(), lk.evaluate(lk.Trials(table)).to_dict())
 
 
 def test_an_infinite_score_in_a_fit_is_named_by_row(table, tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.engine import open_trials as module
 from llrkit.engine.open_trials import open_in_batches, open_trials, open_unlabeled
 from llrkit.engine.scanned_files import Files
 from llrkit.io import reading_options as ways
@@ -108,7 +107,7 @@ def test_an_option_does_the_same_in_memory_in_batches_and_on_a_cluster(
     wanted = lk.evaluate(lk.Scores.from_labels(x[rows], y[rows]))
     memory = open_trials(tmp_path / "t.parquet", Reading(**options))
     cluster = open_trials(tmp_path / "t.parquet", Reading(**options), client=client)
-    monkeypatch.setattr(module, "LARGE_BYTES", 0)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")
     batches = open_trials(tmp_path / "t.parquet", Reading(**options))
     assert isinstance(memory, lk.Trials)
     assert isinstance(batches, Files)

@@ -8,7 +8,6 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.engine import open_trials as module
 from llrkit.engine.open_trials import open_trials
 from llrkit.engine.scanned_files import Files
 from llrkit.io.reading_options import Reading
@@ -61,7 +60,7 @@ def test_a_condition_keeps_the_same_trials_in_memory_in_batches_and_on_a_cluster
     wanted = lk.evaluate(lk.Trials(table.filter(CONDITIONS[text]), score="llr", label="target"))
     memory = open_trials(tmp_path / "t.parquet", Reading(where=text))
     cluster = open_trials(tmp_path / "t.parquet", Reading(where=text), client=client)
-    monkeypatch.setattr(module, "LARGE_BYTES", 0)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")
     batches = open_trials(tmp_path / "t.parquet", Reading(where=text))
     assert isinstance(memory, lk.Trials)
     assert isinstance(batches, Files)
@@ -77,7 +76,7 @@ def test_several_conditions_hold_together_and_weights_are_kept(table, tmp_path, 
     kept = table.filter((pl.col("seconds") >= 2) & pl.col("room").is_in(["hall", "attic"]))
     wanted = lk.evaluate(lk.Trials(kept, score="llr", label="target", weight="times"))
     sources = [open_trials(tmp_path / "t.parquet", reading, client=one) for one in (None, client)]
-    monkeypatch.setattr(module, "LARGE_BYTES", 0)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")
     sources.append(open_trials(tmp_path / "t.parquet", reading))
     for source in sources:
         found = lk.evaluate(source)

@@ -168,7 +168,7 @@ def test_the_same_files_are_read_in_batches(tmp_path, monkeypatch, name):
     files, *options = FILES[name]
     keywords = options[1] if options else {}
     path = written(tmp_path, files)
-    monkeypatch.setattr("llrkit.io.text.lines.BLOCK_BYTES", 16)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "16")
     assert lk.eer(lk.scan_trials(path, **keywords)) == lk.eer(lk.Scores(TARGET, NONTARGET))
 
 
@@ -205,8 +205,7 @@ def test_missing_scores_are_dropped_with_a_count(tmp_path):
 
 def test_missing_scores_are_dropped_in_batches_too_and_counted_once(tmp_path, monkeypatch):
     path = written(tmp_path, MISSING)
-    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
-    monkeypatch.setattr("llrkit.io.text.lines.BLOCK_BYTES", 16)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "16")
     code, out, err = run("evaluate", path, "--missing-scores", "drop", "--json", "-")
     assert (code, json.loads(out)["n_nontarget"]) == (0, 2)
     assert err.count("5 of 9 trials have no score and are left out") == 1
@@ -337,8 +336,8 @@ def test_columns_of_every_numeric_type(tmp_path, monkeypatch, kind, ending):
         lk.Scores(-expected.target, -expected.nontarget)
     )
     assert lk.cllr(lk.scan_trials(path)) == lk.cllr(expected)
-    for large in (opening.LARGE_BYTES, 0):
-        monkeypatch.setattr(opening, "LARGE_BYTES", large)
+    for at_once in ("1G", "16"):
+        monkeypatch.setenv("LLRKIT_AT_ONCE", at_once)
         code, out, err = run("evaluate", path, "--json", "-")
         assert (code, err.count("Traceback")) == (0, 0), err
         assert json.loads(out)["cllr"] == lk.cllr(expected)

@@ -14,7 +14,6 @@ from numpy.testing import assert_array_equal
 import llrkit as lk
 from llrkit.io.decompress import blocks_of
 from llrkit.io.tables import read_table, scan_tables
-from llrkit.io.text import lines as module
 from llrkit.io.text.lines import end_of_last_line, open_text
 from llrkit.io.text.parse_columns import parse
 
@@ -48,7 +47,7 @@ def content(form, end="\n", last=True):
 def test_every_cut_gives_the_same_table(tmp_path, monkeypatch, form, end, size):
     data = content(form, end, last=form != "tab")
     (tmp_path / "t").write_bytes(data if form != "comma" else gzip.compress(data))
-    monkeypatch.setattr(module, "BLOCK_BYTES", size)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", str(size))
     trials = lk.read_trials(tmp_path / "t")
     assert_array_equal(trials.score_array, NUMBERS)
     assert_array_equal(trials.is_target, np.arange(ROWS) % 2 == 1)
@@ -76,7 +75,7 @@ def test_a_fault_in_a_late_piece_is_named_by_its_line(tmp_path, monkeypatch, siz
     lines = content("comma").decode().split("\n")
     lines[150] = fault
     (tmp_path / "t.csv").write_bytes("\n".join(lines).encode("latin-1"))
-    monkeypatch.setattr(module, "BLOCK_BYTES", size)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", str(size))
     with pytest.raises(lk.LlrkitError, match=f"line 151.*{said}"):
         lk.read_trials(tmp_path / "t.csv")
     if "UTF-8" not in said:  # only the columns that are asked for are decoded
@@ -87,7 +86,7 @@ def test_a_fault_in_a_late_piece_is_named_by_its_line(tmp_path, monkeypatch, siz
 def test_lines_of_rows_are_those_of_the_file(tmp_path, monkeypatch):
     lines = ["score,label", "1,1", "", "2,0", "   ", "3,1", *(f"{i},0" for i in range(100))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    monkeypatch.setattr(module, "BLOCK_BYTES", 50)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "50")
     trials = lk.read_trials(tmp_path / "t.csv")
     assert trials.lines([0, 1, 2, 50, 102]) == [2, 4, 6, 54, 106]
     assert trials.place(1).endswith("t.csv, line 4")
@@ -109,7 +108,7 @@ def test_cuts_are_never_inside_quotes_against_counting(parts):
 def test_pieces_are_all_of_the_text_and_know_their_lines(tmp_path, monkeypatch):
     data = content("quoted line ends")
     (tmp_path / "t").write_bytes(data)
-    monkeypatch.setattr(module, "BLOCK_BYTES", 100)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "100")
     pieces = list(open_text(tmp_path / "t").pieces())
     assert len(pieces) > 10
     assert b"".join(piece.data for piece in pieces) == data

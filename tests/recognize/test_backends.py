@@ -36,7 +36,7 @@ def corpus(seed=1, k=30, n=4, dim=6, name="s", spread=1.5):
 def test_cosine_against_scipy(monkeypatch):
     from scipy.spatial.distance import cdist
 
-    monkeypatch.setattr("llrkit.recognize.covariances.BLOCK_BYTES", 8 * 120 * 7)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", str(8 * 120 * 7))
     found = corpus()
     expected = 1.0 - cdist(found.vectors, found.vectors, "cosine")
     assert_allclose(cosine_scores(found, found), expected, atol=1e-12)
@@ -212,7 +212,7 @@ def test_listed_trials_from_a_matrix_and_from_blocks(monkeypatch):
     rng = np.random.default_rng(4)
     e, t = rng.integers(0, 8, 50), rng.integers(0, 8, 50)
     matrix = plda.scores(people, people)
-    monkeypatch.setattr("llrkit.recognize.covariances.BLOCK_BYTES", 8 * 8 * 3)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", str(8 * 8 * 3))
     blocks = plda.score_blocks(people, people)
     found = listed_trials(blocks, people, people, people.ids[e], people.ids[t])
     assert_allclose(found.score_array, matrix[e, t], rtol=1e-12)

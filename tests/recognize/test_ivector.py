@@ -70,7 +70,7 @@ def test_vectors_and_covariances_against_the_dense_formula(world):
 def test_blocks_of_utterances_change_nothing(world, monkeypatch):
     _, model, statistics = world
     whole = model.extract(statistics).vectors
-    monkeypatch.setattr("llrkit.recognize.ivectors.ivector_model._BLOCK_BYTES", 7 * 8 * 16)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", str(7 * 8 * 16))
     assert_allclose(model.extract(statistics).vectors, whole, rtol=1e-12)
 
 

@@ -68,7 +68,7 @@ def expected(kind, i, j):
 @pytest.mark.parametrize("kind", NORMED)
 @pytest.mark.parametrize("block", [1 << 26, 8 * 12 * 2])
 def test_each_score_against_brute_force(kind, block, monkeypatch):
-    monkeypatch.setattr("llrkit.recognize.covariances.BLOCK_BYTES", block)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", str(block))
     wanted = [[expected(kind, i, j) for j in range(7)] for i in range(9)]
     assert_allclose(NORMED[kind](np.asarray), wanted, rtol=1e-11, atol=1e-11)
 

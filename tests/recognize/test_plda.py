@@ -142,7 +142,7 @@ def test_float32_and_out():
 
 
 def test_memory_is_that_of_a_block(monkeypatch):
-    monkeypatch.setattr("llrkit.recognize.covariances.BLOCK_BYTES", 8 * 30 * 7)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", str(8 * 30 * 7))
     rng = np.random.default_rng(16)
     plda = some_model(rng)
     x, t = rng.normal(size=(20, 5)), rng.normal(size=(30, 5))

@@ -13,7 +13,6 @@ from sources import FITS, METRICS, NEEDS
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.io.binary import column_files
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 N = 900
@@ -55,7 +54,7 @@ def stored(folder, name):
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics(tmp_path, monkeypatch, name, kind):
-    monkeypatch.setattr(column_files, "BATCH_ROWS", 200)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "1600")
     metric, arguments = getattr(lk, name), METRICS[name]
     expected = metric(lk.Trials(REPEATED), *arguments)
     assert_allclose(metric(SOURCES[kind](tmp_path), *arguments), expected, rtol=1e-12)

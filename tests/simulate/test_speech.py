@@ -14,7 +14,6 @@ from llrkit.simulate import (
     DrawnPairs,
     Population,
     SparseTrials,
-    cross_trials,
     simulate_embeddings,
     simulate_plda,
 )
@@ -105,7 +104,7 @@ def test_cross_trials_against_a_loop_over_all_pairs():
 
 
 def test_trials_of_several_durations_have_ids_speakers_and_durations(monkeypatch):
-    monkeypatch.setattr(cross_trials, "BLOCK_TRIALS", 50)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "400")
     made = simulate_plda(VOICES, n_speakers=6, n_models=12, n_tests=18, durations=(5.0, 100.0), rng=1)
     table = made.trials().table
     assert table.height == 4 * 12 * 18 // 2 == made.n_target + made.n_nontarget
@@ -121,7 +120,7 @@ def test_trials_of_several_durations_have_ids_speakers_and_durations(monkeypatch
 
 
 def test_a_drawn_list_has_all_targets_and_some_of_the_nontargets_once(monkeypatch):
-    monkeypatch.setattr(cross_trials, "BLOCK_TRIALS", 50)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "400")
     corpus = Corpus(VOICES, 1, seed=3)
     sides = [
         corpus.recordings(side, n_speakers=8, n=n, durations=[5, 10]) for side, n in (("e", 24), ("t", 32))

@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.simulate import independent_trials
 from llrkit.simulate.simulated_people import People
 from llrkit.theory import GammaLLR, GaussianLLR, MixtureLLR, UnequalGaussians
 
@@ -82,31 +81,30 @@ def test_every_combination_of_durations_has_its_own_eer():
             assert_allclose(result.eer, model.pair(enroll, float(test)).eer, atol=0.02)
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(independent_trials, "BLOCK_TRIALS", 1_000)
-
-
-@pytest.mark.usefixtures("small_blocks")
 def test_the_trials_do_not_depend_on_the_number_of_threads():
-    made = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, rng=9)
-    assert made.n_blocks == 14
+    made = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=9)
+    assert made.n_blocks == 4
     from llrkit.core.moments import Moments
 
     one, four = (made.reduce(Moments.of, threads=n) for n in (1, 4))
     assert pickle.dumps(one) == pickle.dumps(four)
-    assert (one.target.n, one.nontarget.n) == (900, 12_345)
-    again = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, rng=9)
-    assert_array_equal(again.block(7).target, made.block(7).target)
-    other = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=12_345, rng=10)
-    assert not np.array_equal(other.block(7).target, made.block(7).target)
-    assert not np.array_equal(made.block(6).target[:10], made.block(7).target[:10])
+    assert (one.target.n, one.nontarget.n) == (900, 3_500_000)
+    again = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=9)
+    assert_array_equal(again.block(2).target, made.block(2).target)
+    other = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=10)
+    assert not np.array_equal(other.block(2).target, made.block(2).target)
+    assert not np.array_equal(made.block(1).target[:10], made.block(2).target[:10])
 
 
-@pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("kind", KINDS)
-def test_source_scores_and_trials_are_the_same_trials(kind):
-    made = lk.simulate_trials(KINDS[kind], n_target=300, n_nontarget=4_000, rng=3)
+TWO_BLOCKS = 1_100_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "n"),
+    [*((kind, 4_000) for kind in KINDS), pytest.param("gaussian", TWO_BLOCKS, marks=pytest.mark.slow)],
+)
+def test_source_scores_and_trials_are_the_same_trials(kind, n):
+    made = lk.simulate_trials(KINDS[kind], n_target=300, n_nontarget=n, rng=3)
     expected = lk.evaluate(made.trials(), by="gender")
     for source in (made, made.with_columns("gender").scores()):
         found = lk.evaluate(source, by="gender")
@@ -116,10 +114,15 @@ def test_source_scores_and_trials_are_the_same_trials(kind):
         }
 
 
-@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize(
     ("n_target", "n_nontarget", "speakers"),
-    [(1, 1, None), (37, 5_001, None), (400, 3_000, 6), (50, 9_000, 30)],
+    [
+        (1, 1, None),
+        (37, 5_001, None),
+        (400, 3_000, 6),
+        (50, 9_000, 30),
+        pytest.param(50, TWO_BLOCKS, 900, marks=pytest.mark.slow),
+    ],
 )
 def test_ids_speakers_and_genders_make_sense(n_target, n_nontarget, speakers):
     table = (

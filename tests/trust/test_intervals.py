@@ -10,7 +10,6 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.evaluation.evaluate import evaluate as plain_evaluate
-from llrkit.trust.intervals import replicate_counts as replicates
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, percentile_interval
 from llrkit.trust.intervals.functionals import Functional
 from llrkit.trust.intervals.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
@@ -142,7 +141,7 @@ def test_files_give_what_memory_gives(tmp_path, monkeypatch, names):
     trials = sample(15, 2500, names=names)
     path = tmp_path / "s.csv"
     lk.write_trials(trials, path)
-    monkeypatch.setattr("llrkit.io.binary.column_files.BATCH_ROWS", 300)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "10K")
     for options in KINDS[1:]:
         wanted = lk.evaluate(trials, [0.2], **options).uncertainty
         found = lk.evaluate(lk.scan_trials(path), [0.2], **options).uncertainty
@@ -186,9 +185,9 @@ def repeated(trials, resampling, replicate):
 
 
 @pytest.mark.parametrize("recordings", [None, ("left_file", "right_file")])
-@pytest.mark.parametrize("most", [1 << 25, 1000])
+@pytest.mark.parametrize("most", ["1G", "8000"])
 def test_replicates_are_evaluations_of_repeated_trials(recordings, most, monkeypatch):
-    monkeypatch.setattr(replicates, "MOST_NUMBERS", most)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", most)
     trials, dev = sample(9, 600, seed=6), sample(9, 200, seed=7)
     rng = np.random.default_rng(1)
     files = {

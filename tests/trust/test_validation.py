@@ -183,7 +183,7 @@ def test_misleading_trials_of_files(tmp_path, monkeypatch):
     trials = sample(10, 400)
     path = tmp_path / "t.csv"
     lk.write_trials(trials, path)
-    monkeypatch.setattr("llrkit.io.binary.column_files.BATCH_ROWS", 64)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "512")
     found = lk.misleading_trials(lk.scan_trials(path), 4)
     in_memory = lk.misleading_trials(lk.read_trials(path), 4)
     assert [one.to_dict() for one in found] == [one.to_dict() for one in in_memory]

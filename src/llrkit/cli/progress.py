@@ -19,12 +19,12 @@ AFTER_SECONDS = 2.0
 
 
 @contextmanager
-def shown_progress() -> Iterator[None]:
-    """Long work in this block is shown on standard error if that is a terminal."""
+def shown_progress(after: float = AFTER_SECONDS) -> Iterator[None]:
+    """Work in this block that takes longer than ``after`` seconds is shown on standard error, a terminal."""
     if not sys.stderr.isatty():
         yield
         return
-    bar = Bar()
+    bar = Bar(after=after)
     with watched_by(bar):
         try:
             yield
@@ -33,7 +33,7 @@ def shown_progress() -> Iterator[None]:
 
 
 class Bar:
-    """Watches work; draws nothing before two seconds are over, and leaves nothing behind."""
+    """Watches work; draws nothing before ``after`` seconds are over, and leaves nothing behind."""
 
     def __init__(
         self,
@@ -41,8 +41,9 @@ class Bar:
         clock: Callable[[], float] = time.monotonic,
         *,
         auto: bool = True,
+        after: float = AFTER_SECONDS,
     ) -> None:
-        self._console, self._clock, self._auto = console, clock, auto
+        self._console, self._clock, self._auto, self._after = console, clock, auto, after
         self._progress: Progress | None = None
         self._due: float | None = None
         self._shown = False
@@ -52,9 +53,9 @@ class Bar:
         """A piece of work begins."""
         if self._progress is None:
             self._progress = self._make()
-            self._due = self._clock() + AFTER_SECONDS
+            self._due = self._clock() + self._after
             if self._auto:  # also for work that says nothing on the way
-                self._timer = threading.Timer(AFTER_SECONDS, self._show)
+                self._timer = threading.Timer(self._after, self._show)
                 self._timer.daemon = True
                 self._timer.start()
         task = self._progress.add_task(what, total=total, unit=unit)

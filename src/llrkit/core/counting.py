@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Counts, FloatArray
+from llrkit._memory import at_once
 from llrkit.core.collected_scores import (
     CollectedScores,
     SpilledScores,
@@ -114,7 +115,7 @@ def count_bins(source: ScoreSource) -> ScoreBins:
 def keep_bins(source: ScoreSource, bins: ScoreBins) -> None:
     """Keep the bins of a source with it, if it is in memory and they are not too large."""
     kept = source.kept_counts
-    if kept is not None and bins.nbytes <= KEEP_BYTES:
+    if kept is not None and bins.nbytes <= at_once(KEEP_BYTES):
         kept["bins"] = bins
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, IntArray
+from llrkit._memory import at_once
 from llrkit.core.sample import Sample
 from llrkit.core.score_index import require_one_system
 
@@ -43,7 +44,7 @@ class ScoreRange:
 
 def ranges_needed(n_target: int, n_nontarget: int) -> int:
     """How many ranges a set is cut into."""
-    return -(-8 * (n_target + n_nontarget) // COLLECT_BYTES)
+    return -(-8 * (n_target + n_nontarget) // at_once(COLLECT_BYTES))
 
 
 def score_ranges(

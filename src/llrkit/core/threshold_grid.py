@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._memory import at_once
 from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
 from llrkit.errors import EmptyClassError
@@ -106,7 +107,9 @@ def _clearly_larger(n: int, than: int) -> bool:
 
 
 def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatArray | None:
-    return None if only is None and points is not None and len(points) > MOST_POINTS else points
+    return (
+        None if only is None and points is not None and len(points) > at_once(MOST_POINTS, unit=8) else points
+    )
 
 
 def distinct_ascending(ascending: FloatArray) -> FloatArray:

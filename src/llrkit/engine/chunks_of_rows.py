@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from llrkit._memory import at_once
 from llrkit.errors import LabelError
 from llrkit.io.checked_trials import score_values, target_mask_of
 from llrkit.io.trial_table import TrialTable
@@ -140,14 +141,14 @@ def settle_words(words: Iterable[str], where: str) -> None:
 def joined(chunks: Iterable[Any]) -> Iterator[Any]:
     """Scores in larger chunks; those that carry columns, or are no scores of two classes, as they are."""
     held: list[Scores] = []
-    size = 0
+    size, enough = 0, at_once(ENOUGH_BYTES)
     for chunk in chunks:
         if not isinstance(chunk, Scores) or chunk.columns:
             yield chunk
             continue
         held.append(chunk)
         size += chunk.target.nbytes + chunk.nontarget.nbytes
-        if size >= ENOUGH_BYTES:
+        if size >= enough:
             yield _one_of(held)
             held, size = [], 0
     if held:

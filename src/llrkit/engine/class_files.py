@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from llrkit._memory import at_once
 from llrkit.engine.chunks_of_rows import Chunking
 from llrkit.engine.scanned_files import KEEP_BYTES, PassCounts
 from llrkit.io.checked_trials import with_scores
@@ -88,13 +89,13 @@ class ClassFiles:
             yield from self._kept
             return
         kept: list[ClassScores] | None = []
-        size = 0
+        size, most = 0, at_once(KEEP_BYTES)
         for chunk in self._read():
             yield chunk
             size += chunk.values.nbytes
             if kept is not None:
                 kept.append(chunk)
-            if size > KEEP_BYTES:
+            if size > most:
                 kept = None
         self._kept = kept
 

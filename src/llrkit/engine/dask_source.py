@@ -10,6 +10,7 @@ from itertools import accumulate, repeat
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from llrkit._memory import at_once
 from llrkit._progress import stage
 from llrkit._warn import warn_caller
 from llrkit.engine import cluster_worker_tasks as worker_tasks
@@ -179,7 +180,7 @@ class DaskSource(ScoreSource):
         unreadable: Unreadable,
     ) -> DaskSource:
         partitions, skipped = partitions_on_cluster(
-            files, client, header, most=ROWS_A_TASK, unreadable=unreadable
+            files, client, header, most=at_once(ROWS_A_TASK, unit=8), unreadable=unreadable
         )
         _warn_of(skipped)
         weight = chunking.roles.weight
@@ -330,8 +331,9 @@ class DaskSource(ScoreSource):
     @cached_property
     def _tasks(self) -> list[list[Any]]:
         """The partitions that one task reads: small files together, everything else by itself."""
-        rows = [sum(one.rows) if isinstance(one, RowGroups) else ROWS_A_TASK for one in self.partitions]
-        most = max(ROWS_A_TASK, min(sum(rows) // MANY_TASKS, MOST_ROWS_A_TASK))
+        least = at_once(ROWS_A_TASK, unit=8)
+        rows = [sum(one.rows) if isinstance(one, RowGroups) else least for one in self.partitions]
+        most = max(least, min(sum(rows) // MANY_TASKS, MOST_ROWS_A_TASK))
         return [[self.partitions[i] for i in run] for run in runs(rows, most)]
 
     def _places(self) -> tuple[Any, ...]:

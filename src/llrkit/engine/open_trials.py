@@ -7,6 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from llrkit._memory import at_once
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.files_to_trials import read_whole, table_options
@@ -63,7 +64,7 @@ def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client |
 
 def _are_large(path: PathArg) -> bool:
     files = files_of(path)
-    large = sum(map(decoded_bytes, files)) >= LARGE_BYTES
+    large = sum(map(decoded_bytes, files)) >= at_once(LARGE_BYTES)
     return large and all(map(in_batches, files))
 
 

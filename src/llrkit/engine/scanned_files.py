@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._forks import refuse_after_fork
+from llrkit._memory import at_once
 from llrkit.engine.chunks_of_rows import Before, chunk_of, joined, settle_words
 from llrkit.errors import FileChangedError
 from llrkit.io.checked_trials import require_roles
@@ -65,7 +66,7 @@ class Files(ScoreSource):
         width = roles.n_systems + len(roles.carried)
         announced = sum(scan.rows or 0 for scan in self.scans) * 8 * width
         chunks = self._kept.or_else(roles.carried, self._read, announced)
-        return reduce_chunks(joined(chunks) if announced > JOIN_BYTES else chunks, summarize)
+        return reduce_chunks(joined(chunks) if announced > at_once(JOIN_BYTES) else chunks, summarize)
 
     @property
     def sizes(self) -> tuple[int, int] | None:
@@ -150,15 +151,15 @@ class _Kept:
             yield from map(_fresh, self.sets[names])
             return
         held: list[Scores] = []
-        size = 0
+        size, most = 0, at_once(KEEP_BYTES)
         for chunk in read():
             yield chunk
             size += _bytes_of(chunk)
-            if self.size + max(size, announced) > KEEP_BYTES:
+            if self.size + max(size, announced) > most:
                 held.clear()
             else:
                 held.append(_fresh(chunk))
-        if self.size + max(size, announced) <= KEEP_BYTES:
+        if self.size + max(size, announced) <= most:
             self.sets[names], self.size = held, self.size + size
 
 

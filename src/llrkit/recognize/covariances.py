@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._memory import at_once
 from llrkit.errors import InputError
 
 BLOCK_BYTES = 1 << 26
@@ -47,7 +48,7 @@ def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 def rows_per_block(columns: int) -> int:
     """How many rows of so many scores make a block."""
-    return max(1, BLOCK_BYTES // (8 * max(columns, 1)))
+    return max(1, at_once(BLOCK_BYTES) // (8 * max(columns, 1)))
 
 
 def rank_of(covariance: FloatArray) -> int:

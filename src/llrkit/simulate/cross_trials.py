@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, FloatArray, IntArray
+from llrkit._memory import at_once
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.scores.roles import POSITION
@@ -36,7 +37,7 @@ def cell_blocks(enroll: Recordings, test: Recordings) -> tuple[CellBlock, ...]:
         models = np.flatnonzero(enroll.speaker % 2 == gender)
         tests = np.flatnonzero(test.speaker % 2 == gender)
         if len(models) and len(tests):
-            pieces = -(-len(models) * len(tests) // BLOCK_TRIALS)
+            pieces = -(-len(models) * len(tests) // at_once(BLOCK_TRIALS, unit=8))
             blocks += [CellBlock(piece, tests) for piece in np.array_split(models, pieces)]
     return tuple(blocks)
 

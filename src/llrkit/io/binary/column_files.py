@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from llrkit._memory import fits, memory_limit, require_memory
+from llrkit._memory import at_once, fits, memory_limit, require_memory
 from llrkit._progress import stage
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.binary.arrow_check import batch_sizes
@@ -95,7 +95,7 @@ def scan_columns(
 
 
 def _batches(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    yield from table.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+    yield from table.collect_batches(chunk_size=at_once(BATCH_ROWS, unit=8), maintain_order=True)
 
 
 def _slices(table: pl.LazyFrame, rows: int, width: float) -> Iterator[pl.DataFrame]:

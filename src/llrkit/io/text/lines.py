@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from llrkit._memory import memory_limit, require_memory
+from llrkit._memory import at_once, memory_limit, require_memory
 from llrkit.errors import FileFormatError
 from llrkit.io.decompress import blocks_of
 from llrkit.io.text.decimals import COMMA_NUMBER, commas_are_decimal, with_point
@@ -135,7 +135,7 @@ class Text:
 
     def _blocks(self) -> Iterator[bytes]:
         # a block of short lines takes ten times as much as columns, and several are worked on at a time
-        size = min(BLOCK_BYTES, max(memory_limit() // 128, LONGEST_LINE))
+        size = min(at_once(BLOCK_BYTES), max(memory_limit() // 128, LONGEST_LINE))
         for i, block in enumerate(as_utf8(blocks_of(self.path, size), self.encoding, self.file)):
             data = block.removeprefix(BOM) if i == 0 else block
             yield data.replace(b"\r", b"\n") if self.only_returns else data

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from llrkit._arrays import FloatArray
+from llrkit._memory import at_once
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
@@ -114,7 +115,7 @@ class TotalVariability(SavedModel):
         statistics
             Baum-Welch statistics of utterances.
         """
-        size = max(1, _BLOCK_BYTES // (8 * self.n_factors**2))
+        size = max(1, at_once(_BLOCK_BYTES) // (8 * self.n_factors**2))
         rows, columns = np.tril_indices(self.n_factors)
         flat = self.white.reshape(-1, self.n_factors)
         for utterances in blocks(len(statistics), size):

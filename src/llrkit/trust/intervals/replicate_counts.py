@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._memory import at_once
 from llrkit._progress import stage
 from llrkit.core.elementary_functions import softplus
 from llrkit.core.score_index import score_indexes
@@ -107,7 +108,7 @@ def replicates(
     points = grid.points
     assert points is not None
     wide = source.with_columns(*resampling.columns)
-    at_a_time = min(AT_A_TIME, max(1, MOST_NUMBERS // (3 * len(points) + 2 * len(cuts) + 1)))
+    at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
     unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
     with stage("resampling", n, "replicates") as done:
         for start in range(0, n, at_a_time):
