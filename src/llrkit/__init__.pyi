@@ -136,8 +136,8 @@ from .shift.monitor import ShiftMonitor as ShiftMonitor
 from .simulate.independent_trials import simulate_trials as simulate_trials
 from .simulate.shipped_sample import sample_trials as sample_trials
 from .theory.operating_points import OperatingPoint as OperatingPoint
-from .theory.operating_points import operating_point as operating_point
-from .theory.operating_points import preset as preset
+from .theory.presets import operating_point as operating_point
+from .theory.presets import preset as preset
 from .trust.calibration.calibration_loss import CalibrationLoss as CalibrationLoss
 from .trust.calibration.calibration_loss import calibration_loss as calibration_loss
 from .trust.calibration.check_calibration import CalibrationCheck as CalibrationCheck

@@ -12,7 +12,7 @@ from scipy.special import beta
 
 import llrkit as lk
 from llrkit.core.scoring_rules import scoring_rule
-from llrkit.theory.operating_points import PRESETS
+from llrkit.theory.presets import PRESETS
 
 RNG = np.random.default_rng(21)
 N_T, N_N = 24, 45

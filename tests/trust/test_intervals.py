@@ -141,7 +141,7 @@ def test_files_give_what_memory_gives(tmp_path, monkeypatch, names):
     trials = sample(15, 2500, names=names)
     path = tmp_path / "s.csv"
     lk.write_trials(trials, path)
-    monkeypatch.setenv("LLRKIT_AT_ONCE", "10K")
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "64K")
     for options in KINDS[1:]:
         wanted = lk.evaluate(trials, [0.2], **options).uncertainty
         found = lk.evaluate(lk.scan_trials(path), [0.2], **options).uncertainty

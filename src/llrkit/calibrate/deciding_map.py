@@ -10,7 +10,8 @@ import numpy as np
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 from llrkit.theory.odds import posterior
-from llrkit.theory.operating_points import OperatingPoint, operating_point
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import operating_point
 
 
 class DecidingMap:

@@ -76,7 +76,7 @@ def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     from llrkit.calibrate.map_files import load_map
     from llrkit.engine.apply import ApplyOptions, apply_map
     from llrkit.shift.apply_judge import judge_for
-    from llrkit.theory.operating_points import operating_point
+    from llrkit.theory.presets import operating_point
 
     scores, given = files.paths, files.given
     fitted = load_map(asked.calibration, accept_changed=asked.accept_changed)

@@ -195,7 +195,7 @@ def options_as_typed() -> Iterator[None]:
 def parse_points(texts: Sequence[str]) -> list[OperatingPoint | str]:
     """Operating points as given on the command line."""
     from llrkit.errors import InputError
-    from llrkit.theory.operating_points import point_of_text
+    from llrkit.theory.presets import point_of_text
 
     try:
         return [point_of_text(text) or text for text in texts]

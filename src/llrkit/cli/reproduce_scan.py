@@ -102,7 +102,7 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
 
 def _of_scores(options: dict[str, Any], reading: TrialInput, seed: int) -> Any:
     from llrkit.experiments.prior_scan import EVALUATION, run_scan_of_scores
-    from llrkit.theory.operating_points import cost_of
+    from llrkit.theory.presets import cost_of
 
     points = parse_points([options["point"]]) if options["point"] else [EVALUATION]
     share = options["p_known"]

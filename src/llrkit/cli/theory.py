@@ -64,7 +64,8 @@ def theory_command(
 
 
 def _describe(model: GaussianLLR, asked: list[Any], allow_unconfirmed: bool) -> dict[str, Any]:
-    from llrkit.theory.operating_points import OperatingPoint, preset
+    from llrkit.theory.operating_points import OperatingPoint
+    from llrkit.theory.presets import preset
 
     points: list[dict[str, Any]] = []
     primaries: list[dict[str, Any]] = []

@@ -110,7 +110,7 @@ def threshold_command(
     """
     from llrkit.errors import InputError
     from llrkit.evaluation.threshold import threshold_for
-    from llrkit.theory.operating_points import PRESETS
+    from llrkit.theory.presets import PRESETS
 
     if evaluation_key is not None and evaluation is None:
         raise InputError("--on-key is for --on")

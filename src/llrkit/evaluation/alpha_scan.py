@@ -23,7 +23,7 @@ from llrkit.metrics.primary_cost import c_primary
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import AnyPoint, cost_of
+from llrkit.theory.presets import AnyPoint, cost_of
 
 LOG_ODDS = np.arange(-12.0, 4.5)
 """Log-odds of alpha: from the variance of non-targets alone to almost that of targets alone."""

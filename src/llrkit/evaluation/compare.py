@@ -23,7 +23,7 @@ from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 
 _FITS: dict[str, Callable[..., Map]] = {**METHODS, "best": fit_best}
 

@@ -23,7 +23,7 @@ from llrkit.metrics.curve_base import Curve, as_floats
 from llrkit.scores import ScoreSource, Trials
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 
 
 @dataclass(frozen=True, eq=False, repr=False)

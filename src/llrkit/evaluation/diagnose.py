@@ -24,7 +24,7 @@ from llrkit.evaluation.tied_advice import advice_for_ties, cost_of_ties
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.theory import GaussianLLR
-from llrkit.theory.operating_points import AnyPoint, cost_of
+from llrkit.theory.presets import AnyPoint, cost_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries, resolve_points
 from llrkit.metrics.primary_cost import nist_weights, scaled_to_size
 from llrkit.scores import ScoreSource
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 
 
 def equalized(

@@ -20,7 +20,7 @@ from llrkit.metrics.measure import measure, with_groups
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 from llrkit.trust.calibration.calibration_test import check_trials
 from llrkit.trust.intervals.speakers import (
     Columns,

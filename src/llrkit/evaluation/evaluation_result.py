@@ -16,7 +16,8 @@ from llrkit.evaluation.suspicions import suspicions
 from llrkit.metrics.curves import CrossEntropyCurve
 from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.metrics.measurements import Measurements, PointResult, PrimaryResult
-from llrkit.theory.operating_points import AnyPoint, OperatingPoint, cost_of
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import AnyPoint, cost_of
 from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
 from llrkit.trust.calibration.verdict import Verdict, judge
 from llrkit.trust.intervals.uncertainty import Uncertainty

@@ -14,7 +14,7 @@ from llrkit.calibrate.densities.mixture import mixture_from_training
 from llrkit.calibrate.densities.weighted_points import TrainingPoints, training_points
 from llrkit.core.moments import Moments
 from llrkit.scores import ScoreSource
-from llrkit.theory.operating_points import Preset
+from llrkit.theory.presets import Preset
 
 LOSS = 0.02
 """Share of Cllr that CMLG may cost more than logistic regression."""

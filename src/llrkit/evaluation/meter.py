@@ -17,7 +17,7 @@ from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import refuse_nan, score_array
 from llrkit.scores.foreign_arrays import as_numpy, flat_labels
 from llrkit.scores.labels import expecting_scores_first, target_mask
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 
 
 class Meter:

@@ -30,7 +30,8 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint, operating_point
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import operating_point
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.curve_rates import curve_rates

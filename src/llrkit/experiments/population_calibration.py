@@ -13,7 +13,8 @@ from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton_minimizer import newton
 from llrkit.errors import InputError
 from llrkit.theory.normal_distributions import Normal
-from llrkit.theory.operating_points import OperatingPoint, preset
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import preset
 from llrkit.theory.unequal_gaussians import UnequalGaussians
 
 # Trapezoid rule in standard deviations: all digits for integrands as smooth as these

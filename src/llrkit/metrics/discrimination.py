@@ -18,7 +18,8 @@ from llrkit.errors import ReversedScoresWarning
 from llrkit.metrics.separation import reversed_text, separation
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
-from llrkit.theory.operating_points import OperatingPoint, Point, operating_point
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import Point, operating_point
 
 
 @takes_labels

@@ -21,7 +21,7 @@ from llrkit.metrics.discrimination import min_cllr
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import Point, operating_point
+from llrkit.theory.presets import Point, operating_point
 
 
 def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:

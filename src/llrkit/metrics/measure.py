@@ -44,7 +44,8 @@ from llrkit.metrics.measurements import (
 )
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint, Points, costs_of
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import Points, costs_of
 
 
 def measure(

@@ -21,7 +21,8 @@ from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint, Preset, cost_of
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import Preset, cost_of
 
 Weights = dict[Any, tuple[float, float]]
 

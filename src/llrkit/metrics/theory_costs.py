@@ -16,7 +16,8 @@ from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.metrics.measurements import Measurements
 from llrkit.theory import PLDALLR, CalibratedPair, GammaLLR, GaussianLLR, MixtureLLR
-from llrkit.theory.operating_points import AnyPoint, OperatingPoint, Preset, cost_of
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import AnyPoint, Preset, cost_of
 
 CLLR = "Cllr"
 DIFFERENCE = "Cllr minus that of Gaussian LLRs"

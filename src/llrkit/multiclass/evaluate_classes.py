@@ -33,7 +33,7 @@ from llrkit.multiclass.one_against_others import detection_of
 from llrkit.multiclass.probability_rows import ProbabilityRows
 from llrkit.multiclass.refined_loss import Refinement, blind_or_missing, refine
 from llrkit.scores.class_scores import ClassSource
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 
 DETECT_UP_TO = 50
 """With more classes, detection is evaluated only when asked for."""

@@ -1,6 +1,6 @@
 from .backends.backend import Backend as Backend
-from .backends.backend import normalized_scores as normalized_scores
 from .backends.backend import train_backend as train_backend
+from .backends.cohort_scoring import normalized_scores as normalized_scores
 from .backends.cosine import cosine_scores as cosine_scores
 from .backends.domain_adaptation import recentered as recentered
 from .backends.domain_adaptation import recolored as recolored

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from llrkit._arrays import Array
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
-from llrkit.recognize.backends.backend import MODELS, Backend, normalized_scores
+from llrkit.recognize.backends.backend import MODELS, Backend
+from llrkit.recognize.backends.cohort_scoring import normalized_scores
 from llrkit.recognize.backends.pooled_sessions import rows_by_name
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.trial_sides import Side, text_array

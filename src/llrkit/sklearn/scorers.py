@@ -33,7 +33,7 @@ from llrkit.errors import InputError, MissingPackageError, UnknownNameError
 from llrkit.metrics import discrimination, llr_costs
 from llrkit.scores import ScoreSource
 from llrkit.scores.labels import classify_words
-from llrkit.theory.operating_points import AnyPoint
+from llrkit.theory.presets import AnyPoint
 
 
 def make_known(scorers: Mapping[str, Any]) -> None:

@@ -25,7 +25,7 @@ from llrkit.core.elementary_functions import LN2, probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import integrate
 from llrkit.theory.distribution import Distribution, Mirrored, Size
-from llrkit.theory.operating_points import AnyPoint, Point, cost_of, operating_point
+from llrkit.theory.presets import AnyPoint, Point, cost_of, operating_point
 
 # beyond |t| = 45 what is left of the integrals is below e^-45, about 3e-20
 _REACH = 45.0

@@ -12,7 +12,7 @@ from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, U
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.meter import Meter, batch_by_class
 from llrkit.metrics.measure import resolve_points
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 
 try:
     import torch

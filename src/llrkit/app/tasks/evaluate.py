@@ -20,7 +20,8 @@ from llrkit.report.report_vocabulary import Said
 from llrkit.report.section_types import Section, TextTable
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials
-from llrkit.theory.operating_points import OperatingPoint, point_of_text
+from llrkit.theory.operating_points import OperatingPoint
+from llrkit.theory.presets import point_of_text
 
 DEFAULT_POINTS = ("sre08", "sre10")
 

@@ -27,7 +27,7 @@ from llrkit.core.moments import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, ShapeWarning
 from llrkit.scores import ScoreSource
 from llrkit.theory import GaussianLLR
-from llrkit.theory.operating_points import AnyPoint, cost_of
+from llrkit.theory.presets import AnyPoint, cost_of
 
 AUTO = "auto"
 

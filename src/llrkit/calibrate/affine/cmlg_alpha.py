@@ -25,7 +25,7 @@ from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import POSITION
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import Preset
+from llrkit.theory.presets import Preset
 
 SETS = 32
 """Sets that groups are dealt into: trials between two of them are left out together."""
@@ -115,7 +115,7 @@ def choose_alpha(
     --------
     >>> rng = np.random.default_rng(1)
     >>> scores = Scores(rng.normal(5.0, 1.6, 4000), rng.normal(0.0, 1.0, 40_000))
-    >>> from llrkit.theory.operating_points import cost_of
+    >>> from llrkit.theory.presets import cost_of
     >>> choice = choose_alpha(scores, scores.reduce(Moments.of), cost_of("sre12"))
     >>> choice.alpha < 0.2, bool(choice.costs[choice.chosen] < 0.8 * choice.costs[choice.half])
     (True, True)

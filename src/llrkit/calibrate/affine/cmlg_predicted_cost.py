@@ -12,7 +12,7 @@ from llrkit.calibrate.densities.weighted_points import WeightedPoints
 from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton_minimizer import newton
-from llrkit.theory.operating_points import Preset
+from llrkit.theory.presets import Preset
 
 _Z = np.linspace(-6.5, 6.5, 1301)
 _WEIGHTS = np.exp(-0.5 * _Z**2) * (_Z[1] - _Z[0]) / np.sqrt(2.0 * np.pi)
@@ -61,7 +61,7 @@ def predicted_cost(moments: Moments, a: float, b: float, cost: Preset | None = N
     Examples
     --------
     >>> from llrkit.scores import Scores
-    >>> from llrkit.theory.operating_points import cost_of
+    >>> from llrkit.theory.presets import cost_of
     >>> rng = np.random.default_rng(3)
     >>> scores = Scores(rng.normal(3.3, 1.0, 2000), rng.normal(0.0, 1.2, 50_000)).reduce(Moments.of)
     >>> print(predicted_cost(scores, 3.3 / 1.22, -3.3**2 / 2.44, cost_of("sre10")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -14,12 +14,11 @@ from llrkit._arguments import takes
 from llrkit._arrays import Array
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.recognize.backends.cohort_scoring import normalized_scores
 from llrkit.recognize.backends.cosine import cosine_scores
 from llrkit.recognize.backends.pooled_sessions import pool_sessions
-from llrkit.recognize.backends.score_normalization import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
 from llrkit.recognize.backends.transform_training import Step, train_chain
 from llrkit.recognize.backends.transforms import Chain
-from llrkit.recognize.backends.trial_sides import Side
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
 from llrkit.recognize.plda.heavy_tailed_model import HeavyTailedPLDA
@@ -38,8 +37,6 @@ OPTIONS_OF = {
     "channel_dims": ("tpsda",),
 }  # fmt: skip
 """Which scorers have which options."""
-NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
-Scorer = Callable[[Embeddings, Embeddings], Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -286,71 +283,3 @@ def refuse_of_others(scorer: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None and scorer not in OPTIONS_OF[name]:
             raise InputError(f"{name} is an option of {' and '.join(OPTIONS_OF[name])}, not of {scorer}")
-
-
-@takes(enroll=Embeddings | Side, test=Embeddings | Side, cohort=Embeddings | Side)
-def normalized_scores(
-    score: Scorer,
-    enroll: Embeddings,
-    test: Embeddings,
-    cohort: Embeddings | None = None,
-    *,
-    normalize: str = "none",
-    top: int | None = None,
-) -> Array:
-    """Scores of all pairs by any scorer, normalized by a cohort that stands for impostor models and segments.
-
-    Parameters
-    ----------
-    score
-        Function of two sets of embeddings that gives all scores.
-    enroll
-        Embeddings of the enrollment side.
-    test
-        Embeddings of the test side.
-    cohort
-        Impostors that scores are normalized by.
-    normalize
-        ``"none"``, ``"z"``, ``"t"``, ``"zt"``, ``"tz"``, ``"s"``, ``"as1"`` or ``"as2"``.
-    top
-        Number of cohort members with the highest scores that adaptive normalization uses.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> enroll, test, cohort = (
-    ...     Embeddings(rng.normal(size=(n, 4)), [f"{name}{i}" for i in range(n)])
-    ...     for n, name in ((2, "e"), (3, "t"), (50, "c"))
-    ... )
-    >>> normalized_scores(cosine_scores, enroll, test, cohort, normalize="as1", top=20).shape
-    (2, 3)
-    """
-    if normalize not in NORMS:
-        raise UnknownNameError(f"normalize={normalize!r}: expected one of {', '.join(NORMS)}")
-    if top is not None and normalize not in ("as1", "as2"):
-        raise InputError(f"top goes with 'as1' and 'as2', not with {normalize!r}")
-    raw = score(enroll, test)
-    if raw.size and np.isnan(raw.min()):  # min() hands a NaN through
-        model, segment = (int(i) for i in np.argwhere(np.isnan(raw))[0])
-        raise InputError(
-            f"the score of model {enroll.ids[model]!r} and segment {test.ids[segment]!r} is NaN: the model "
-            "is damaged, or its numbers are too large to be multiplied"
-        )
-    if normalize == "none":
-        return raw
-    if cohort is None:
-        raise InputError(f"normalize={normalize!r} needs a cohort")
-    if normalize == "z":
-        return z_norm(raw, score(enroll, cohort))
-    if normalize == "t":
-        return t_norm(raw, score(cohort, test))
-    if normalize in ("zt", "tz"):
-        both = zt_norm if normalize == "zt" else tz_norm
-        own, use = score(cohort, cohort), cohort.ids[:, None] != cohort.ids
-        if cohort.speakers is not None:
-            use &= cohort.speakers[:, None] != cohort.speakers
-        return both(raw, score(enroll, cohort), score(cohort, test), own, use=use)
-    if normalize == "s":
-        return s_norm(raw, score(enroll, cohort), score(cohort, test))
-    selection = "own" if normalize == "as1" else "other"
-    return as_norm(raw, score(enroll, cohort), score(cohort, test), top=top, selection=selection)

@@ -15,7 +15,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 from llrkit.trust.differences.compare_systems import Difference, SystemComparison, compare_systems
 
 RATES = ("eer", "eer_roc", "p_miss", "p_fa")

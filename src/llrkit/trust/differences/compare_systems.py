@@ -23,7 +23,7 @@ from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import Points
+from llrkit.theory.presets import Points
 from llrkit.trust.differences.paired_errors import (
     PairedInfluences,
     class_sizes,
