@@ -2,6 +2,8 @@
 
     OMP_NUM_THREADS=1 python benchmarks/regret.py ../shared/data            # about half an hour
     OMP_NUM_THREADS=1 python benchmarks/regret.py ../shared/data --fast     # a few minutes
+    python benchmarks/regret.py ../shared/data --kind real --size 1 --rows regret_rows.jsonl   # in pieces
+    python benchmarks/regret.py ../shared/data --tables regret_rows.jsonl   # the tables of all pieces
 
 Every set is drawn from or halved several times. A map is fitted on 100 targets and 1,000 non-targets (and on
 500 and 5,000) and evaluated on trials that were not drawn: 20,000 new ones of a population, or the other half
@@ -16,6 +18,7 @@ of a real set. Two figures are printed:
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import time
 import warnings
@@ -31,6 +34,8 @@ import llrkit as lk
 from llrkit.choose.methods import CANDIDATES, fit_quietly
 
 SIZES = ((100, 1_000), (500, 5_000))
+LIMITS = (0.03, 0.01)
+"""Of the regret, by size."""
 POPULATIONS = 30
 HELD_OUT = 20_000
 Classes = tuple[np.ndarray, np.ndarray]
@@ -185,6 +190,13 @@ class Row:
         """The smaller of 1 and logistic regression; 1 where that refuses."""
         return min(1.0, self.single.get("logistic", math.inf))
 
+    def to_dict(self, seed: int, split: int) -> dict[str, object]:
+        """A line of a file of rows."""
+        return {
+            "set": self.set.name, "size": list(self.size), "seed": seed, "split": split, "best": self.best,
+            "single": self.single,
+        }  # fmt: skip
+
     def exceeds(self, factor: float, plus: float) -> bool:
         """Whether fit_best is above ``max(factor R, R + plus)``."""
         return self.best > max(factor * self.reference, self.reference + plus)
@@ -248,6 +260,18 @@ def table(rows: list[Row], limit: float) -> list[str]:
     return lines
 
 
+def rows_of(path: Path, sets: list[Set], size: tuple[int, int]) -> list[Row]:
+    """The rows of one size in a file; of a split that was measured again, the last one."""
+    by_name = {one.name: one for one in sets}
+    newest = {}
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        if tuple(row["size"]) == size:
+            found = Row(by_name[row["set"]], size, row["best"], row["single"])
+            newest[row["set"], row["seed"], row["split"]] = found
+    return list(newest.values())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -258,10 +282,18 @@ def main() -> None:
     parser.add_argument("--size", type=int, choices=(0, 1), action="append", help="100+1,000 or 500+5,000")
     parser.add_argument("--fast", action="store_true", help="every fifth set, one split")
     parser.add_argument("--kind", choices=["smooth", *VARIANTS], help="only the sets of this kind")
+    parser.add_argument("--rows", type=Path, help="a file to which each split is added as a line of JSON")
+    parser.add_argument("--tables", type=Path, help="measure nothing, print the tables of such a file")
     options = parser.parse_args()
     sets = all_sets(options.data)
+    if options.tables is not None:
+        for size, limit in zip(SIZES, LIMITS, strict=True):
+            if rows := rows_of(options.tables, sets, size):
+                print(f"\n{size[0]:,} + {size[1]:,} trials\n")
+                print("\n".join(table(rows, limit)))
+        return
     for which in options.size or (0, 1):
-        size, limit, start, rows = SIZES[which], (0.03, 0.01)[which], time.perf_counter(), []
+        size, limit, start, rows = SIZES[which], LIMITS[which], time.perf_counter(), []
         for split in range(1 if options.fast else options.splits):
             for number, one in enumerate(sets):
                 if options.kind not in (None, one.kind):
@@ -269,6 +301,9 @@ def main() -> None:
                 # 5 and the four versions of a set have no common factor
                 if not options.fast or number % 5 == 0:
                     rows.append(measured(one, size, (options.seed, number, size[0], split)))
+                    if options.rows is not None:
+                        with options.rows.open("a") as file:
+                            file.write(json.dumps(rows[-1].to_dict(options.seed, split)) + "\n")
             seconds = time.perf_counter() - start
             print(f"\n{size[0]:,} + {size[1]:,} trials, {split + 1} splits, {seconds:.0f} s\n")
             print("\n".join(table(rows, limit)), flush=True)

@@ -63,7 +63,11 @@ class StepInfluences:
         x = values.astype(np.float64, copy=False)
         signed = -x if class_index == 0 else x
         # as exact as softplus where it counts, and three times as fast
-        loss = np.log1p(np.exp(signed)) if len(x) and signed.max() < 700.0 else softplus(signed)
+        if len(x) and signed.max() < 700.0:
+            loss = np.exp(signed)
+            np.log1p(loss, out=loss)
+        else:
+            loss = softplus(signed)
         loss -= self.mean_loss[class_index]
         return loss
 
@@ -101,8 +105,10 @@ class StepTable:
         for rows, values, count in zip(self._rows, (target, nontarget), (b.target, b.nontarget), strict=True):
             used = count > 0
             mean = float((values[used] * count[used]).sum() / count.sum())
-            # where a class has no trials its value does not matter, and may be infinite
-            rows.append(np.where(used, np.where(used, values, 0.0) - mean, 0.0)[self._bin])
+            # where a class has no trials its value does not matter, and may be infinite; kept where it is not,
+            # so that errors at a threshold have one step
+            finite = used | np.isfinite(values)
+            rows.append(np.where(finite, np.where(finite, values, 0.0) - mean, 0.0)[self._bin])
         return len(self._rows[0])
 
     def add_threshold(self, threshold: float, p_miss: float, p_fa: float) -> int:

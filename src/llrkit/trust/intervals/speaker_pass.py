@@ -15,16 +15,13 @@ from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.summary import Both
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.dyadic_covariance import (
-    Covariance,
-    InfluenceSums,
-    covariance_of,
-    pair_columns,
-    pair_keys,
-)
+from llrkit.trust.intervals.dyadic_covariance import Covariance, InfluenceSums, covariance_of, pair_columns
 from llrkit.trust.intervals.influence import StepInfluences
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speakers import Speakers
+
+_FEW_EDGES = 2
+"""Steps of the errors at a threshold, or at the crossing of the hull with Pmiss = Pfa."""
 
 
 def speaker_pass(
@@ -62,35 +59,44 @@ def _of_class(
     rows = [kept.index(column) for column in influences.columns(class_index)] if crossed else []
     size = (n + 1) * width
     counts, losses, squares = np.zeros(size, dtype=np.int64), np.zeros(n + 1), 0.0
-    pairs, trials_of_pair = np.zeros((len(kept), n * n)), np.zeros(n * n, dtype=np.int64)
-    edges = [_only_edge(step) for step in steps]
+    # by first and second speaker; within one speaker the second is nobody
+    pairs, trials_of_pair = np.zeros((len(kept), n * (n + 1))), np.zeros(n * (n + 1), dtype=np.int64)
+    jumps = [_jumps(step) for step in steps]
+    lowest = min((edge for found in jumps for edge, _ in found), default=0)
     all_losses = 0.0
     # blocks no smaller than the tables, which are added up for each
     for block in blocks(len(values), max(BLOCK, size // 4)):
         cell, one, other = influences.finder(values[block]), first[block], second[block]
         loss = influences.loss(values[block], class_index)
-        counts += np.bincount(one * width + cell, minlength=size)
-        if crossed:
-            counts += np.bincount(other * width + cell, minlength=size)
-            keys = pair_keys(one, other, n)
-            pairs[rows[0]] += np.bincount(keys, loss, minlength=n * n)
-            trials_of_pair += np.bincount(keys, minlength=n * n)
-            for row, step, edge in zip(rows[1:], steps, edges, strict=True):
-                if edge:  # the errors at a threshold: few trials are beyond it
-                    beyond = np.bincount(keys[cell >= edge], minlength=n * n)
-                    pairs[row] += (step[-1] - step[0]) * beyond
-                else:
-                    pairs[row] += np.bincount(keys, step[cell], minlength=n * n)
-        else:
-            losses += np.bincount(one, loss, minlength=n + 1)
         all_losses += float(loss.sum())
         squares += float(np.einsum("n,n->", loss, loss))
+        own = one * width + cell
+        if not crossed:
+            counts += np.bincount(own, minlength=size)
+            losses += np.bincount(one, loss, minlength=n + 1)
+            continue
+        counts += np.bincount(np.concatenate([own, other * width + cell]), minlength=size)
+        keys = one * (n + 1) + other
+        pairs[rows[0]] += np.bincount(keys, loss, minlength=n * (n + 1))
+        trials_of_pair += np.bincount(keys, minlength=n * (n + 1))
+        # errors at a threshold: few non-targets are beyond the lowest
+        beyond = np.flatnonzero(cell >= lowest)
+        far_cell, far_keys = cell[beyond], keys[beyond]
+        for row, step, found in zip(rows[1:], steps, jumps, strict=True):
+            for edge, jump in found:
+                pairs[row] += jump * np.bincount(far_keys[far_cell >= edge], minlength=n * (n + 1))
+            if not found:
+                pairs[row] += np.bincount(keys, step[cell], minlength=n * (n + 1))
     if crossed:
-        square = pairs[rows[0]].reshape(n, n)
-        losses[:n] = square.sum(axis=0) + square.sum(axis=1) - np.diag(square)
-        for row, step, edge in zip(rows[1:], steps, edges, strict=True):
-            if edge:
+        for row, step, found in zip(rows[1:], steps, jumps, strict=True):
+            if found:
                 pairs[row] += step[0] * trials_of_pair
+    square = pairs.reshape(len(kept), n, n + 1)
+    square[:, np.arange(n), np.arange(n)] += square[:, :, n]
+    pairs = square[:, :, :n].reshape(len(kept), n * n)
+    if crossed:
+        of_loss = pairs[rows[0]].reshape(n, n)
+        losses[:n] = of_loss.sum(axis=0) + of_loss.sum(axis=1) - np.diag(of_loss)
     table: IntArray = counts.reshape(n + 1, width)
     # a trial is in the rows of both of its speakers, or of one and of nobody
     total = table.sum(axis=0) // (2 if crossed else 1)
@@ -106,7 +112,8 @@ def _of_class(
     return table, uncentered, InfluenceSums(trials, by_speaker, pairs)
 
 
-def _only_edge(step: FloatArray) -> int:
-    """The cell from which on a step function has its other value; 0 if it has not just two."""
-    edges = np.flatnonzero(np.diff(step))
-    return int(edges[0]) + 1 if len(edges) == 1 else 0
+def _jumps(step: FloatArray) -> list[tuple[int, float]]:
+    """The cells from which on a step function has another value, and by how much; none if there are many."""
+    change = np.diff(step)
+    edges = np.flatnonzero(change)
+    return [(int(i) + 1, float(change[i])) for i in edges] if len(edges) <= _FEW_EDGES else []
