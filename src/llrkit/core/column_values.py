@@ -183,7 +183,7 @@ def numbers_of(column: Array, names: tuple[object, ...] | None, number_of: Mappi
     numbers = np.array([number_of[key] for key in _keys(values, names)], dtype=np.int64)
     if len(column) == 0:
         return numbers
-    if not _few_whole_numbers(column):
+    if _lowest_of_few(column) is None:
         return numbers[np.searchsorted(values, column)]
     low = int(values[0])
     table = np.zeros(int(values[-1]) - low + 1, dtype=np.int64)
@@ -201,16 +201,17 @@ def _keys(values: Array, names: tuple[object, ...] | None) -> list[object]:
 
 def _distinct(column: Array) -> tuple[Array, Array]:
     """The distinct values in ascending order, and how often each occurs."""
-    if not _few_whole_numbers(column):
+    low = _lowest_of_few(column)
+    if low is None:
         return np.unique(column, return_counts=True)
-    low = int(column.min())
     counts = np.bincount(column if low == 0 else column.astype(np.int64) - low)
     present = np.flatnonzero(counts)
     return present + low, counts[present]
 
 
-def _few_whole_numbers(column: Array) -> bool:
-    """Whether counting all whole numbers in the range of a column is quicker than sorting it."""
+def _lowest_of_few(column: Array) -> int | None:
+    """The lowest of whole numbers if counting all in their range is quicker than sorting, otherwise None."""
     if column.dtype.kind not in "iu" or len(column) == 0:
-        return False
-    return int(column.max()) - int(column.min()) <= 4 * len(column) + 1024
+        return None
+    low = int(column.min())
+    return low if int(column.max()) - low <= 4 * len(column) + 1024 else None

@@ -15,16 +15,15 @@ from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.roles import POSITION
+from llrkit.trust.differences.difference_error import DifferenceError, flipped_sizes
 from llrkit.trust.intervals.dyadic_covariance import Contributions, covariance
 from llrkit.trust.intervals.error_rates import MANY_MAKERS
-from llrkit.trust.intervals.few_error_makers import makers_of_costs, reasons_for_few
+from llrkit.trust.intervals.few_error_makers import makers_of_errors, reasons_for_few
 from llrkit.trust.intervals.functionals import Functional
 from llrkit.trust.intervals.jackknife import Jackknife, count_by_speaker, leave_out
 from llrkit.trust.intervals.speakers import Speakers
 
 Pairs = Sequence[tuple[Functional, Functional]]
-Error = tuple[float, float]
-"""Standard error and its degrees of freedom."""
 
 MOST_GROUPS = 100
 """Groups of independent trials that are left out one after the other."""
@@ -107,7 +106,7 @@ def trial_errors(
     both: PairedInfluences,
     pairs: Pairs,
     smaller_class: float,
-) -> dict[str, Error]:
+) -> dict[str, DifferenceError]:
     """Errors for independent trials: unbiased variances of the influences of each class.
 
     The map of the minimum Cllr follows the trials it is fitted to, which influences at the fitted map do
@@ -117,17 +116,17 @@ def trial_errors(
     sizes = np.array(class_sizes(results[0]))
     # sums come in pairs, targets first; n - 1 because their means were taken off
     unbiased = np.sqrt(np.tile(sizes / np.maximum(sizes - 1.0, 1.0), both.size // 2))
-    errors: dict[str, Error] = {}
+    errors: dict[str, DifferenceError] = {}
     for a, b in pairs:
         weights = np.concatenate([a.coefficients, -b.coefficients]) * unbiased
-        errors[a.name] = (math.sqrt(max(float(weights @ spread @ weights), 0.0)), math.inf)
+        errors[a.name] = DifferenceError(math.sqrt(max(float(weights @ spread @ weights), 0.0)))
     groups, fitted = int(min(MOST_GROUPS, smaller_class)), "min_cllr"
     if fitted not in errors or source.roles.weight is not None:
         return errors
     left_out = differences_left_out(source, results, TrialGroups.deal(groups), [fitted])
     error = float(left_out.standard_error[0])
-    if error > errors[fitted][0]:
-        errors[fitted] = (error, groups - 1.0)
+    if error > errors[fitted].standard_error:
+        errors[fitted] = DifferenceError(error, groups - 1.0)
     return errors
 
 
@@ -137,17 +136,18 @@ def speaker_errors(
     both: PairedInfluences,
     pairs: Pairs,
     speakers: Speakers,
-) -> dict[str, Error | str]:
+) -> dict[str, DifferenceError | str]:
     """Errors for trials that share speakers, both systems without the same speaker in turn, or why none.
 
     Rates, minima and the area above the ROC are compared by the logarithm of their ratio, and so are actual
     costs whose errors come from fewer than 8 effective speakers: a few speakers make most of the errors, and
     the difference would be too skewed for a test. Its error is that of the logarithm times the logarithmic
-    mean of the two.
+    mean of the two. Rates and actual costs with so few are tested by changing the signs of speakers.
 
     Trials between two speakers are left out with either, and do not count twice. How much that is, influences
-    at a fixed threshold say. The threshold of a minimum cost moves with the trials, so there only half of it
-    is taken out: all of it made tests at P = 0.01 reject up to 11 %, nothing 3 to 5 % (benchmarks/sizes.py).
+    at a fixed threshold say; some 2/S of it stays in, as in intervals. The threshold of a minimum cost moves
+    with the trials, so there half of it stays in: without it tests at P = 0.01 rejected up to 11 %
+    (benchmarks/sizes.py).
     """
     groups = speakers.grouped()
     names = [a.name for a, _ in pairs]
@@ -158,26 +158,27 @@ def speaker_errors(
     cells = [count_by_speaker(one_system(source, k), result, groups) for k, result in enumerate(results)]
     first, second = (leave_out(one, result).select(names) for one, result in zip(cells, results, strict=True))
     few = {**reasons_for_few(cells[1], results[1]), **reasons_for_few(cells[0], results[0])}
-    makers = [makers_of_costs(one, result) for one, result in zip(cells, results, strict=True)]
-    errors: dict[str, Error | str] = {}
+    makers = [makers_of_errors(one, result) for one, result in zip(cells, results, strict=True)]
+    errors: dict[str, DifferenceError | str] = {}
     for name, share in zip(names, shares, strict=True):
         a, b = first.select([name]), second.select([name])
-        if name.endswith((".min_dcf", ".min")):
-            share = 0.5 * (1.0 + share)
+        minimum = name.endswith((".min_dcf", ".min"))
+        share = 0.5 * (1.0 + share) if minimum else min(1.0, share * (1.0 + 2.0 / groups.n))
         if not np.isfinite(a.without + b.without).all():
             errors[name] = ONE_SPEAKER
         elif name in few:
             errors[name] = f"{few[name]}: no test of so few can be trusted"
         else:
-            plain = name == "cllr" or min(one.get(name, 0.0) for one in makers) >= MANY_MAKERS
-            errors[name] = _error_of_difference(name, a, b, float(share), by_ratio=not plain)
+            rare = min(one.get(name, math.inf) for one in makers) < MANY_MAKERS
+            plain = name == "cllr" or (name.endswith((".act_dcf", ".act")) and not rare)
+            errors[name] = _error_of_difference(name, a, b, float(share), by_ratio=not plain, by_signs=rare)
     return errors
 
 
 def _error_of_difference(
-    name: str, a: Jackknife, b: Jackknife, share: float, *, by_ratio: bool
-) -> Error | str:
-    """Standard error and degrees of freedom of the difference of one number."""
+    name: str, a: Jackknife, b: Jackknife, share: float, *, by_ratio: bool, by_signs: bool
+) -> DifferenceError | str:
+    """The error of the difference of one number, or why there is none."""
     mean = 1.0
     if by_ratio:
         if name == "auc":
@@ -187,7 +188,8 @@ def _error_of_difference(
         if not np.isfinite(a.without + b.without).all():
             return "without one of the speakers it is 0: no test of so few errors can be trusted"
     gap = replace(a - b, counted_once=share)
-    return mean * float(gap.standard_error[0]), float(gap.df[0])
+    flipped = mean * flipped_sizes(gap) if by_signs else None
+    return DifferenceError(mean * float(gap.standard_error[0]), float(gap.df[0]), flipped)
 
 
 def _logarithmic_mean(a: float, b: float) -> float:

@@ -15,7 +15,9 @@ from llrkit.trust.intervals.speaker_cells import SpeakerCells
 FEWEST_MAKERS = 4.0
 """A speaker who is mistaken for many others makes errors as unequally as four speakers would."""
 MANY_MAKERS = 2.0 * FEWEST_MAKERS
-"""From so many speakers with errors on, a cost is as little skewed as other numbers."""
+"""From so many speakers with errors on, a rate tells how many independent trials would know it as well."""
+COST_MAKERS = 6.0 * FEWEST_MAKERS
+"""Up to so many speakers with errors, the upper end of a cost is that of its rates."""
 _LOOKED_AT = 200
 """Thresholds at which the effective number of trials is looked at."""
 

@@ -35,11 +35,15 @@ def rates_looked_at(cells: SpeakerCells, result: Measurements) -> tuple[ErrorRat
     return ErrorRates.of(cells, 0, place), ErrorRates.of(cells, 1, place)
 
 
-def makers_of_costs(cells: SpeakerCells, result: Measurements) -> dict[str, float]:
-    """By name of an actual cost, how many speakers make the kind of its errors that fewer make."""
+def makers_of_errors(cells: SpeakerCells, result: Measurements) -> dict[str, float]:
+    """By name of a rate, how many speakers make the errors; of an actual cost, the kind that fewer make."""
     miss, alarm = rates_looked_at(cells, result)
     fewer = np.minimum(miss.makers, alarm.makers).tolist()
-    makers = {f"points.{i}.act_dcf": fewer[i] for i in range(len(result.points))}
+    makers = {}
+    for i in range(len(result.points)):
+        makers[f"points.{i}.act_dcf"] = fewer[i]
+        makers[f"points.{i}.p_miss"] = float(miss.makers[i])
+        makers[f"points.{i}.p_fa"] = float(alarm.makers[i])
     for i, primary in enumerate(result.primaries):
         makers[f"primaries.{i}.act"] = min(fewer[member] for member in primary.members)
     return makers

@@ -105,8 +105,8 @@ class StepTable:
         for rows, values, count in zip(self._rows, (target, nontarget), (b.target, b.nontarget), strict=True):
             used = count > 0
             mean = float((values[used] * count[used]).sum() / count.sum())
-            # where a class has no trials its value does not matter, and may be infinite; kept where it is not,
-            # so that errors at a threshold have one step
+            # where a class has no trials its value does not matter, and may be infinite; otherwise it is
+            # kept, so that errors at a threshold have one step
             finite = used | np.isfinite(values)
             rows.append(np.where(finite, np.where(finite, values, 0.0) - mean, 0.0)[self._bin])
         return len(self._rows[0])

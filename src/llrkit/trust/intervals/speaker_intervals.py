@@ -14,7 +14,7 @@ from llrkit._format import counted
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Covariance
-from llrkit.trust.intervals.error_rates import FEWEST_MAKERS, MANY_MAKERS, RateIntervals
+from llrkit.trust.intervals.error_rates import COST_MAKERS, FEWEST_MAKERS, RateIntervals
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, score_cuts
 from llrkit.trust.intervals.few_error_makers import KINDS, few_makers, rates_looked_at, thresholds_looked_at
 from llrkit.trust.intervals.functionals import (
@@ -234,7 +234,7 @@ class _Intervals:
                 from_scale(end, "cost") for end in logs.interval(self.level, seed=self.seed)
             )
             # the logarithm of a cost does not see what errors of few speakers leave open
-            rare = min(1.0, MANY_MAKERS / min(float(one.makers[i]) for one in kinds))
+            rare = min(1.0, COST_MAKERS / min(float(one.makers[i]) for one in kinds))
             high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
             low = float(lower) if _is_minimum(name) else low
