@@ -49,7 +49,7 @@ def test_a_sample_of_hostile_requests_finds_nothing(tmp_path, need):
     "given", ["", " ", "..", ".", "a/b", "a\\b", "\x00", "-x", ".x", "con", "a" * 81, "a\nb", "<b>"]
 )
 def test_what_is_no_name_of_a_project(given):
-    with pytest.raises(InputError, match="a project is called"):
+    with pytest.raises(InputError, match="a project name has"):
         project_name(given)
 
 

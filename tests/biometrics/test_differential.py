@@ -107,4 +107,4 @@ def test_the_command(tmp_path):
         assert word in err
     code, _, err = run("differential", path, "--by", "group", "--fmr", "5%", "--threshold", "1")
     assert code == 2
-    assert "give one" in err
+    assert "give --fmr or --threshold, not both" in err

@@ -65,7 +65,7 @@ def project_name(given: str) -> str:
     'Case 12-b'
     >>> project_name("../x")
     Traceback (most recent call last):
-    llrkit.errors.InputError: a project is called by letters, digits, spaces, dots, hyphens and brackets, at
+    llrkit.errors.InputError: a project name has letters, digits, spaces, dots, hyphens and brackets, at
     most 80 of them, and begins with a letter or digit
     """
     name = unicodedata.normalize("NFC", given).strip().rstrip(" .")
