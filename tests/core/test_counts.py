@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from own_source import OwnSource
 
-from llrkit.core import threshold_grid as grid_module
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.pav_and_hull import crossing, error_path, pav_blocks
 from llrkit.core.threshold_grid import Grid, collect_again
@@ -76,7 +75,7 @@ def test_weights_of_either_grid_class():
 
 @pytest.mark.parametrize("first", ["target", "nontarget"])
 def test_third_pass_when_the_dropped_class_is_the_smaller(first, monkeypatch):
-    monkeypatch.setattr(grid_module, "_KEEP_BOTH_BELOW", 5)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "40")  # five scores
     big, small = np.arange(40.0), np.arange(40.0, 63.0) - 30.5
     none = np.array([])
     # a long run of the finally smaller class comes first, so it is dropped on the way

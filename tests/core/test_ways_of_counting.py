@@ -12,8 +12,6 @@ import llrkit as lk
 from llrkit.core import collected_scores as collected
 from llrkit.core import collected_scores as spilled_scores
 from llrkit.core import counting, score_bins, score_ranges
-from llrkit.core import pav_pooling as pooling
-from llrkit.core import threshold_grid as grid_module
 from llrkit.core.counting import FirstLook, count
 from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.pav_pooling import pooled_starts
@@ -100,10 +98,8 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
     below = [[int((values < cut).sum()) for cut in THRESHOLDS] for values in sets]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(score_bins, "_RANGE", size)
-        patch.setattr(pooling, "_AT_A_TIME", size)
-        patch.setattr(score_ranges, "COLLECT_BYTES", -(-8 * (len(sets[0]) + len(sets[1])) // ranges))
         patch.setattr(collected, "_WORTH_A_THREAD", size)
-        patch.setattr(grid_module, "MOST_POINTS", 3 * size)
+        patch.setenv("LLRKIT_AT_ONCE", str(-(-8 * (len(sets[0]) + len(sets[1])) // ranges)))
         source = Pieces(scores, size, threads)
         look = FirstLook.of(source.reduce(Grid.of), source.reduce(Sample.of))
         made = []
@@ -132,10 +128,7 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
 )
 def test_blocks_of_ranges_pooled_again_are_the_blocks_of_the_whole(pairs, at_a_time, few):
     target, nontarget = np.array(pairs).T
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pooling, "_AT_A_TIME", at_a_time)
-        patch.setattr(pooling, "_FEW", few)
-        starts = pooled_starts(target, nontarget)
+    starts = pooled_starts(target, nontarget, at_a_time=at_a_time, few=few)
     # from another route: the lower hull of the cumulated counts, each slope compared with all others
     t, n = np.concatenate([[0], np.cumsum(target)]), np.concatenate([[0], np.cumsum(nontarget)])
     expected, at = [], 0

@@ -143,11 +143,8 @@ def test_groups_from_chunks_stay_in_the_order_of_the_values(size):
 
 
 def test_groups_whose_grid_was_dropped_on_the_way(monkeypatch):
-    from llrkit.core import threshold_grid as grid
-
     whole = lk.evaluate(SCORES, by="room")
-    monkeypatch.setattr(grid, "_KEEP_BOTH_BELOW", 0)
-    monkeypatch.setattr(grid, "_CLEARLY_LARGER", 1)
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "8")  # one score
     result = lk.evaluate(Pieces(SCORES, 3), by="room")
     for name in whole.groups:
         assert_same_evaluation(result.groups[name], whole.groups[name])

@@ -8,19 +8,21 @@ from llrkit._arrays import BoolArray, Counts, IntArray
 from llrkit.core.elementary_functions import blocks
 from llrkit.scores.source import each_in_threads
 
-_AT_A_TIME = 1 << 16
-_FEW = 1 << 7
+AT_A_TIME = 1 << 16
+FEW = 1 << 7
 """So few bins are pooled one by one; passes over arrays would cost more."""
 _WORTH_THREADS = 1 << 20
 _LARGEST_PRODUCT = float(1 << 62)
 
 
-def pooled_starts(target: Counts, nontarget: Counts) -> IntArray:
+def pooled_starts(
+    target: Counts, nontarget: Counts, *, at_a_time: int = AT_A_TIME, few: int = FEW
+) -> IntArray:
     """The first bin of each block, after pooling until the share of targets increases from block to block.
 
     Shares are compared by products of whole numbers, so equal ones are recognized as equal. Blocks of ranges
-    of bins, put in order and pooled again, are therefore the blocks of all bins: ranges are pooled first,
-    each in the cache.
+    of bins, put in order and pooled again, are therefore the blocks of all bins: ranges of ``at_a_time`` bins
+    are pooled first, each in the cache, and ``few`` bins one by one.
 
     Examples
     --------
@@ -29,26 +31,26 @@ def pooled_starts(target: Counts, nontarget: Counts) -> IntArray:
     """
     if float(target.sum()) * float(nontarget.sum()) >= _LARGEST_PRODUCT:
         target, nontarget = target.astype(np.float64), nontarget.astype(np.float64)
-    if len(target) <= _AT_A_TIME:
-        return _pooled(target, nontarget)
+    if len(target) <= at_a_time:
+        return _pooled(target, nontarget, few)
 
     def starts_in(part: slice) -> IntArray:
-        return np.asarray(_pooled(target[part], nontarget[part]) + part.start)
+        return np.asarray(_pooled(target[part], nontarget[part], few) + part.start)
 
     threads = 1 if len(target) < _WORTH_THREADS else None
-    start = np.concatenate(each_in_threads(starts_in, blocks(len(target), _AT_A_TIME), threads=threads))
-    return start[_pooled(np.add.reduceat(target, start), np.add.reduceat(nontarget, start))]
+    start = np.concatenate(each_in_threads(starts_in, blocks(len(target), at_a_time), threads=threads))
+    return start[_pooled(np.add.reduceat(target, start), np.add.reduceat(nontarget, start), few)]
 
 
-def _pooled(target: Counts, nontarget: Counts) -> IntArray:
+def _pooled(target: Counts, nontarget: Counts, few: int) -> IntArray:
     start = np.arange(len(target))
-    while len(start) > _FEW:
+    while len(start) > few:
         rises = _rises(target, nontarget)
         first = np.flatnonzero(np.append(True, rises))
-        few = len(first) > 0.9 * len(start)
+        hardly = len(first) > 0.9 * len(start)
         start = start[first]
         target, nontarget = np.add.reduceat(target, first), np.add.reduceat(nontarget, first)
-        if few:
+        if hardly:
             break  # a chain that pools one block after another would take as many passes
     if len(start) > 1 and not _rises(target, nontarget).all():
         start = start[_one_by_one(target, nontarget)]

@@ -103,7 +103,7 @@ def collect_again(source: ScoreSource, grid: Grid) -> Grid:
 
 
 def _clearly_larger(n: int, than: int) -> bool:
-    return n > _CLEARLY_LARGER * than + _KEEP_BOTH_BELOW
+    return n > _CLEARLY_LARGER * than + at_once(_KEEP_BOTH_BELOW, unit=8)
 
 
 def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatArray | None:
