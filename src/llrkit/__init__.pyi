@@ -44,8 +44,8 @@ from .choose.fit_best import fit_best as fit_best
 from .engine.cluster import cluster as cluster
 from .engine.cluster_access import TLSFiles as TLSFiles
 from .engine.dask_source import DaskSource as DaskSource
-from .engine.open_trials import read_trials as read_trials
-from .engine.open_trials import scan_trials as scan_trials
+from .engine.read_and_scan import read_trials as read_trials
+from .engine.read_and_scan import scan_trials as scan_trials
 from .errors import AdaptationError as AdaptationError
 from .errors import ChangedFileWarning as ChangedFileWarning
 from .errors import ClusterError as ClusterError

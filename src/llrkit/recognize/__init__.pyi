@@ -46,11 +46,11 @@ from .ivectors.ubm import train_ubm as train_ubm
 from .kaldi_models import kaldi_backend as kaldi_backend
 from .kaldi_models import read_kaldi_plda as read_kaldi_plda
 from .kaldi_models import read_kaldi_transform as read_kaldi_transform
+from .pair_labels import trial_masks as trial_masks
 from .pair_trials import listed_scores as listed_scores
 from .pair_trials import listed_trials as listed_trials
 from .pair_trials import matrix_scores as matrix_scores
 from .pair_trials import matrix_trials as matrix_trials
-from .pair_trials import trial_masks as trial_masks
 from .pair_trials import write_matrix as write_matrix
 from .plda.heavy_tailed_model import HeavyTailedPLDA as HeavyTailedPLDA
 from .plda.heavy_tailed_training import HeavyTailedTraining as HeavyTailedTraining

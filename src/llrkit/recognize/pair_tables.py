@@ -12,15 +12,8 @@ from llrkit.io.trial_lists import find_listed, with_listed_scores
 from llrkit.io.trial_table import TrialTable
 from llrkit.recognize.backends.pooled_sessions import model_rows
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.pair_trials import (
-    Ids,
-    Speakers,
-    different_ids,
-    label_names,
-    pair_table,
-    pick_listed,
-    same_speaker,
-)
+from llrkit.recognize.pair_labels import Ids, Speakers, different_ids, label_names, same_speaker
+from llrkit.recognize.pair_trials import pair_table, pick_listed
 
 NORM = "norm"
 """The column with the length of each raw embedding, which says something about its quality."""
