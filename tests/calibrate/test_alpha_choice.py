@@ -138,7 +138,7 @@ def test_gains_that_three_errors_would_take_back_are_not_taken():
         ({"alpha": "auto", "point": "sre99"}, "unknown operating point 'sre99'"),
         ({"alpha": "auto", "point": None}, "with an operating point"),
         ({"alpha": "auto", "point": 3}, "expected an operating point"),
-        ({"groups": "left", "bound": "none"}, "groups bound the LLRs by themselves"),
+        ({"groups": "left", "bound": "none"}, "groups bound the LLRs: leave out"),
         ({"alpha": "auto", "point": 0.1, "groups": ("left", "right", "label")}, "one or two columns"),
         ({"alpha": "auto", "point": 0.1, "groups": "nobody"}, "there is no column 'nobody'"),
     ],

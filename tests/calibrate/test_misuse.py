@@ -125,7 +125,7 @@ def test_a_bound_in_python_is_that_of_the_command_line(files):
     assert fitted.to_dict()["details"] == lk.load_map(files / "cal.json").to_dict()["details"]
     with pytest.raises(lk.UnknownNameError, match="unknown bound 'tight'"):
         lk.fit_logistic(lk.read_trials(files / "plain.csv"), bound="tight")
-    with pytest.raises(lk.InputError, match="speakers are counted for bound='sources'"):
+    with pytest.raises(lk.InputError, match="speakers need bound='sources'"):
         lk.fit_logistic(lk.read_trials(files / "plain.csv"), speakers="test")
 
 

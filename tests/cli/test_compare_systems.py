@@ -75,7 +75,7 @@ def test_two_systems_are_those_of_compare_systems(folder, trials):
     assert plain["notes"] == []
     code, out, err = run("compare-systems", folder / "a.csv", folder / "b.csv")
     assert "(level 5 %, if trials are independent)." in out
-    assert "Tests and intervals hold if trials are independent; if they share speakers, name these." in out
+    assert "Tests and intervals hold if trials are independent; if they share speakers, give speakers." in out
 
 
 @pytest.mark.parametrize("all_pairs", [False, True])

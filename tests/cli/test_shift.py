@@ -163,7 +163,7 @@ def test_labels_tell_what_scores_of_one_mode_do_not(files, tmp_path):
         '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 9.0\n'
     )
     one_mode, cal = files / "one_mode.csv", files / "cal.json"
-    assert "cannot be told without labels" in run("shift", cal, one_mode)[1]  # it does not look at them
+    assert "cannot be known without labels" in run("shift", cal, one_mode)[1]  # it does not look at them
     hypotheses = ("--h1", "he spoke", "--h2", "another spoke")
     texts = [
         run("validate", one_mode, "--criteria", tmp_path / "criteria.toml", "--map", cal)[1],
@@ -175,7 +175,7 @@ def test_labels_tell_what_scores_of_one_mode_do_not(files, tmp_path):
     loss = f"of Cllr = {llrs.cllr:.4f} bits, their LLRs lose {llrs.cllr_cal:.4f} to calibration"
     for text in texts:
         said = " ".join(text.split())
-        assert "cannot be told without labels" not in said
+        assert "cannot be known without labels" not in said
         assert "Label some" not in said
         for words in (*by_labels(trials, trained), loss):
             assert words in said

@@ -228,7 +228,7 @@ def test_a_share_that_scores_without_a_shift_contradict_is_not_passed_over(train
 @pytest.mark.parametrize(("slope", "offset"), [(1.0, 100.0), (0.1, 0.0)])
 def test_scores_on_another_scale_are_said_to_be_far_away(trained, slope, offset):
     check = lk.check_shift(trained, pooled(pair(np.random.default_rng(18), 200, 1_800, slope, offset)))
-    assert "farther away than moves are looked for" in check.refusal
+    assert "too far from the training scores" in check.refusal
 
 
 def test_what_is_no_array_of_scores_is_refused_in_one_line(trained):
@@ -253,7 +253,7 @@ def test_scores_of_one_class_are_no_shift_and_have_no_harm_to_tell(trained, kept
     assert not check.is_shifted
     assert_allclose(check.share, float(kept == "target"), atol=0.01)
     assert math.isnan(check.harm)
-    assert "not told, for want of 50 scores of each class" in check.text
+    assert "not estimated; it needs 50 scores of each class" in check.text
 
 
 @pytest.mark.parametrize(("slope", "offset", "share"), [(0.75, 0.0, 0.1), (1.0, 0.8, 0.5), (1.4, -1.0, 0.1)])

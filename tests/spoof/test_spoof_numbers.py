@@ -307,7 +307,7 @@ def few_speakers(n=8):
 
 def test_few_speakers_are_told_and_many_are_not():
     notes = spoof.evaluate(few_speakers(8), speakers="speaker").interval_notes
-    assert any("as many as 8 speakers with equal shares: below 20" in note for note in notes)
+    assert any("as unevenly as over 8 equal speakers: with fewer than 20" in note for note in notes)
     notes = spoof.evaluate(few_speakers(40), speakers="speaker").interval_notes
     assert not any("below 20" in note for note in notes)
 

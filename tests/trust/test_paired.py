@@ -179,7 +179,7 @@ def test_trial_groups_are_the_trials_themselves_if_these_are_few():
 
 def test_independent_trials_are_said_to_be_an_assumption():
     found = lk.compare_systems(two_systems(), [0.3])
-    said = "tests and intervals hold if trials are independent; if they share speakers, name these"
+    said = "tests and intervals hold if trials are independent; if they share speakers, give speakers"
     assert found.notes == (said,)
     assert repr(found).splitlines()[-1] == said
     assert found.to_dict()["notes"] == [said]

@@ -269,7 +269,7 @@ def test_reversed_scores_are_called_reversed_by_all_with_the_eer_the_other_way_r
 @pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")  # 1 in 200 by chance
 def test_uninformative_scores_are_told_apart_from_miscalibrated_ones():
     verdict = lk.evaluate(moved(EVERY_OUTCOME["uninformative"], lambda x: 100 * x)).verdict
-    assert "cannot be told from 0.5" in verdict.text
+    assert "cannot be distinguished from 0.5" in verdict.text
     assert "right labels and scores?" in verdict.text
     assert "uninformative" in lk.diagnose(EVERY_OUTCOME["uninformative"]).problems[0]
     rng = np.random.default_rng(3)

@@ -54,7 +54,7 @@ def text_of(form: Form, field: str, what: str, most: int) -> str:
     'the suspect is the speaker'
     >>> text_of({"h1": 1001 * "a"}, "h1", "first proposition", 1000)
     Traceback (most recent call last):
-    llrkit.errors.InputError: first proposition: 1,001 characters are too many; at most 1,000 are taken
+    llrkit.errors.InputError: first proposition: 1,001 characters are too many; at most 1,000 are accepted
     """
     text = one_line(form.get(field, ""), LARGEST)
     if len(text) > most:

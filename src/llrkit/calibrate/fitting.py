@@ -115,10 +115,10 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
             raise InputError("groups are one or two columns, got none")
         other_bound = given is not None and kind != "sources"
         if columns and other_bound and not deals:
-            raise InputError(f"groups bound the LLRs by themselves: leave out bound={bound!r}, or the groups")
+            raise InputError(f"groups bound the LLRs: leave out bound={bound!r} or the groups")
         by_groups = bool(columns) and not other_bound and (len(columns) == 1 or not deals)
         if speakers is not None and kind != "sources" and not by_groups:
-            raise InputError(f"speakers are counted for bound='sources', not for {bound!r}; leave them out")
+            raise InputError(f"speakers need bound='sources', not {bound!r}; leave the speakers out")
 
         def fitted_to(trials: ScoreSource) -> Map:
             with bounding_groups(by_groups):

@@ -148,7 +148,7 @@ def _reason(trials: TrainingSample) -> str:
     told = TiedScores.of(trials.scores()).sentences() if trials.target.values.ndim == 1 else []
     if not told:
         return ": the scores are unlike what the method assumes; compare methods with fit_best"
-    return f": {'; '.join(told)}; fit_pav suits such scores, or take them as they were before that"
+    return f": {'; '.join(told)}; use fit_pav, or the scores as they were before that"
 
 
 def _is_table(source: ScoreSource) -> bool:

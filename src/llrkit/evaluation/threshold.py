@@ -46,7 +46,7 @@ from llrkit.trust.intervals.uncertainty import Uncertainty
 KINDS = ("none", "trial", "speaker", "bootstrap")
 _EVEN = OperatingPoint(0.5)
 SAME_TRIALS = (
-    "the threshold was chosen on the trials its errors are counted on; others will cost a little more"
+    "errors are counted on the trials that chose the threshold; other trials will cost a little more"
 )
 
 
@@ -103,7 +103,7 @@ def threshold_for(
     (0.5, 0.25, 0.2)
     >>> lk.threshold_for(scores, point=0.01, calibrated=True, ci="none")
     P=0.01: accept when the score is at least 4.59512; the miss rate is 100.00 %, the false-alarm rate 0.00 %;
-    that costs 1.000 of what deciding without scores does, 0.01 a trial.
+    the cost is 1.000 times that of deciding without scores, 0.01 per trial.
     """
     seed = seed_of(rng)
     asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]

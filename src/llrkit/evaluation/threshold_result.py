@@ -133,8 +133,8 @@ class Threshold(Result):
         ends = self.intervals.get("cost")
         shown = f" [{number(ends[0], 3)}, {number(ends[1], 3)}]" if ends else ""
         return (
-            f"{said}; that costs {number(self.cost, 3)}{shown} of what deciding without scores does, "
-            f"{self.cost_per_trial:.3g} a trial."
+            f"{said}; the cost is {number(self.cost, 3)}{shown} times that of deciding without scores, "
+            f"{self.cost_per_trial:.3g} per trial."
         )
 
     def _with(self, name: str) -> str:

@@ -21,8 +21,8 @@ from llrkit.shift.ladder import Climb
 from llrkit.shift.new_scores import NewScores, counted_map
 
 HELP = (
-    "About 50 labeled trials of each class of the new domain tell what is needed (labelled, --labelled), and "
-    "a bound by groups (groups, --groups) keeps LLRs honest without any"
+    "About 50 labeled trials of each class of the new domain are enough to adapt (labelled, --labelled); "
+    "without labels, a bound by groups (groups, --groups) limits the LLRs"
 )
 
 
@@ -94,7 +94,7 @@ def fit_adapted(
         said = check.text
         if reached.refusal:
             standing = Standing.REFUSED
-            refusal = f"the scores do not tell how they moved: {reached.refusal}"
+            refusal = f"the scores do not show how they changed: {reached.refusal}"
         else:
             adapted = _adapted(setting, new, reached, check)
     if labelled is not None:

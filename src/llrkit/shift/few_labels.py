@@ -279,15 +279,15 @@ def labels_text(few: Mapping[str, Any]) -> str:
     --------
     >>> few = {"n_target": 10, "n_nontarget": 20, "slope": 1.0, "offset": 0.0, "start": "as it was"}
     >>> labels_text(few)
-    '30 labeled trials do not speak against the LLRs of the map as it was.'
+    '30 labeled trials do not contradict the LLRs of the map as it was.'
     >>> labels_text({**few, "slope": 0.5, "low": -2.4, "high": 3.0})
-    '30 labeled trials ask for 0.500 times the LLR of the map as it was +0.000, held from -2.4 to 3.'
+    '30 labeled trials suggest 0.500 times the LLR of the map as it was +0.000, held from -2.4 to 3.'
     """
     n = few["n_target"] + few["n_nontarget"]
     start = "of the map as it was" if few["start"] == "as it was" else "after the move"
     held = f", held from {few['low']:.3g} to {few['high']:.3g}" if "low" in few else ""
     if few["slope"] == 1.0 and few["offset"] == 0.0:
-        return f"{n:,} labeled trials do not speak against the LLRs {start}{held}."
+        return f"{n:,} labeled trials do not contradict the LLRs {start}{held}."
     return (
-        f"{n:,} labeled trials ask for {few['slope']:.3f} times the LLR {start} {few['offset']:+.3f}{held}."
+        f"{n:,} labeled trials suggest {few['slope']:.3f} times the LLR {start} {few['offset']:+.3f}{held}."
     )

@@ -67,8 +67,8 @@ def reason_against(mixture: Mixture, shares: tuple[float, float], n: float, *, a
     unequal = mixture.target.spread / mixture.nontarget.spread
     if max(unequal, 1.0 / unequal) > MOST_UNEQUAL:
         return (
-            f"targets would spread {unequal:.2g} times as much as before beside non-targets; a class of "
-            "another shape explains that as well"
+            f"the spread of targets would have changed {unequal:.2g} times as much as that of non-targets; "
+            "a class of another shape would explain that as well"
         )
     if not _shows_two_modes(mixture):
         return "the two classes do not show as two modes in the scores"
@@ -82,8 +82,8 @@ def _out_of_reach(mixture: Mixture) -> str:
     if not spread_out and max(abs(one) for one in offsets) <= 0.99 * FARTHEST_OFFSET:
         return ""
     return (
-        f"they are farther away than moves are looked for (spread {FARTHEST_SPREAD:g} times as large or as "
-        f"small, offset {FARTHEST_OFFSET:g} standard deviations), perhaps on another scale than in training"
+        f"they are too far from the training scores (spread more than {FARTHEST_SPREAD:g} times as large or "
+        f"small, or offset more than {FARTHEST_OFFSET:g} standard deviations), perhaps on another scale"
     )
 
 

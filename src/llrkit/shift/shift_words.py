@@ -50,13 +50,13 @@ def shift_text(check: ShiftCheck) -> str:
     if not check.is_shifted:
         if check.refusal:
             return (
-                f"{said} But {check.refusal}: either that is wrong, or they moved in a way that only labels "
-                "tell."
+                f"{said} But {check.refusal}: either that is wrong, or they changed in a way that only "
+                "labels show."
             )
         return f"{said} {share} {_harm(check)}"
     if check.refusal:
         return (
-            f"{said} How they moved, and what it costs, cannot be told without labels: {check.refusal}. "
+            f"{said} How they changed, and what it costs, cannot be known without labels: {check.refusal}. "
             "Label some trials of the new domain, or bound the LLRs by groups."
         )
     if check.rung == "no shift":
@@ -72,7 +72,7 @@ def shift_text(check: ShiftCheck) -> str:
 
 def _harm(check: ShiftCheck) -> str:
     if math.isnan(check.harm):
-        return f"Expected harm: not told, for want of {FEWEST_OF_CLASS} scores of each class."
+        return f"Expected harm: not estimated; it needs {FEWEST_OF_CLASS} scores of each class."
     low, high = check.harm_interval
     return f"Expected harm: {check.harm:.4f} bits of Cllr ({low:.4f} to {high:.4f})."
 

@@ -81,12 +81,12 @@ def remarks(report: CaseReport, comparison: CaseLLR) -> Iterator[str]:
     if comparison.at_bound and report.bounds is not None:
         yield (
             f"{head}the LLR is at the {comparison.at_bound} bound of the calibration; its "
-            "training trials cannot vouch for a stronger one."
+            "training trials cannot support a stronger one."
         )
     if comparison.outside:
         yield (
             f"{head}the score is {comparison.outside} all scores that trained the calibration, "
-            "which has seen none like it."
+            "so it has seen no score like it."
         )
     if comparison.in_validation is not None:
         rate = comparison.in_validation.misleading(comparison.llr)
@@ -198,7 +198,7 @@ def _how(report: CaseReport) -> str:
     interval = report.comparisons[0].interval
     if interval is None:
         return f"none: {report.no_interval}"
-    return f"{100 * interval.level:g} %, what the training trials leave open: {interval.how}"
+    return f"{100 * interval.level:g} %, the uncertainty due to the training trials: {interval.how}"
 
 
 def _validated(report: CaseReport) -> str:

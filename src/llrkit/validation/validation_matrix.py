@@ -163,7 +163,7 @@ class Judge:
     def by_condition(self, criterion: Criterion) -> ValidationRow:
         """The worst condition: of those that fail, else of those not decided, else of all."""
         if criterion.change_from is not None or criterion.metric in (*CHECKED, *WORST):
-            raise InputError(f"{criterion.metric}: by goes with the metrics of an evaluation only")
+            raise InputError(f"{criterion.metric}: by is only for the metrics of an evaluation")
         evaluation = evaluate(self.source, **{**self.options, "by": criterion.by})
         if not evaluation.groups:
             raise InputError(f"no value of {criterion.by!r} has trials of both classes")
@@ -192,7 +192,7 @@ class Judge:
             other = self.applied.on(other)
         plain = {name: value for name, value in self.options.items() if name == "points"}
         if criterion.metric in (*CHECKED, *WORST):
-            raise InputError(f"{criterion.metric}: change_from goes with the metrics of an evaluation only")
+            raise InputError(f"{criterion.metric}: change_from is only for the metrics of an evaluation")
         return number_of(evaluate(other, **plain), criterion.metric)[0]
 
 

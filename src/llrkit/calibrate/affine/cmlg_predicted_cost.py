@@ -76,7 +76,7 @@ def predicted_cost(moments: Moments, a: float, b: float, cost: Preset | None = N
 
 
 def why_unpredicted(moments: Moments) -> str:
-    """Why four moments do not tell the costs of these scores; empty if they do.
+    """Why four moments do not determine the costs of these scores; empty if they do.
 
     The moments of a class that is clipped or saturates are those of a skewed one.
 
@@ -86,13 +86,13 @@ def why_unpredicted(moments: Moments) -> str:
     >>> rng = np.random.default_rng(3)
     >>> cut = Scores(np.minimum(rng.normal(3.3, 1.0, 2000), 2.0), rng.normal(0.0, 1.0, 2000))
     >>> why_unpredicted(cut.reduce(Moments.of))
-    'with a skewness of -5.81 and -0.05, four moments do not tell the costs'
+    'with a skewness of -5.81 and -0.05, four moments do not determine the costs'
     """
     both = float(moments.target.skewness[0]), float(moments.nontarget.skewness[0])
     sizes = sorted(map(abs, both))
     if not (sizes[1] > ONE_SKEWED or sizes[0] > BOTH_SKEWED):  # nan, of a constant class, is not skewed
         return ""
-    return f"with a skewness of {both[0]:+.2f} and {both[1]:+.2f}, four moments do not tell the costs"
+    return f"with a skewness of {both[0]:+.2f} and {both[1]:+.2f}, four moments do not determine the costs"
 
 
 def line_costs(

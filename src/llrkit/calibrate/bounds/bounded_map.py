@@ -73,7 +73,7 @@ class BoundedMap(Map):
 
     def back_to_scores(self) -> Map:
         """None: many scores share a bound."""
-        raise NotInvertibleError("a bounded map has no inverse; take that of the map inside: .map.inverse")
+        raise NotInvertibleError("a bounded map has no inverse; use that of the map inside: .map.inverse")
 
     def __repr__(self) -> str:
         return f"BoundedMap({self.map!r}, llr from {self.low:.4g} to {self.high:.4g})"

@@ -49,9 +49,7 @@ from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import find_speakers
 
-WIDE_DEV_PAV = (
-    "the p-value of devPAV allows for speakers with other ends of their own, and is rather too large"
-)
+WIDE_DEV_PAV = "the p-value of devPAV is conservative: rather too large"
 _FEWEST = 5
 """Trials of a class below which no null distribution is drawn."""
 
@@ -232,7 +230,7 @@ class _Trials:
             edges = judged_edges(result)
             grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
             counts = (np.asarray(one.count, dtype=np.float64) for one in (grid.target, grid.nontarget))
-            notes: tuple[str, ...] = ("trials are taken as independent: give speakers where they share some",)
+            notes: tuple[str, ...] = ("trials are taken as independent: give speakers if they share some",)
             return cls(JudgedCells(edges, *counts), check_cells(result), identities(source, moments), notes)
         known = find_speakers(source, speakers)
         counted = SpeakersInCells.of(source, result, known, TERMS)

@@ -127,7 +127,7 @@ def judge(
         return Verdict("infinite", math.nan, level, "", text)
     if apart.none and apart.would_show < TELLING_AUC:
         text = (
-            f"uninformative: the AUC of {result.auc:.3f} cannot be told from 0.5 "
+            f"uninformative: the AUC of {result.auc:.3f} cannot be distinguished from 0.5 "
             f"(one of {apart.would_show:.3f} could); are these the right labels and scores?"
         )
         return Verdict("uninformative", math.nan, level, "", text)

@@ -36,7 +36,9 @@ from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers, kind_asked_for, require_columns
 
 KINDS = ("trial", "speaker", "bootstrap")
-INDEPENDENT_TRIALS = "tests and intervals hold if trials are independent; if they share speakers, name these"
+INDEPENDENT_TRIALS = (
+    "tests and intervals hold if trials are independent; if they share speakers, give speakers"
+)
 
 
 @dataclass(frozen=True)

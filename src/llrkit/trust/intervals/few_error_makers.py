@@ -53,7 +53,7 @@ def few_makers(kind: str, rate: float, makers: float) -> str:
     """Why errors of a kind ("misses", "false alarms") that few speakers make say little about others."""
     if rate == 0.0:
         return f"there are no {kind}"
-    return f"the {kind} come from few speakers, as unequally as from {makers:.1f}"
+    return f"the {kind} come from few speakers, effectively {makers:.1f}"
 
 
 def reasons_for_few(cells: SpeakerCells, result: Measurements) -> dict[str, str]:

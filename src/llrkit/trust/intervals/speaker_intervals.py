@@ -304,6 +304,6 @@ def few_speakers_note(effective: Mapping[str, float]) -> list[str]:
         return []
     what = "non-target" if kind == "nontarget" else kind
     return [
-        f"the {what} trials are spread over as many as {counted(round(least), 'speaker')} with equal shares: "
-        f"below {FEWEST_EFFECTIVE:.0f} intervals are rough, and rather too short"
+        f"the {what} trials are spread as unevenly as over {counted(round(least), 'equal speaker')}: with "
+        f"fewer than {FEWEST_EFFECTIVE:.0f}, intervals are rough, and rather too short"
     ]

@@ -97,5 +97,5 @@ def effect_note(effects: Mapping[str, float], n_speakers: int) -> list[str]:
     effect = effects["cllr"]
     said = f"{n_speakers:,} speakers; design effect of Cllr {effect:.2f}"
     if effect > 1.0:
-        said += f": the trials say as much as {100 / effect:.0f} % of them would if they were independent"
+        said += f": the trials are as informative as {100 / effect:.0f} % as many independent ones"
     return [said]
