@@ -11,12 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 import llrkit as lk
 from llrkit.core import collected_scores as collected
 from llrkit.core import collected_scores as spilled_scores
-from llrkit.core import counting, score_bins, score_ranges
+from llrkit.core import counting, merged_runs, score_ranges
 from llrkit.core.counting import FirstLook, count
+from llrkit.core.merged_runs import bins_of_sorted
 from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.pav_pooling import pooled_starts
 from llrkit.core.sample import Sample
-from llrkit.core.score_bins import ScoreBins, bins_of_sorted
+from llrkit.core.score_bins import ScoreBins
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import count_trials
 from llrkit.scores import Scores
@@ -97,7 +98,8 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
     expected = brute_force(*sets)
     below = [[int((values < cut).sum()) for cut in THRESHOLDS] for values in sets]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score_bins, "_RANGE", size)
+        patch.setattr(merged_runs, "_RANGE", size)
+        patch.setattr(merged_runs, "_LOOKED_UP", 2 * size)
         patch.setattr(collected, "_WORTH_A_THREAD", size)
         patch.setenv("LLRKIT_AT_ONCE", str(-(-8 * (len(sets[0]) + len(sets[1])) // ranges)))
         source = Pieces(scores, size, threads)

@@ -32,16 +32,24 @@ class Settled:
 
 
 def settle(
-    on_sample: Objective, on_all: Objective, start: FloatArray, unit: float, *, max_passes: int
+    on_sample: Objective,
+    on_all: Objective,
+    start: FloatArray,
+    unit: float,
+    *,
+    max_passes: int,
+    chance: float = 0.0,
+    negligible: float = 0.0,
 ) -> Minimum:
     """A first guess on a sample, then Newton steps on everything, each of which is one pass.
 
     ``unit`` is what the objective is measured in: at an extreme prior the whole of it is small, and so must
-    be what counts as nothing.
+    be what counts as nothing. ``chance`` is a gain on the sample that others would not have, ``negligible``
+    one on everything that is not worth a pass.
     """
     # a sample may be separable where the whole is not: stop before its weights run away
-    guess = newton(on_sample, start, tolerance=1e-6 * unit, good_enough=1e-5 * unit)
-    return newton(on_all, guess.x, tolerance=1e-13 * unit, max_evaluations=max_passes)
+    guess = newton(on_sample, start, tolerance=1e-6 * unit, good_enough=1e-5 * unit, negligible=chance)
+    return newton(on_all, guess.x, tolerance=1e-13 * unit, max_evaluations=max_passes, negligible=negligible)
 
 
 def refuse_runaway(minimum: Minimum, blind: float, weights: str, remedy: str) -> None:

@@ -13,7 +13,8 @@ from typing import IO, Any
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.score_bins import ScoreBins, bins_of_sorted, joined_bins
+from llrkit.core.merged_runs import bins_of_sorted
+from llrkit.core.score_bins import ScoreBins, joined_bins
 from llrkit.core.score_index import require_one_system
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.scores import Scores, ScoreSource

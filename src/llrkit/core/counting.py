@@ -23,8 +23,9 @@ from llrkit.core.collected_scores import (
     count_below,
     sorted_classes,
 )
+from llrkit.core.merged_runs import bins_of_sorted
 from llrkit.core.sample import Sample
-from llrkit.core.score_bins import ScoreBins, bins_of_sorted, joined_bins
+from llrkit.core.score_bins import ScoreBins, joined_bins
 from llrkit.core.score_index import score_indexes
 from llrkit.core.score_ranges import ScoreRange, ranges_needed, score_ranges
 from llrkit.core.summary import Both, both
@@ -139,10 +140,16 @@ def _in_order(scores: Scores, thresholds: FloatArray) -> Counted:
     if not len(thresholds):
         none = np.zeros(0, dtype=np.int64)
         return Counted(bins, none, none)
+    return Counted(bins, *below_in_order(scores, thresholds))
+
+
+def below_in_order(scores: Scores, thresholds: FloatArray) -> tuple[Counts, Counts]:
+    """How many trials of each class are below thresholds, where both classes are in ascending order."""
     everything, never = ScoreRange(), np.zeros(0, dtype=np.int64)
-    return Counted(
-        bins, *(count_below(everything, of, never, thresholds) for of in (scores.target, scores.nontarget))
+    target, nontarget = (
+        count_below(everything, of, never, thresholds) for of in (scores.target, scores.nontarget)
     )
+    return target, nontarget
 
 
 def _by_sorting(source: ScoreSource, look: FirstLook, thresholds: FloatArray) -> Counted:

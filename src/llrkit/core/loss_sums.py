@@ -19,6 +19,11 @@ from llrkit.scores import Scores
 # Above this, log(1 + e^x) equals x in float64; below it, 16 factors 1 + e^x still multiply without overflow.
 LINEAR_ABOVE = 37.0
 _FACTORS = 16
+_WITHOUT_PRODUCTS = 1 << 10  # so few logarithms take no longer than the calls for products
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+_NOWHERE = BelowCounts(np.zeros(0), _NONE, _NONE)
 
 
 def softplus_sums(values: Array, shifts: npt.ArrayLike) -> FloatArray:
@@ -55,6 +60,8 @@ def softplus_sums(values: Array, shifts: npt.ArrayLike) -> FloatArray:
 
 def log_of_products(odds: FloatArray, factor: float) -> float:
     """``sum(log(1 + factor * odds))``, by logarithms of products of 16; odds up to e^37."""
+    if len(odds) <= _WITHOUT_PRODUCTS:
+        return float(np.log1p(odds * factor).sum())
     whole = len(odds) // _FACTORS * _FACTORS
     total = float(np.log1p(odds[whole:] * factor).sum())
     if whole:
@@ -101,7 +108,7 @@ class LossSums(SummaryBase):
         """The losses of a chunk."""
         log_odds = np.atleast_1d(np.asarray(log_odds, dtype=np.float64))
         thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-        below = BelowCounts.of(scores, thresholds)
+        below = BelowCounts.of(scores, thresholds) if len(thresholds) else _NOWHERE
         target, nontarget = score_indexes(scores)
         t_rows, n_rows = score_rows(scores)
         return cls(
@@ -112,7 +119,7 @@ class LossSums(SummaryBase):
             nontarget_loss=_losses(n_rows, nontarget, log_odds, negated=False),
             thresholds=thresholds,
             n_miss=below.target,
-            n_fa=scores.n_nontarget - below.nontarget,
+            n_fa=scores.n_nontarget - below.nontarget if len(thresholds) else below.nontarget,
         )
 
     @classmethod
@@ -159,8 +166,10 @@ class LossSums(SummaryBase):
 
     def with_errors(self, thresholds: FloatArray, target_below: Array, nontarget_below: Array) -> LossSums:
         """The same losses with the errors at other thresholds, from the trials below each of them."""
-        n_fa = self.n_nontarget - nontarget_below
-        return replace(self, thresholds=thresholds, n_miss=target_below, n_fa=n_fa)
+        return LossSums(
+            self.n_target, self.n_nontarget, self.log_odds, self.target_loss, self.nontarget_loss,
+            thresholds, target_below, self.n_nontarget - nontarget_below,
+        )  # fmt: skip
 
     def slice_thresholds(self, start: int, stop: int | None) -> LossSums:
         """The same losses with only the thresholds from ``start`` to ``stop``."""

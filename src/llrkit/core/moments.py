@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +11,9 @@ from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.score_rows import ScoreRows, score_rows
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores
+
+_LARGEST = 1e70
+"""Fourth powers of smaller scores, and sums of them, do not overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,12 @@ class ClassMoments(SummaryBase):
     @classmethod
     def of(cls, values: Array) -> ClassMoments:
         """The moments of an array of scores of shape (n,) or (n, K)."""
+        if values.ndim == 1 and 0 < len(values) <= BLOCK:
+            ends = float(values.min()), float(values.max())
+            if max(abs(ends[0]), abs(ends[1])) < _LARGEST:
+                center = float(np.add.reduce(values, dtype=np.float64)) / len(values)
+                mean, m2, m3, m4, low, high = _central_of_few(values, center, ends)
+                return cls(len(values), mean, m2, m3, m4, low, high)
         moments = cls._of_columns([values] if values.ndim == 1 else list(values.T))
         if not len(values) or (np.isfinite(moments.low).all() and np.isfinite(moments.high).all()):
             return moments
@@ -179,10 +187,11 @@ def moments_of_rows(rows: ScoreRows) -> ClassMoments:
         with np.errstate(over="ignore", invalid="ignore"):
             center = float(rows.middle[len(rows.middle) // 2])  # near the median, so not far from the mean
             e = rows.middle - center
+            square = e * e  # powers by multiplication: e**3 and e**4 would call pow() for each
             m1 = (length * e + d1).sum()
-            m2 = (length * e**2 + 2 * e * d1 + d2).sum()
-            m3 = (length * e**3 + 3 * e**2 * d1 + 3 * e * d2 + d3).sum()
-            m4 = (length * e**4 + 4 * e**3 * d1 + 6 * e**2 * d2 + 4 * e * d3 + d4).sum()
+            m2 = (length * square + 2 * e * d1 + d2).sum()
+            m3 = (e * (length * square + 3 * (e * d1 + d2)) + d3).sum()
+            m4 = (square * (length * square + 4 * e * d1 + 6 * d2) + 4 * e * d3 + d4).sum()
             of_rows = _about_mean(n, center, m1, m2, m3, m4)
         if not np.isfinite(of_rows[3]).all():  # beyond 1e75: infinite or nan, as one by one
             one_by_one = ClassMoments.of(rows.finite)
@@ -199,8 +208,6 @@ def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...
     as long as the guess is not far off; otherwise it is done again with a better one.
     """
     n, k = len(columns[0]), len(columns)
-    if k == 1 and n <= BLOCK:
-        return _central_of_few(columns[0], center[0])
     m1, m2, m3, m4 = np.zeros(k), np.zeros((k, k)), np.zeros(k), np.zeros(k)
     low, high = np.full(k, np.inf), np.full(k, -np.inf)
     deviations, product = np.empty((k, min(n, BLOCK))), np.empty(min(n, BLOCK))
@@ -229,19 +236,15 @@ def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...
     return center + shift, m2, m3, m4, low, high
 
 
-def _central_of_few(values: Array, center: float) -> tuple[FloatArray, ...]:
-    """The same sums for one system and one block, without what several need."""
-    n, low, high = len(values), values.min(), values.max()
+def _central_of_few(values: Array, center: float, ends: tuple[float, float]) -> tuple[FloatArray, ...]:
+    """The same sums for one system and one block around its mean, without what several need."""
     d = np.subtract(values, center, dtype=np.float64)
     power = d * d
-    m1, m2 = d.sum(), power.sum()
-    m3 = np.multiply(power, d, out=power).sum()
-    m4 = np.multiply(power, d, out=power).sum()
-    shift = m1 / n
-    if n * shift**2 > 0.5 * m2 and math.isfinite(shift) and center + shift != center:
-        return _central_of_few(values, center + shift)
-    ends = np.array([[low], [high]], dtype=np.float64)
-    return *_about_mean(n, center, m1, m2, m3, m4), *ends
+    m1, m2 = np.add.reduce(d), np.add.reduce(power)
+    m3 = np.add.reduce(np.multiply(power, d, out=power))
+    m4 = np.add.reduce(np.multiply(power, d, out=power))
+    low, high = np.array([[ends[0]], [ends[1]]])
+    return *_about_mean(len(values), center, *map(float, (m1, m2, m3, m4))), low, high
 
 
 def _about_mean(

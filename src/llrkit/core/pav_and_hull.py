@@ -11,8 +11,12 @@ from functools import cached_property
 import numpy as np
 
 from llrkit._arrays import Counts, FloatArray
+from llrkit.core.pav_pooling import from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.summary import ReadOnlyArrays
+
+_FEW = 1 << 12
+"""Error rates at so few points are computed at all of them: halving would cost more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +83,13 @@ class ErrorPath(ReadOnlyArrays):
     n_target: float
     n_nontarget: float
 
-    @property
+    @cached_property
     def p_miss(self) -> FloatArray:
         """Miss rate of each vertex."""
         with np.errstate(invalid="ignore", divide="ignore"):  # without targets there is no rate
             return self.n_miss / self.n_target
 
-    @property
+    @cached_property
     def p_fa(self) -> FloatArray:
         """False-alarm rate of each vertex."""
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -112,20 +116,6 @@ def error_path(bins: ScoreBins | PavBlocks) -> ErrorPath:
     )
 
 
-def from_zero(counts: Counts) -> Counts:
-    """The running sums of counts, beginning with 0.
-
-    Examples
-    --------
-    >>> from_zero(np.array([2, 1]))
-    array([0, 2, 3])
-    """
-    sums = np.empty(len(counts) + 1, dtype=counts.dtype)
-    sums[0] = 0
-    np.cumsum(counts, out=sums[1:])
-    return sums
-
-
 def crossing_of_rejected(missed: Counts, others: Sequence[Counts]) -> float:
     """Where misses and false alarms of all others together are equal, from running sums of the rejected.
 
@@ -140,6 +130,8 @@ def crossing_of_rejected(missed: Counts, others: Sequence[Counts]) -> float:
     n_target, n = missed[-1].item(), sum(sums[-1].item() for sums in others)
     if not n_target or not n:
         return math.nan
+    if len(missed) <= _FEW:
+        return crossing(missed / n_target, (n - sum(others)) / n)
 
     def rates(i: int) -> tuple[float, float]:
         return missed[i].item() / n_target, (n - sum(sums[i].item() for sums in others)) / n

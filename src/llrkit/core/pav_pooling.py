@@ -8,10 +8,13 @@ from llrkit._arrays import BoolArray, Counts, IntArray
 from llrkit.core.elementary_functions import blocks
 from llrkit.scores.source import each_in_threads
 
-AT_A_TIME = 1 << 16
-FEW = 1 << 7
+AT_A_TIME = 24_000
+"""Bins pooled together: their temporary arrays are small enough for the allocator to reuse them."""
+FEW = 1 << 5
 """So few bins are pooled one by one; passes over arrays would cost more."""
-_WORTH_THREADS = 1 << 20
+_HARDLY_FEWER = 0.9
+"""A pass that leaves more of the bins is the last: a chain that pools one by one would take too many."""
+_WORTH_THREADS = 1 << 18
 _LARGEST_PRODUCT = float(1 << 62)
 
 
@@ -29,17 +32,49 @@ def pooled_starts(
     >>> pooled_starts(np.array([0, 1, 0, 1]), np.array([1, 0, 1, 0]))
     array([0, 1, 3])
     """
-    if float(target.sum()) * float(nontarget.sum()) >= _LARGEST_PRODUCT:
-        target, nontarget = target.astype(np.float64), nontarget.astype(np.float64)
+    exact = target.dtype.kind in "iu" and nontarget.dtype.kind in "iu"
+    if exact and float(target.sum()) * float(nontarget.sum()) >= _LARGEST_PRODUCT:
+        target, nontarget, exact = target.astype(np.float64), nontarget.astype(np.float64), False
+    pooled = _pooled_whole if exact else _pooled
     if len(target) <= at_a_time:
-        return _pooled(target, nontarget, few)
+        return pooled(target, nontarget, few)
 
     def starts_in(part: slice) -> IntArray:
-        return np.asarray(_pooled(target[part], nontarget[part], few) + part.start)
+        return np.asarray(pooled(target[part], nontarget[part], few) + part.start)
 
     threads = 1 if len(target) < _WORTH_THREADS else None
     start = np.concatenate(each_in_threads(starts_in, blocks(len(target), at_a_time), threads=threads))
-    return start[_pooled(np.add.reduceat(target, start), np.add.reduceat(nontarget, start), few)]
+    return start[pooled(np.add.reduceat(target, start), np.add.reduceat(nontarget, start), few)]
+
+
+def from_zero(counts: Counts) -> Counts:
+    """The running sums of counts, beginning with 0.
+
+    Examples
+    --------
+    >>> from_zero(np.array([2, 1]))
+    array([0, 2, 3])
+    """
+    sums = np.empty(len(counts) + 1, dtype=counts.dtype)
+    sums[0] = 0
+    np.cumsum(counts, out=sums[1:])
+    return sums
+
+
+def _pooled_whole(target: Counts, nontarget: Counts, few: int) -> IntArray:
+    """The same for whole numbers: differences of running sums are exact, and take far less than sums."""
+    edges = np.arange(len(target) + 1)
+    if len(target) > few:
+        t_sums, n_sums = from_zero(target), from_zero(nontarget)
+        hardly = False
+        while len(target) > few and not hardly:
+            rises = np.flatnonzero(_rises(target, nontarget))
+            kept = np.empty(len(rises) + 2, dtype=np.intp)
+            kept[0], kept[1:-1], kept[-1] = 0, rises + 1, len(target)
+            hardly = len(kept) > _HARDLY_FEWER * len(edges)
+            edges, t_sums, n_sums = edges[kept], t_sums[kept], n_sums[kept]
+            target, nontarget = t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1]
+    return _finished(edges[:-1], target, nontarget)
 
 
 def _pooled(target: Counts, nontarget: Counts, few: int) -> IntArray:
@@ -47,11 +82,15 @@ def _pooled(target: Counts, nontarget: Counts, few: int) -> IntArray:
     while len(start) > few:
         rises = _rises(target, nontarget)
         first = np.flatnonzero(np.append(True, rises))
-        hardly = len(first) > 0.9 * len(start)
+        hardly = len(first) > _HARDLY_FEWER * len(start)
         start = start[first]
         target, nontarget = np.add.reduceat(target, first), np.add.reduceat(nontarget, first)
         if hardly:
-            break  # a chain that pools one block after another would take as many passes
+            break
+    return _finished(start, target, nontarget)
+
+
+def _finished(start: IntArray, target: Counts, nontarget: Counts) -> IntArray:
     if len(start) > 1 and not _rises(target, nontarget).all():
         start = start[_one_by_one(target, nontarget)]
     return start

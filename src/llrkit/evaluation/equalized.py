@@ -14,8 +14,9 @@ from llrkit.core.summary import Both, both, grouped
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries, resolve_points
+from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries
 from llrkit.metrics.primary_cost import nist_weights, scaled_to_size
+from llrkit.metrics.requested_points import resolve_points
 from llrkit.scores import ScoreSource
 from llrkit.theory.presets import Points
 

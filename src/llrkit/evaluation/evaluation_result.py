@@ -16,10 +16,11 @@ from llrkit.evaluation.suspicions import suspicions
 from llrkit.metrics.curves import CrossEntropyCurve
 from llrkit.metrics.discrimination import min_dcf_from_blocks
 from llrkit.metrics.measurements import Measurements, PointResult, PrimaryResult
+from llrkit.metrics.separation import Separation
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import AnyPoint, cost_of
 from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
-from llrkit.trust.calibration.verdict import Verdict, judge
+from llrkit.trust.calibration.verdict import Verdict, judge, separation_of
 from llrkit.trust.intervals.uncertainty import Uncertainty
 
 CONVENTIONS: Mapping[str, str] = MappingProxyType(
@@ -168,8 +169,16 @@ class Evaluation(Measurements):
         return self._judged(sensitivity=False)
 
     def _judged(self, *, sensitivity: bool) -> Verdict:
-        errors = {} if self.uncertainty is None else self.uncertainty.standard_error
-        return judge(self, self._test, auc_error=errors.get("auc", 0.0), sensitivity=sensitivity)
+        return judge(self, self._test, auc_error=self._auc_error, sensitivity=sensitivity)
+
+    @property
+    def _auc_error(self) -> float:
+        return 0.0 if self.uncertainty is None else self.uncertainty.standard_error.get("auc", 0.0)
+
+    @property
+    def apart(self) -> Separation:
+        """Whether the scores tell the classes apart, and which way."""
+        return separation_of(self, self._auc_error)
 
     @cached_property
     def _test(self) -> CalibrationTest:
@@ -178,7 +187,7 @@ class Evaluation(Measurements):
     @cached_property
     def suspicions(self) -> tuple[str, ...]:
         """What the scores may be instead of LLRs in nats; never more than a question."""
-        return suspicions(self, self._brief_verdict)
+        return suspicions(self, lambda: self._brief_verdict)
 
     @property
     def sentence(self) -> str:

@@ -12,7 +12,7 @@ from llrkit._arrays import Array
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.metrics.measure import resolve_points
+from llrkit.metrics.requested_points import resolve_points
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import refuse_nan, score_array
 from llrkit.scores.foreign_arrays import as_numpy, flat_labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from llrkit._warn import warn_caller
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
 HUGE = 1000.0
 """Largest over smallest score from which on positive scores may be likelihood ratios."""
 LN10_BETWEEN = (2.2, 2.4)
+LN10_LOOKED_FOR = (2.1, 2.5)
+"""Outside of this the best slope is not close to ln 10, whether it is found from trials or from cells."""
 
 
-def suspicions(result: Measurements, verdict: Verdict) -> tuple[str, ...]:
+def suspicions(result: Measurements, verdict: Callable[[], Verdict]) -> tuple[str, ...]:
     """What the scores may be, if there is evidence that they are not LLRs.
+
+    The verdict is asked for only if there is something to suspect: its test takes a good part of the time of
+    a small evaluation.
 
     Examples
     --------
@@ -32,9 +38,11 @@ def suspicions(result: Measurements, verdict: Verdict) -> tuple[str, ...]:
     ...     lk.evaluate(posteriors).suspicions
     ('all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior',)
     """
-    if verdict.outcome != "evidence":
-        return ()
     other = other_quantity(*result.moments.extremes)
+    if not other and not result.summaries.slope_may_be(*LN10_LOOKED_FOR):
+        return ()
+    if verdict().outcome != "evidence":
+        return ()
     if other:
         return (other,)
     line = result.best_line
@@ -63,7 +71,7 @@ def other_quantity(low: float, high: float) -> str:
 
 def warn_of(result: Evaluation) -> None:
     """Warn of reversed scores, and of what the scores may be instead of LLRs."""
-    if result._brief_verdict.outcome == "reversed":
+    if result.apart.reversed:
         text = reversed_text(result.summaries.bins, result.auc)
         warn_caller(text, ReversedScoresWarning)
     for text in result.suspicions:

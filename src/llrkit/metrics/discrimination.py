@@ -11,8 +11,9 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.core.counting import count_bins
-from llrkit.core.elementary_functions import LN2, softplus
-from llrkit.core.pav_and_hull import PavBlocks, crossing, crossing_of_rejected, from_zero, pav_blocks
+from llrkit.core.elementary_functions import LN2, blocks, softplus
+from llrkit.core.pav_and_hull import PavBlocks, crossing, crossing_of_rejected, pav_blocks
+from llrkit.core.pav_pooling import from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.errors import ReversedScoresWarning
 from llrkit.metrics.separation import reversed_text, separation
@@ -20,6 +21,9 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import Point, operating_point
+
+_BINS_AT_A_TIME = 1 << 14
+"""Bins of which temporary arrays are made together: small enough for the allocator to reuse them."""
 
 
 @takes_labels
@@ -105,10 +109,14 @@ def auc(source: ScoreSource) -> float:
 
 def auc_from_bins(bins: ScoreBins) -> float:
     """AUC of bins."""
-    below = np.cumsum(bins.nontarget) - bins.nontarget
-    # 2 * below + nontarget keeps whole numbers whole; one row of the sum may exceed 2^63, hence floats
-    wins = (bins.target.astype(np.float64) * (2 * below + bins.nontarget)).sum()
-    return float(wins / 2.0 / bins.n_target / bins.n_nontarget)
+    wins, below = 0.0, bins.nontarget.dtype.type(0)
+    for part in blocks(len(bins.low), _BINS_AT_A_TIME):
+        nontarget = bins.nontarget[part]
+        sums = below + np.cumsum(nontarget)
+        # 2 * below + nontarget keeps whole numbers whole; one row of the sum may exceed 2^63, hence floats
+        wins += float((bins.target[part].astype(np.float64) * (2 * sums - nontarget)).sum())
+        below = sums[-1]
+    return wins / 2.0 / bins.n_target / bins.n_nontarget
 
 
 @takes_labels

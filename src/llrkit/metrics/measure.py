@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
 from llrkit.core.column_values import (
     By,
     ValueCounts,
@@ -33,24 +32,33 @@ from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_b
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics import curves, discrimination
-from llrkit.metrics.llr_cells import FAR
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, eer_threshold, losses_at
 from llrkit.metrics.measurements import (
+    CountedLater,
     FixedThreshold,
     MeasuredSummaries,
     Measurements,
     PointResult,
     PrimaryResult,
 )
+from llrkit.metrics.requested_points import (
+    DEFAULT_POINTS,
+    RequestedPoints,
+    at_points,
+    measurement_thresholds,
+    resolve_points,
+)
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.theory.operating_points import OperatingPoint
-from llrkit.theory.presets import Points, costs_of
+from llrkit.theory.presets import Points
+
+LATER_UP_TO = 1 << 16
+"""Trials of a set in memory whose errors for the curves are counted when one is first looked at."""
 
 
 def measure(
     source: ScoreSource,
-    points: Points = ("sre08", "sre10"),
+    points: Points = DEFAULT_POINTS,
     *,
     by: By | None = None,
     shared: str | None = None,
@@ -81,11 +89,17 @@ def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
     else:
         moments, losses = source.reduce(both(Moments.of, LossSums.of))
         look = FirstLook(*source.sizes)
+    if isinstance(source, Scores) and source.ascending and sum(source.sizes) <= LATER_UP_TO:
+        counted = count(source, look, requested.thresholds)
+        at = losses.with_errors(requested.thresholds, counted.target_below, counted.nontarget_below)
+        later = CountedLater(source, losses, partial(measurement_thresholds, moments, requested))
+        keep_bins(source, counted.bins)
+        return measurements_of(moments, counted.bins, at, requested, later)
     thresholds = measurement_thresholds(moments, requested)
     counted = count(source, look, thresholds)
     keep_bins(source, counted.bins)
-    losses = losses.with_errors(thresholds, counted.target_below, counted.nontarget_below)
-    return measurements_of(moments, counted.bins, losses, requested)
+    everywhere = losses.with_errors(thresholds, counted.target_below, counted.nontarget_below)
+    return measurements_of(moments, counted.bins, at_points(everywhere, requested), requested, everywhere)
 
 
 def with_groups(
@@ -112,38 +126,6 @@ def with_groups(
     )
 
 
-@dataclass(frozen=True)
-class RequestedPoints:
-    """The operating points to report, and which of them each averaged cost takes."""
-
-    points: tuple[OperatingPoint, ...]
-    primaries: tuple[tuple[str, tuple[int, ...]], ...]
-
-
-def resolve_points(points: Points, allow_unconfirmed: bool) -> RequestedPoints:
-    """The operating points of names, priors and presets."""
-    flat: list[OperatingPoint] = []
-    primaries = []
-    for chosen_preset in costs_of(points, allow_unconfirmed=allow_unconfirmed):
-        if chosen_preset.averages:
-            primaries.append(
-                (chosen_preset.name, tuple(range(len(flat), len(flat) + len(chosen_preset.points))))
-            )
-        flat.extend(chosen_preset.points)
-    return RequestedPoints(tuple(flat), tuple(primaries))
-
-
-def measurement_thresholds(moments: Moments, requested: RequestedPoints) -> FloatArray:
-    """Where errors are counted: for the curves, at the operating points, and far out for the cells."""
-    low, high = moments.extremes
-    if not low <= high:  # no finite score at all
-        low = high = 0.0
-    share = np.linspace(0.0, 1.0, curves.LLR_STEPS + 1)
-    llrs = low * (1.0 - share) + high * share  # high - low may be beyond float64
-    bayes = [point.threshold for point in requested.points]
-    return np.concatenate([-curves.BAYES_LOG_ODDS, llrs, bayes, FAR])
-
-
 def measurement_summarizer(
     moments: Moments, grid: Grid, requested: RequestedPoints
 ) -> Callable[[Scores], Both]:
@@ -165,17 +147,23 @@ def measurements_from_summaries(moments: Moments, second: Both, requested: Reque
     """The numbers that the summaries of two passes give, where trials were counted in cells."""
     counts, losses = second
     require_both_classes(counts.n_target, counts.n_nontarget)
-    return measurements_of(moments, counts.bins(), losses, requested)
+    return measurements_of(moments, counts.bins(), at_points(losses, requested), requested, losses)
 
 
 def measurements_of(
-    moments: Moments, bins: ScoreBins, losses: LossSums, requested: RequestedPoints
+    moments: Moments,
+    bins: ScoreBins,
+    losses: LossSums,
+    requested: RequestedPoints,
+    everywhere: LossSums | CountedLater,
 ) -> Measurements:
-    """The numbers of counted trials; the losses hold the errors at :func:`measurement_thresholds`."""
+    """The numbers of counted trials.
+
+    The losses hold the errors at the operating points, ``everywhere`` those at
+    :func:`measurement_thresholds`, which a small set counts only when a curve asks for them.
+    """
     blocks = pav_blocks(bins)
-    first = len(curves.BAYES_LOG_ODDS) + curves.LLR_STEPS + 1
-    here = slice(first, first + len(requested.points))
-    actual = losses.n_miss[here] / losses.n_target, losses.n_fa[here] / losses.n_nontarget
+    actual = losses.p_miss, losses.p_fa
     best = discrimination.best_errors(blocks, [point.log_odds for point in requested.points])
     points = tuple(
         PointResult(
@@ -210,7 +198,7 @@ def measurements_of(
         points=points,
         primaries=primaries,
         moments=moments,
-        summaries=MeasuredSummaries(bins, blocks, losses, moments),
+        summaries=MeasuredSummaries(bins, blocks, everywhere, moments),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -13,6 +13,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit._results import Result
+from llrkit.core.counting import below_in_order
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import PavBlocks
@@ -24,6 +25,8 @@ from llrkit.metrics.det_shape import DetSlope, det_slope_from_bins
 from llrkit.metrics.discrimination import best_errors
 from llrkit.metrics.llr_cells import LlrCells
 from llrkit.metrics.loss_split import BestLine, LossSplit, best_line, loss_split
+from llrkit.metrics.slope_bound import slope_may_be
+from llrkit.scores import Scores
 from llrkit.theory.operating_points import OperatingPoint
 
 if TYPE_CHECKING:
@@ -94,14 +97,36 @@ class FixedThreshold(Result):
 
 
 @dataclass(frozen=True, eq=False)
+class CountedLater:
+    """The scores of a small set in ascending order, whose errors are counted when a curve asks for them."""
+
+    scores: Scores
+    sums: LossSums
+    thresholds: Callable[[], FloatArray]
+
+    def losses(self) -> LossSums:
+        """The losses with the errors at all thresholds."""
+        cuts = self.thresholds()
+        return self.sums.with_errors(cuts, *below_in_order(self.scores, cuts))
+
+
+@dataclass(frozen=True, eq=False)
 class MeasuredSummaries:
-    """What the curves are made from; nothing here grows with the larger class."""
+    """What the curves are made from; nothing here grows with the larger class, except for small sets."""
 
     bins: ScoreBins
     blocks: PavBlocks
-    losses: LossSums
-    """With the errors at all thresholds, see :func:`llrkit.metrics.measure.measurement_thresholds`."""
+    counted: LossSums | CountedLater
     moments: Moments
+
+    @cached_property
+    def losses(self) -> LossSums:
+        """With the errors at all thresholds, those of the curves and cells included."""
+        return self.counted if isinstance(self.counted, LossSums) else self.counted.losses()
+
+    def slope_may_be(self, low: float, high: float) -> bool:
+        """Whether the best straight line may have a slope between two numbers; a small set may tell."""
+        return isinstance(self.counted, LossSums) or slope_may_be(self.counted.scores, low, high)
 
     @cached_property
     def at_log_odds(self) -> LossSums:

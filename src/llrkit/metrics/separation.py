@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from llrkit.core.pav_and_hull import crossing, error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
 
@@ -47,8 +49,8 @@ def separation(bins: ScoreBins, auc: float) -> Separation:
     """
     n_t, n_n = float(bins.n_target), float(bins.n_nontarget)
     total = n_t + n_n
-    tied = bins.target.astype(float) + bins.nontarget
-    tied = tied[(bins.target > 0) & (bins.nontarget > 0)]
+    shared = np.flatnonzero((bins.target > 0) & (bins.nontarget > 0))
+    tied = bins.target[shared].astype(np.float64) + bins.nontarget[shared]
     ties = float((tied**3 - tied).sum()) / (total * max(total - 1.0, 1.0))
     variance = max(total + 1.0 - ties, 0.0) / (12.0 * n_t * n_n)
     return Separation(auc, math.sqrt(variance))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._blas import one_blas_thread
 from llrkit.calibrate.newton_passes import Settled, refuse_runaway, settle
 from llrkit.core.newton_minimizer import Minimum, newton
 from llrkit.core.newton_minimizer import Objective as NewtonObjective
@@ -23,7 +24,7 @@ from llrkit.multiclass.class_training import TrainingTrials
 from llrkit.multiclass.softmax_sums import Family, SoftmaxSums
 from llrkit.scores.class_scores import ClassSource, ClassVectors
 
-NEWTON_UP_TO = 64
+NEWTON_UP_TO = 600
 """With more weights than this the Hessian of all trials costs more than it gives."""
 
 _STEPS_UP_TO = 400
@@ -31,6 +32,9 @@ _PRECONDITION_UP_TO = 1200
 _HESSIAN_WORK, _MOST_WORK = 2e7, 5e8  # multiplications worth spending on one Hessian of the sample
 _TRIALS_PER_WEIGHT = 8  # with fewer, the Hessian lacks directions that matter; for these more work is spent
 _MAX_PASSES = 60
+_EXACT_UP_TO = 64
+_NEGLIGIBLE = 1e-12
+"""A gain in the objective that is not worth another pass."""
 _MAX_STEPS = 3000
 _POLISHING = 6
 
@@ -85,11 +89,19 @@ def solve(
     def on_all(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         return _derivatives(source.reduce(at(x, training.n, True)))
 
-    if family.size <= NEWTON_UP_TO:
-        best = settle(on_sample, on_all, start, unit, max_passes=_MAX_PASSES)
-    else:
-        guess, curvature = _units_of_search(on_sample, start, unit)
-        best = _quasi_newton(lambda x: source.reduce(at(x, training.n, False)), guess, curvature, unit)
+    # what a sample promises beyond this is chance: half a unit of likelihood for each weight and trial
+    chance = 0.5 * unit * family.size / len(sample)
+    # a large Hessian costs more than a last look at the gradient is worth
+    negligible = _NEGLIGIBLE * unit if family.size > _EXACT_UP_TO else 0.0
+    with one_blas_thread():
+        if family.size <= NEWTON_UP_TO:
+            best = settle(
+                on_sample, on_all, start, unit,
+                max_passes=_MAX_PASSES, chance=chance, negligible=negligible,
+            )  # fmt: skip
+        else:
+            guess, curvature = _units_of_search(on_sample, start, unit, chance)
+            best = _quasi_newton(lambda x: source.reduce(at(x, training.n, False)), guess, curvature, unit)
     if not objective.regularization:
         refuse_runaway(best, blind, "weights are", "use regularization=0.01")
     return SoftmaxFit(family, best.x, Settled.of(best))
@@ -107,14 +119,21 @@ def _thinned(sample: ClassVectors, size: int) -> ClassVectors:
 
 
 def _units_of_search(
-    on_sample: NewtonObjective, start: FloatArray, unit: float
+    on_sample: NewtonObjective, start: FloatArray, unit: float, chance: float
 ) -> tuple[FloatArray, FloatArray | None]:
     """A first guess and the Hessian of the sample at it; no Hessian if there are too many weights."""
     if len(start) > _PRECONDITION_UP_TO:
         return start, None
     # units for the search are all that is needed; where there are many weights one look must do
     steps = 12 if len(start) <= _STEPS_UP_TO else 1
-    guess = newton(on_sample, start, tolerance=1e-3 * unit, max_evaluations=steps, good_enough=1e-2 * unit)
+    guess = newton(
+        on_sample,
+        start,
+        tolerance=1e-6 * unit,
+        max_evaluations=steps,
+        good_enough=1e-5 * unit,
+        negligible=chance,
+    )
     return guess.x, on_sample(guess.x)[2]
 
 

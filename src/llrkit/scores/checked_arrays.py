@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +13,11 @@ import numpy.typing as npt
 from llrkit._arrays import Array
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.foreign_arrays import as_numpy
+from llrkit.scores.source import each_in_threads, thread_count
 
+Result = TypeVar("Result")
+
+_WORTH_THREADS = 1 << 19
 EXACT = 1 << 53
 INEXACT = (
     "is a whole number beyond 2^53, where different scores become equal; scale or shift the scores first"
@@ -121,7 +128,28 @@ def unchanging(array: Array, given: object) -> Array:
     ):
         return array  # a new array was made of it already
     foreign = hasattr(given, "__dlpack__") and not hasattr(given, "__array__")
-    return frozen(array.copy()) if foreign or _writeable(array) else array
+    return frozen(_copied(array)) if foreign or _writeable(array) else array
+
+
+def _copied(array: Array) -> Array:
+    if array.size < _WORTH_THREADS:
+        return array.copy()
+    copy = np.empty_like(array)
+    _in_threads(array, lambda piece: np.copyto(copy[piece], array[piece]))
+    return copy
+
+
+def _smallest(array: Array) -> float:
+    if array.size < _WORTH_THREADS:
+        return float(array.min())
+    return float(np.min(_in_threads(array, lambda piece: array[piece].min())))
+
+
+def _in_threads(array: Array, work: Callable[[slice], Result]) -> list[Result]:
+    """What ``work`` makes of the pieces of an array, one for each thread."""
+    threads = thread_count()
+    edges = [len(array) * i // threads for i in range(threads + 1)]
+    return each_in_threads(work, [slice(*ends) for ends in pairwise(edges)], threads=threads)
 
 
 def _writeable(array: object) -> bool:
@@ -136,7 +164,7 @@ def _writeable(array: object) -> bool:
 def refuse_nan(array: Array, what: str) -> None:
     """Refuse NaN, naming its place."""
     # min() hands a NaN through and needs no temporary array
-    if len(array) and np.isnan(array.min()):
+    if len(array) and math.isnan(_smallest(array)):
         where = np.argwhere(np.isnan(array))[0]
         place = str(where[0]) + (f", system {where[1]}" if len(where) > 1 else "")
         raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")

@@ -12,7 +12,8 @@ import numpy as np
 from llrkit._arrays import Array, Counts, FloatArray
 from llrkit.core.collected_scores import count_below
 from llrkit.core.column_values import ValueCounts
-from llrkit.core.pav_and_hull import crossing_of_rejected, from_zero
+from llrkit.core.pav_and_hull import crossing_of_rejected
+from llrkit.core.pav_pooling import from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.core.spoof_kinds import BONA_FIDE, attack_name, attack_positions, spoof_mask

@@ -11,7 +11,7 @@ from llrkit._warn import warn_caller
 from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, UnknownNameError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.meter import Meter, batch_by_class
-from llrkit.metrics.measure import resolve_points
+from llrkit.metrics.requested_points import resolve_points
 from llrkit.theory.presets import Points
 
 try:

@@ -84,6 +84,12 @@ class Verdict:
         return replace(self, text=in_unit(self.text, self.amounts, unit)) if self.amounts else self
 
 
+def separation_of(result: Measurements, auc_error: float = 0.0) -> Separation:
+    """Whether the scores tell the classes apart; a standard error of the AUC may be known to be larger."""
+    apart = separation(result.summaries.bins, result.auc)
+    return Separation(apart.auc, max(apart.standard_error, auc_error))
+
+
 def judge(
     result: Measurements,
     tested: CalibrationTest | None = None,
@@ -117,8 +123,7 @@ def judge(
     >>> judge(lk.evaluate(lk.Scores(2 * target, 2 * nontarget))).text
     'over-confident by a factor 1.9 (p < 0.0001 at a level of 3 %, if trials are independent)'
     """
-    apart = separation(result.summaries.bins, result.auc)
-    apart = Separation(apart.auc, max(apart.standard_error, auc_error))
+    apart = separation_of(result, auc_error)
     if apart.reversed:
         text = f"reversed: {reversed_text(result.summaries.bins, result.auc)}"
         return Verdict("reversed", math.nan, level, "", text)

@@ -1,0 +1,77 @@
+"""Small sets count for curves when one is looked at, and look for log10 LLRs only where they may be some."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.optimize import minimize
+
+import llrkit as lk
+from llrkit.evaluation.suspicions import LN10_LOOKED_FOR
+from llrkit.metrics import measure
+from llrkit.metrics.measurements import CountedLater
+from llrkit.metrics.slope_bound import slope_may_be
+
+
+def a_set(seed, factor=1.0, offset=0.0):
+    llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(200, 800, np.random.default_rng(seed))
+    return lk.Scores(*(np.round(factor * x + offset, 2) for x in llrs))
+
+
+CURVES = ("bayes_error", "tippett", "histogram")
+
+
+def test_what_is_counted_later_is_what_is_counted_at_once(monkeypatch):
+    scores = a_set(1, 1.5)
+    later = lk.evaluate(scores)
+    assert isinstance(later.summaries.counted, CountedLater)
+    monkeypatch.setattr(measure, "LATER_UP_TO", 0)
+    at_once = lk.evaluate(a_set(1, 1.5))
+    assert not isinstance(at_once.summaries.counted, CountedLater)
+    assert later.to_dict() == at_once.to_dict()
+    assert later.verdict == at_once.verdict
+    for name in ("thresholds", "n_miss", "n_fa", "target_loss", "nontarget_loss"):
+        assert_array_equal(getattr(later.summaries.losses, name), getattr(at_once.summaries.losses, name))
+    for name in CURVES:
+        assert str(vars(getattr(later, name))) == str(vars(getattr(at_once, name)))
+
+
+def test_what_is_counted_later_survives_a_pickle():
+    result = lk.evaluate(a_set(1))
+    again = pickle.loads(pickle.dumps(result))
+    assert_array_equal(again.summaries.losses.n_miss, result.summaries.losses.n_miss)
+    assert again.verdict == result.verdict
+
+
+def best_slope(scores):
+    def loss(line):
+        t, n = (line[0] * x + line[1] for x in (scores.target, scores.nontarget))
+        return np.logaddexp(0.0, -t).mean() + np.logaddexp(0.0, n).mean()
+
+    return minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}).x[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("factor", "offset"), [(1.0, 0.0), (0.4343, 0.0), (0.4343, 3.0), (0.1, -1.0), (3.0, 2.0)]
+)
+def test_a_range_of_slopes_is_excluded_only_without_the_best_against_nelder_mead(seed, factor, offset):
+    scores = a_set(seed, factor, offset)
+    slope = best_slope(scores)
+    for low, high in ((0.5, 0.9), (0.9, 1.1), LN10_LOOKED_FOR, (slope - 0.01, slope + 0.01)):
+        assert slope_may_be(scores, low, high) == (low <= slope <= high)
+
+
+def test_scores_that_cannot_be_looked_at_exclude_nothing():
+    assert slope_may_be(lk.Scores([np.inf, 1.0], [-1.0, 2.0]), 2.0, 3.0)
+    assert slope_may_be(lk.Scores([500.0, 1.0], [-1.0, 2.0]), 2.0, 3.0)
+
+
+def test_separable_classes_have_no_finite_slope():
+    assert not slope_may_be(lk.Scores([1.0, 2.0], [-1.0, -2.0]), 2.0, 3.0)
+
+
+def test_log10_llrs_are_still_suspected():
+    with pytest.warns(lk.errors.ScaleWarning, match="log10"):
+        assert "log10" in lk.evaluate(a_set(4, 0.4343)).suspicions[0]
