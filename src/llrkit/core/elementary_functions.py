@@ -1,7 +1,7 @@
 """Numerically safe elementary functions: log-odds, softplus, entropy, and the probit.
 
-Wichura (1988), algorithm AS 241, which is exact to about 1 part in 10^16. SciPy has it too, but takes
-longer to import than a small set of trials to evaluate.
+The probit is that of Wichura (1988), algorithm AS 241, which is exact to about 1 part in 10^16. SciPy has it
+too, but takes longer to import than a small set of trials to evaluate.
 """
 
 from __future__ import annotations

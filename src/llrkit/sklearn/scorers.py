@@ -1,9 +1,5 @@
 """Scorers: the metrics of detection for ``cross_val_score``, ``GridSearchCV`` and their kind.
 
-scikit-learn keeps its scorers in a dict, and every function that takes ``scoring`` a copy of the names, made
-when its module was imported. Both are private, and there is no other way to add a name: a version that keeps
-them elsewhere takes the scorers themselves (``scoring=scorers.eer``), as all versions do.
-
 ``eer``, ``auc``, ``cllr``, ``min_cllr``, ``min_dcf`` and ``act_dcf``. Greater is better for scikit-learn, so
 all but ``auc`` are negative: the best possible value is 0. Costs are at a prior of 0.01 with equal costs
 unless another point is asked for, ``min_dcf.at("sre08")``. Once this module is imported, scikit-learn takes
@@ -14,6 +10,11 @@ module by themselves: a search inside a search gives them the scorer, ``scoring=
 The scores are the decision function of the estimator, or the log-odds of ``predict_proba`` where it has none.
 ``cllr`` and ``act_dcf`` read them as natural-log LLRs, which those of the estimators in :mod:`llrkit.sklearn`
 are; the log-odds of other classifiers contain the prior of their training set.
+
+To be known by name: scikit-learn keeps its scorers in a dict, and every function that takes ``scoring`` a
+copy of the names, made when its module was imported. Both are private, and there is no other way to add a
+name: a version that keeps them elsewhere takes the scorers themselves (``scoring=scorers.eer``), as all
+versions do.
 """
 
 from __future__ import annotations

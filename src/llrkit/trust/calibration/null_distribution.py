@@ -1,18 +1,20 @@
 """What a calibrated system shows by chance, also where speakers differ: null distributions of losses.
 
-Three steps. The scores of each class are moved, in their order, to where a calibrated system with the same
-scores would have them: the set is then calibrated as exactly as so many trials can be, and every speaker is
-still as far above or below the others as before. Then speakers count more or less at random, each trial with
-those of both of its sides. Last, as the spread between few speakers is itself uncertain, all weights of a set
-are stretched by the same factor, as Student's t does with a normal variable.
-
-devPAV gives the few trials at both ends as much weight as all others, and speakers who are not there would
-have other ends: there the weights are stretched by a quarter more (``WIDER``, chosen by benchmarks/sizes.py).
-
 The PAV map is fitted to the trials it is judged on, so Cllr - min Cllr and devPAV are above zero also when
 nothing is wrong. How far, depends on the numbers of trials and on how well the classes are separated; it is
 found by drawing sets of trials from a calibrated pair of distributions. A set is drawn as counts in cells,
 so that large sets cost no more than small ones.
+
+With speakers it takes three steps. The scores of each class are moved, in their order, to where a
+calibrated system with the same scores would have them: the set is then calibrated as exactly as so many
+trials can be, and every speaker is still as far above or below the others as before. Then speakers count
+more or less at random, each trial with those of both of its sides. Last, as the spread between few speakers
+is itself uncertain, all weights of a set are stretched by the same factor, as Student's t does with a
+normal variable.
+
+devPAV gives the few trials at both ends as much weight as all others, and speakers who are not there would
+have other ends: there the weights are stretched by a quarter more (``WIDER``, chosen by
+benchmarks/sizes.py).
 """
 
 from __future__ import annotations
