@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core import score_rows
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.score_rows import ScoreRows
@@ -19,23 +18,19 @@ def normal(n):
     return RNG.normal(-1.0, 2.0, n)
 
 
+MANY = 40_000  # enough for rows to be worth it
 SETS = {
     "dense": normal(200_000),
-    "sparse": normal(300) * 40.0,
+    "sparse": normal(MANY) * 40_000.0,
     "float32": normal(50_000).astype(np.float32),
-    "tied": np.round(normal(20_000), 1),
-    "one value": np.full(1000, 0.3),
+    "tied": np.round(normal(MANY), 1),
+    "one value": np.full(MANY, 0.3),
     "far out": normal(100_000) * 1e-4 + 700.0,
     "far below": normal(100_000) * 1e-3 - 650.0,
     "infinite": np.concatenate([[-np.inf] * 70, normal(50_000), [np.inf]]),
-    "only infinite": np.array([-np.inf] * 200),
-    "beyond 1e75": np.concatenate([[-1e308], normal(500), [1e308]]),
+    "only infinite": np.full(MANY, -np.inf),
+    "beyond 1e75": np.concatenate([[-1e308], normal(MANY), [1e308]]),
 }
-
-
-@pytest.fixture(autouse=True)
-def _rows_for_all(monkeypatch):
-    monkeypatch.setattr(score_rows, "WORTH_ROWS", 1)
 
 
 @pytest.mark.parametrize("negated", [False, True])
