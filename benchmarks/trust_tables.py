@@ -5,12 +5,18 @@
     python benchmarks/curve_coverage.py --speakers 30 --seed 61 --rows benchmarks/trust_rows.jsonl
     python benchmarks/trust_tables.py           # writes the tables between the marks on the pages
 
-A row that was measured again with the same design takes the place of the older one. A table stands between
-the lines ``<!-- rows: NAME -->`` and ``<!-- end of rows -->``.
+A row that was measured again with the same design takes the place of the older one. A design may be measured
+in pieces with different seeds, whose rows are added up first:
+
+    python benchmarks/coverage.py --speakers 100 --runs 100 --seed 2041 --rows pieces.jsonl   # 2042, ...
+    python benchmarks/trust_tables.py --add pieces.jsonl
+
+A table stands between the lines ``<!-- rows: NAME -->`` and ``<!-- end of rows -->``.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from pathlib import Path
@@ -31,6 +37,32 @@ def read_rows(path: Path = ROWS) -> list[dict[str, Any]]:
         row = json.loads(line)
         newest[tuple(row[name] for name in ("table", *DESIGN[:4]))] = row
     return sorted(newest.values(), key=lambda row: [row[name] for name in ("effects", "speakers", "genders")])
+
+
+def added_up(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the same design and table as one, with the first and the last of their seeds."""
+    pieces: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        pieces.setdefault(tuple(row[name] for name in ("table", *DESIGN[:4])), []).append(row)
+    whole = []
+    for some in pieces.values():
+        seeds = sorted({row["seed"] for row in some})
+        if len(seeds) < len(some):
+            raise ValueError(f"a seed occurs twice among {[row['seed'] for row in some]}")
+        runs = sum(row["runs"] for row in some)
+        cells = {name: _sum_of_cells([row["cells"][name] for row in some]) for name in some[0]["cells"]}
+        seed = seeds[0] if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+        whole.append(some[0] | {"seed": seed, "runs": runs, "cells": cells})
+    return whole
+
+
+def _sum_of_cells(cells: list[Any]) -> Any:
+    if not isinstance(cells[0], dict):
+        return [sum(values) for values in zip(*cells, strict=True)]
+    total = {name: sum(cell[name] for cell in cells) for name in cells[0] if name != "width"}
+    counts = [cell["covered"] + cell["too_low"] + cell["too_high"] for cell in cells]
+    widths = sum(n * cell["width"] for n, cell in zip(counts, cells, strict=True))
+    return total | {"width": widths / max(sum(counts), 1)}
 
 
 def percent(part: float, whole: float) -> str:
@@ -80,6 +112,17 @@ def filled(page: str, rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--add", type=Path, help="a file of rows, to be added up and added to those there are"
+    )
+    options = parser.parse_args()
+    if options.add is not None:
+        pieces = [json.loads(line) for line in options.add.read_text().splitlines()]
+        with ROWS.open("a") as file:
+            file.writelines(json.dumps(row) + "\n" for row in added_up(pieces))
     rows = read_rows()
     for path in PAGES:
         path.write_text(filled(path.read_text(), rows))
