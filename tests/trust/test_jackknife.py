@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
@@ -131,6 +132,16 @@ def test_bootstrap_t_is_longer_on_the_side_where_the_mean_is_too_low_too_often()
     found = jackknife_of(np.mean, x)
     low, high = found.interval(0.95)
     assert high[0] - x.mean() > 1.3 * (x.mean() - low[0])
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_two_or_three_speakers_have_an_interval_against_student(n):
+    # many draws hold one speaker only and have no spread: the interval is as long as it may be
+    values = np.random.default_rng(n).normal(size=n)
+    one = Jackknife(("mean",), np.array([values.mean()]), ((values.sum() - values) / (n - 1))[:, None])
+    low, high = one.interval(0.95)
+    reach = stats.t.ppf(0.975, 3) * values.std(ddof=1) / np.sqrt(n)
+    assert_allclose([low[0], high[0]], values.mean() + np.array([-reach, reach]), rtol=1e-9)
 
 
 def test_draws_are_those_of_drawing_with_replacement():

@@ -32,6 +32,8 @@ Scale = Literal["plain", "cost", "rate"]
 DRAWS = 2000
 """Resampled sets of pseudo-values."""
 _FEWEST_DF = 3.0
+_FURTHEST = 1e9
+"""Standard errors that stand for infinitely many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +149,8 @@ class Jackknife(ReadOnlyArrays):
         variance = np.maximum(times @ np.square(d) / n - np.square(mean), 0.0) / (n - 1.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             t = mean / np.sqrt(variance)
-        return np.asarray(np.where(np.isnan(t) & np.isfinite(mean), 0.0, t))
+        # one speaker drawn every time has no spread; between infinite values there would be no quantile
+        return np.asarray(np.clip(np.where(np.isnan(t) & np.isfinite(mean), 0.0, t), -_FURTHEST, _FURTHEST))
 
     def interval(
         self, level: float = 0.95, *, center: FloatArray | None = None, seed: int = 0
