@@ -48,7 +48,7 @@ def test_from_recordings_to_llrs(tmp_path, monkeypatch, need, need_program):
         lines = (f"{voice}\t{file}\t{split[voice]}\t{gender[voice]}" for voice, file in rows)
         (tmp_path / f"{part}.tsv").write_text("speaker\tfile\tsplit\tgender\n" + "\n".join(lines) + "\n")
     outputs = run_all("tutorials/recordings-to-llrs.md", tmp_path, monkeypatch)
-    assert "Sizes that the data can carry" in outputs["llrkit recognize train train.tsv -o model.npz"]
+    assert "Sizes chosen from the amount of data" in outputs["llrkit recognize train train.tsv -o model.npz"]
     llrs = lk.read_trials(tmp_path / "llrs.parquet", score="llr")
     assert lk.cllr(llrs) < 0.8
     assert lk.eer(llrs) < 0.15

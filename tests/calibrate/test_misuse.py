@@ -424,7 +424,7 @@ def test_every_bound_of_the_command_line_is_obeyed_and_stated(files, bound, said
         free = fitted.map.on(trials)
         llrs = np.append(free.target, free.nontarget)
         held = int(((llrs < fitted.low) | (llrs > fitted.high)).sum())
-        assert f"They hold {held} of {len(llrs)} training LLRs" in out.replace(",", "")
+        assert f"They limit {held} of {len(llrs)} training LLRs" in out.replace(",", "")
         assert f"Cllr would be {lk.cllr(free):.4f} bits there" in out
     fitted = lk.load_map(files / "cal.json")
     if bound == "none":

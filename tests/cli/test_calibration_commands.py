@@ -271,7 +271,7 @@ def test_warnings_are_one_line_on_standard_error(tmp_path):
         (["calibrate", "DEV", "--method", "cmlg", "--option", "alpha", "-o", "OUT"], "NAME=VALUE"),
         (["calibrate", "DEV", "--method", "cmlg", "--option", "beta=1", "-o", "OUT"], "beta"),
         (["calibrate", "DEV", "--method", "cmlg", "--option", "alpha=7", "-o", "OUT"], "between 0 and 1"),
-        (["calibrate", "DEV", "--method", "best", "--by", "room", "-o", "OUT"], "do not go together"),
+        (["calibrate", "DEV", "--method", "best", "--by", "room", "-o", "OUT"], "cannot be combined"),
         (["calibrate", "DEV", "--groups", "nobody", "-o", "OUT"], "no column 'nobody'"),
         (["calibrate", "DEV", "--method", "best", "--option", "groups=room", "-o", "OUT"], "groups"),
         (

@@ -204,7 +204,7 @@ def test_posteriors_are_read_as_such(shared):
         (["evaluate", "eval.tsv", "--classes", "english,dutch"], "line .*unknown class 'thai'"),
         (
             ["evaluate", "eval.tsv", "--classes", "english,dutch", "--score-column", "thai"],
-            "do not go together",
+            "cannot be combined",
         ),
         (["evaluate", "eval.tsv", "--point", "lre11"], "not confirmed"),
         (["evaluate", "two.csv", "--prior", "flat"], "holds scores of two"),

@@ -48,7 +48,7 @@ def test_evaluate_mixes_known_and_unknown_non_targets(table, tmp_path):
     [
         (["--point", "sre08", "--known", "known"], "--known needs a cost that mixes"),
         (["--p-known", "0.3"], "--p-known needs --known"),
-        (["--known", "known", "--equalize", "enroll"], "do not go together"),
+        (["--known", "known", "--equalize", "enroll"], "cannot be combined"),
         (["--known", "nobody"], "there is no column 'nobody'"),
         (["--known", "enroll"], "must hold true/false or known/unknown"),
     ],

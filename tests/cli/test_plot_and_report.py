@@ -170,9 +170,9 @@ def test_plots_of_results(folder, tmp_path):
         (("roc", "a.csv", "--bands"), "--bands is for det, tippett, cross-entropy"),
         (("prior-scan", "a.csv"), "reproduce prior-scan --json"),
         (("theory", "absent.json"), "reproduce durations --json"),
-        (("theory", "absent.json", "a.csv"), "go without files of scores"),
+        (("theory", "absent.json", "a.csv"), "cannot be combined with files of scores"),
         (("cllr-scatter", "a.csv"), "reproduce durations --json"),
-        (("det", "both.csv", "--score-columns", "plda", "--score-column", "plda"), "do not go together"),
+        (("det", "both.csv", "--score-columns", "plda", "--score-column", "plda"), "cannot be combined"),
         (("det", "a.csv", "--width", "wide"), "is not a number"),
     ],
 )
@@ -212,7 +212,7 @@ def test_report_with_calibrators(folder, tmp_path):
     out = tmp_path / "report.html"
     run("report", folder / "b.csv", "--train", folder / "a.csv", "--methods", "cmlg,logistic", "-o", out)
     assert "Calibrators compared" in out.read_text()
-    with pytest.raises(lk.InputError, match="--train goes with one system"):
+    with pytest.raises(lk.InputError, match="--train takes one system"):
         run("report", folder / "a.csv", folder / "b.csv", "--train", folder / "a.csv", "-o", out)
 
 

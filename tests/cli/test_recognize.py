@@ -241,8 +241,8 @@ def test_wrong_use_leaves_nothing(made, tmp_path):
     for arguments, words in (
         (["score", model, enrolled, test, "--trials", tmp_path / "unknown", *out],
          "unknown, line 2: there is no enrolled model 'nobody'"),
-        (["score", model, enrolled, test, "--norm", "z", *out], "--norm and --cohort go together"),
-        (["score", model, enrolled, test, "--cohort", test, *out], "--norm and --cohort go together"),
+        (["score", model, enrolled, test, "--norm", "z", *out], "--norm and --cohort need each other"),
+        (["score", model, enrolled, test, "--cohort", test, *out], "--norm and --cohort need each other"),
         (["score", model, made / "cosine.enrolled", test, *out], "another recognizer"),
         (["score", enrolled, enrolled, test, *out], "holds llrkit.enrolled/1, expected llrkit.recognizer/1"),
         (["score", model, enrolled, tmp_path / "other.npz", *out],

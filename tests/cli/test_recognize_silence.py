@@ -300,9 +300,7 @@ def _check_lists_of_the_cohort(home):
     assert np.abs(cut - lk.read_trials(home / "s.csv").score_array).max() > 1e-3
     assert "r-p0-0" in refused(*score(home, "test.tsv", *norm, "--cohort-utt2spk", home / "owners"))
     _check_activity_of_the_cohort(home, norm, names)
-    assert "--cohort-vad goes with --cohort" in refused(
-        *score(home, "test.tsv", "--cohort-vad", home / "two")
-    )
+    assert "--cohort-vad needs --cohort" in refused(*score(home, "test.tsv", "--cohort-vad", home / "two"))
 
 
 def _check_activity_of_the_cohort(home, norm, names):
@@ -398,8 +396,8 @@ def test_ubm_gmm_scores_carry_the_lists(home):
         (["--steps", "centre,length"], "unknown step 'centre'"),
         (["--backend", "svm", "--relevance", 3], "--relevance is an option of ubm-gmm, not of svm"),
         (["--cost", 3], "--cost is an option of svm, not of plda"),
-        (["--adaptation", "coral"], "--adaptation and --adaptation-weight go with --adapt"),
-        (["--adapt-vad", "x"], "--adapt-vad goes with --adapt"),
+        (["--adaptation", "coral"], "--adaptation and --adaptation-weight need --adapt"),
+        (["--adapt-vad", "x"], "--adapt-vad needs --adapt"),
         (["--adapt", "none.tsv"], "none.tsv: no such file"),
         (
             ["--adapt", "all.npz", "--backend", "cosine", "--adaptation", "kaldi"],
@@ -414,7 +412,7 @@ def test_ubm_gmm_scores_carry_the_lists(home):
         (["--resample", "never"], "--resample is for audio files"),
         (["--folder", "."], "--folder is for audio files"),
         (["--bad-files", "skip"], "--bad-files is for audio files"),
-        (["--no-stages"], "--no-stages goes with a background model; here only the back-end is trained"),
+        (["--no-stages"], "--no-stages is for training a background model; here only"),
         (["--backend", "cosine", "--iterations", 3], "--iterations is for EM, which cosine does not use"),
     ],
 )

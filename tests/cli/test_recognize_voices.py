@@ -50,7 +50,7 @@ def eer(spoken, model):
 
 def test_defaults_follow_the_data_and_tell_voices_apart(spoken, trained):
     numbers, words = trained
-    assert "Sizes that the data can carry: 64 Gaussians for " in words
+    assert "Sizes chosen from the amount of data: 64 Gaussians for " in words
     assert "70 factors for 240 utterances of 30 speakers." in words
     assert (numbers["n_gaussians"], numbers["n_factors"], len(numbers["speech_seconds"])) == (64, 70, 240)
     assert eer(spoken, spoken / "model.npz") < 0.08  # 1.1 % was seen

@@ -220,7 +220,7 @@ def test_a_scheduler_that_hangs_is_an_error_after_the_timeout(need, tmp_path):
     (["--timeout", "3"], "--timeout is for a cluster"),
     (["--workers", "1", "--tls-cert", "a.pem"], "--tls-cert is for a running cluster"),
     (["--scheduler", "tcp://127.0.0.1:9", "--dashboard", "8787"], "--dashboard is for workers on this"),
-    (["--scheduler", "tcp://127.0.0.1:9", "--workers", "1"], "do not go together"),
+    (["--scheduler", "tcp://127.0.0.1:9", "--workers", "1"], "cannot be combined"),
     (["--scheduler", "tls://127.0.0.1:9", "--tls-ca-file", "none.pem"], "none.pem: no such certificate"),
 ])  # fmt: skip
 def test_options_of_clusters_are_refused_where_they_have_no_effect(tmp_path, options, words):

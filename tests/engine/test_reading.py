@@ -75,7 +75,7 @@ def test_an_unknown_option_or_word_is_refused():
         Reading.from_dict({"colour": "red"})
     with pytest.raises(lk.UnknownNameError, match="missing='never': expected one of error, drop, subset"):
         Reading(missing="never")
-    with pytest.raises(lk.InputError, match="do not go together"):
+    with pytest.raises(lk.InputError, match="cannot be combined"):
         Reading(key="k", nontargets="n")
     with pytest.raises(lk.InputError, match="--key-columns is for a file with the labels"):
         Reading(key_columns=("test", "label"))

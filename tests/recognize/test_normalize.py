@@ -171,7 +171,7 @@ def test_cohort_speakers_are_not_their_own_impostors():
             "all cohort scores of enrollment",
         ),
         (lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="x"), "expected one of none, z, t"),
-        (lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="z", top=3), "top goes with 'as1'"),
+        (lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="z", top=3), "top needs 'as1'"),
         (lambda: normalized_scores(lambda a, b: SCORES, ONE, ONE, normalize="z"), "needs a cohort"),
     ],
 )

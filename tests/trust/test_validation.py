@@ -257,7 +257,7 @@ def test_a_missing_criteria_file_is_named(tmp_path):
     [
         ({"metric": "speed", "at_most": 1}, "unknown metric 'speed'"),
         ({"metric": "act_dcf sre99", "at_most": 1}, "no operating point 'sre99'"),
-        ({"metric": "dev_pav", "at_most": 1, "by": "room"}, "by goes with"),
+        ({"metric": "dev_pav", "at_most": 1, "by": "room"}, "by is only for"),
         ({"metric": "dev_pav", "at_most": 1, "change_from": "x.csv"}, "x.csv"),
         ({"metric": "eer", "at_most": 1, "by": "room"}, "there is no column 'room'"),
         ({"metric": "eer", "at_most": 1, "change_from": "x.csv", "use": "interval"}, "has no interval"),

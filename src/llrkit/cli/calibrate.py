@@ -129,7 +129,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     if asked.by and "," in asked.by:
         raise InputError(f"calibrate --by takes one column, got {asked.by!r}")
     if asked.method == "best" and asked.by:
-        raise InputError("--by and --method best do not go together")
+        raise InputError("--by and --method best cannot be combined")
     fit = fit_best if asked.method == "best" else METHODS[method_name(asked.method)]
     refuse_unknown(fit, options, asked.method)
     if options.get("point") is not None:
@@ -137,7 +137,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     by_groups = False
     if asked.groups:
         if asked.by:
-            raise InputError("--groups and --by do not go together")
+            raise InputError("--groups and --by cannot be combined")
         columns, deals = split_names(asked.groups), asked.method == "best" or options.get("alpha") == "auto"
         by_groups = asked.bound == "sources" and (len(columns or ()) == 1 or not deals)
         if not by_groups and not deals:
@@ -207,7 +207,7 @@ def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:
     above = free.n_target - free.n_miss[1] + free.n_fa[1]
     held, total = round(float(below + above)), round(float(free.n_target + free.n_nontarget))
     return (
-        f"They hold {held:,} of {counted(total, 'training LLR')}; without them (--bound none) Cllr would be "
+        f"They limit {held:,} of {counted(total, 'training LLR')}; without them (--bound none) Cllr would be "
         f"{number(float(cross_entropy_from_losses(free)[0] / LN2))} bits there."
     )
 
@@ -229,7 +229,7 @@ def _words_on_alpha(choice: Mapping[str, Any]) -> str:
     """Which alpha was chosen, and what for."""
     at = f"cross-validated cost at {choice['point']}"
     if choice["alpha"] == 0.5:
-        return f"alpha = 1/2 kept: {at} {choice['cost_at_half']:.4f}, and no weight is surely better"
+        return f"alpha = 1/2 kept: {at} {choice['cost_at_half']:.4f}, and no other weight is clearly better"
     return f"alpha = {choice['alpha']:.3g}: {at} {choice['cost']:.4f}; {choice['cost_at_half']:.4f} at 1/2"
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llrkit.multiclass.class_comparison import ClassComparison
     from llrkit.scores.source import ScoreSource
 
-SAME_TRIALS = "Trained and evaluated on the same trials: the figures are too good."
+SAME_TRIALS = "Trained and evaluated on the same trials: the numbers are too optimistic."
 
 
 @click.command("compare")

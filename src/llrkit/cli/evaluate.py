@@ -129,7 +129,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     if asked.shared is not None and asked.by is None:
         raise InputError("--shared needs groups: name their column (--by)")
     if asked.known is not None and asked.equalize is not None:
-        raise InputError("--known and --equalize do not go together")
+        raise InputError("--known and --equalize cannot be combined")
     if asked.known is None and asked.p_known is not None:
         raise InputError("--p-known needs --known")
     if asked.base_10 and (asked.fmrs or asked.words == "biometrics"):

@@ -91,7 +91,9 @@ def theory_of(
     points = parse_points(options["points"]) or ["sre10", "sre12"]
     results = [file for file in files if file.lower().endswith(".json")]
     if results and (len(results) < len(files) or options["points"]):
-        raise InputError("plot theory: the lists of an experiment go without files of scores and --point")
+        raise InputError(
+            "plot theory: lists of an experiment cannot be combined with files of scores or --point"
+        )
     if results:
         lists: dict[str, tuple[float, float]] = {}
         for file in results:

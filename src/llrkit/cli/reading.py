@@ -144,7 +144,7 @@ class ClusterChoice:
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and self.workers is not None:
-            raise InputError("--scheduler and --workers do not go together")
+            raise InputError("--scheduler and --workers cannot be combined")
         for name, value in asdict(self).items():
             flag = f"--{name.replace('_', '-')}"
             if value is None or name in ("scheduler", "workers"):
@@ -234,7 +234,7 @@ class TrialInput:
         from llrkit.io.several_systems import titles_of
 
         if score_columns and self.reading.score:
-            raise InputError("--score-column and --score-columns do not go together")
+            raise InputError("--score-column and --score-columns cannot be combined")
         columns = score_columns.split(",") if score_columns else []
         titles = titles_of(files, columns, names.split(",") if names is not None else None)
         scores: list[Any] = [(column,) for column in columns] or [self.reading.score]

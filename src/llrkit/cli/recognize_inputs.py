@@ -185,7 +185,7 @@ def require_second_list(name: str, options: dict[str, Any]) -> None:
     if path is None:
         for option in ("where", "from", "segments", "utt2spk", "vad"):
             if options[f"{name}_{option}"]:
-                raise InputError(f"--{name}-{option} goes with --{name}")
+                raise InputError(f"--{name}-{option} needs --{name}")
     elif not Path(path).is_file():
         raise InputError(f"{path}: no such file")
 

@@ -80,7 +80,7 @@ def score_command(**options: Any) -> None:
 
     cohort, output, json_path = options["cohort"], options["output"], options["json_path"]
     if (options["norm"] == "none") != (cohort is None):
-        raise InputError("--norm and --cohort go together")
+        raise InputError("--norm and --cohort need each other")
     require_second_list("cohort", options)
     written_as(Path(output), options["to"])
     for path in (output, options["key_output"]):

@@ -146,7 +146,7 @@ def train_command(**options: Any) -> None:
             if base is None and isinstance(given, Frames):
                 why = training_sizes(given, **sizes, watch=watch).why
                 if why:
-                    click.echo(f"Sizes that the data can carry: {why}.", err=json_path == "-")
+                    click.echo(f"Sizes chosen from the amount of data: {why}.", err=json_path == "-")
             trained = train_recognizer(
                 given, backend, steps=steps, iterations=options["iterations"], **own,
                 uncertainty=options["uncertainty"], relevance=options["relevance"],
@@ -171,7 +171,7 @@ def _checked_options(options: dict[str, Any], backend: str, steps: list[str] | N
             raise InputError(f"--{name.replace('_', '-')} is an option of {owner}, not of {backend}")
     require_second_list("adapt", options)
     if options["adapt"] is None and (was_given("adaptation") or options["adaptation_weight"] is not None):
-        raise InputError("--adaptation and --adaptation-weight go with --adapt")
+        raise InputError("--adaptation and --adaptation-weight need --adapt")
     own = {name: options[name] for name in _OF_SCORERS}
     for name in ("speaker_dims", "channel_dims"):
         own[name] = _sizes_of(f"--{name.replace('_', '-')}", own[name])
@@ -200,7 +200,7 @@ def _refuse_sizes(options: dict[str, Any]) -> None:
 def _refuse_idle(options: dict[str, Any], backend: str) -> None:
     """What says nothing where only a back-end is trained."""
     if options["no_stages"]:
-        raise InputError("--no-stages goes with a background model; here only the back-end is trained")
+        raise InputError("--no-stages is for training a background model; here only the back-end is trained")
     if was_given("iterations") and backend in _WITHOUT_EM:
         raise InputError(f"--iterations is for EM, which {backend} does not use")
 

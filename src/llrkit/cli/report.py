@@ -151,9 +151,9 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
     chosen = parse_points(asked.points) or ("sre08", "sre10")
     systems = given.open_systems(scores, asked.score_columns, asked.names)
     if asked.train and len(systems) > 1:
-        raise InputError(f"--train goes with one system; these are {len(systems)}")
+        raise InputError(f"--train takes one system, got {len(systems)}")
     if asked.map_path and len(systems) > 1:
-        raise InputError(f"--map goes with one system; these are {len(systems)}")
+        raise InputError(f"--map takes one system, got {len(systems)}")
     who, confidence = split_names(asked.speakers), parse_share(asked.level, "--level")
     moved, of_shift = named_shift(
         asked.map_path, next(iter(systems.values())), who, accept_changed=asked.accept_changed

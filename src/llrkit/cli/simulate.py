@@ -199,7 +199,7 @@ def _sizes(options: dict[str, Any]) -> tuple[int, int]:
             options["nontargets"], 50_000, "--nontargets"
         )
     if options["targets"] is not None or options["nontargets"] is not None:
-        raise InputError("--trials goes with --target-share, not with --targets or --nontargets")
+        raise InputError("give --trials with --target-share, or --targets and --nontargets")
     total, share = (
         _count(options["trials"], 0, "--trials"),
         parse_share(options["target_share"], "--target-share"),
@@ -262,7 +262,7 @@ def write_simulated(
         from llrkit.io.write import write_trials
 
         if options["columns"]:
-            raise InputError("--columns goes with a folder as output; files get all columns")
+            raise InputError("--columns needs a folder as output; files get all columns")
         write_trials(trials.trials(), output, format=options["to"], key=options["key_output"])
     said = "".join(f", {name} {value:.4f}" for name, value in population.items())
     click.echo(

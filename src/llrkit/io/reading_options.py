@@ -95,7 +95,7 @@ class Reading:
         _one_of(self.duplicates, (None, *DUPLICATES), "duplicates")
         _one_of(self.unreadable, (None, "error", "skip"), "unreadable")
         if self.nontargets is not None and self.key is not None:
-            raise InputError("a key and a file of non-targets do not go together")
+            raise InputError("a key and a file of non-targets cannot be combined")
         if self.key is None:
             for name in ("key_columns", "key_label"):
                 if getattr(self, name) is not None:

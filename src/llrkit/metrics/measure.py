@@ -244,7 +244,7 @@ def _measure_split(
 ) -> tuple[dict[Any, Measurements], dict[Any, str], None]:
     """Every combination of the values of several columns."""
     if shared is not None:
-        raise InputError("shared= goes with groups of one column (by=)")
+        raise InputError("shared= needs groups of one column (by=)")
     split: Callable[[Scores], Mapping[Any, Scores]] = partial(split_by, column=names)
     first = wide.reduce(each_group(split, _first_look)).groups
     part = partial(trials_with_values, wide, names)

@@ -48,7 +48,7 @@ def require_options(
     weight: float | None = None,
     **of_scorer: Any,
 ) -> None:
-    """Refuse options that the back-end does not have, or that do not go together.
+    """Refuse options that the back-end does not have, or that cannot be combined.
 
     Examples
     --------

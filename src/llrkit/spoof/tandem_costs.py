@@ -147,7 +147,7 @@ def min_t_dcf(
         raise UnknownNameError(f"unknown counting {counting!r}; known are product, joint")
     if asv_threshold == "free":
         if counting == "joint":
-            raise InputError("a free ASV threshold goes with counting='product' only")
+            raise InputError("a free ASV threshold needs counting='product'")
         if costs.form == "asvspoof2019":
             raise InputError(FREE_2019)
         return min_free_t_dcf(count_kinds(trials, "asv").bins(), count_bins(cm_source(trials)), costs)

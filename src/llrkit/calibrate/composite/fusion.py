@@ -97,7 +97,7 @@ def fit_fusion(
     if side_information.columns and method != "logistic":
         raise InputError(f"quality measures need method='logistic', not {method!r}")
     if side_information.columns and missing == "subset":
-        raise InputError("missing='subset' and quality measures do not go together")
+        raise InputError("missing='subset' and quality measures cannot be combined")
     options: dict[str, Json] = {
         "prior": prior,
         "alpha": alpha,

@@ -43,7 +43,7 @@ def has_classes(path: str, classes: str | None, given: TrialInput, score_columns
     }  # fmt: skip
     insisted = [flag for flag, value in for_two.items() if value]
     if classes and insisted:
-        raise InputError(f"--classes and {insisted[0]} do not go together")
+        raise InputError(f"--classes and {insisted[0]} cannot be combined")
     return bool(classes) or (not insisted and class_file(path, reading.key, label=reading.label))
 
 

@@ -58,7 +58,7 @@ def normalized_scores(
     if normalize not in NORMS:
         raise UnknownNameError(f"normalize={normalize!r}: expected one of {', '.join(NORMS)}")
     if top is not None and normalize not in ("as1", "as2"):
-        raise InputError(f"top goes with 'as1' and 'as2', not with {normalize!r}")
+        raise InputError(f"top needs 'as1' or 'as2', not {normalize!r}")
     raw = score(enroll, test)
     if raw.size and np.isnan(raw.min()):  # min() hands a NaN through
         model, segment = (int(i) for i in np.argwhere(np.isnan(raw))[0])
