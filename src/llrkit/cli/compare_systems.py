@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from llrkit.cli.interval_arguments import interval_arguments
 from llrkit.cli.output import (
     interval_details,
     json_option,
     parse_points,
-    parse_share,
     point_option,
     print_table,
     split_names,
@@ -81,13 +81,8 @@ def compare_systems_command(
         trials,
         parse_points(points) or ("sre08", "sre10"),
         all_pairs=all_pairs,
-        ci=ci,
-        speakers=split_names(speakers),
-        recordings=split_names(recordings),
-        level=parse_share(level, "--level"),
-        replicates=replicates,
-        rng=seed,
         allow_unconfirmed=allow_unconfirmed,
+        **interval_arguments(ci, speakers, recordings, level, replicates, seed),
     )
     to_stderr = json_path == "-"
     for i, pair in enumerate(found.pairs):

@@ -16,6 +16,7 @@ from llrkit.cli.biometrics import (
     scored_only,
 )
 from llrkit.cli.class_options import classes_option, posteriors_option, prior_option
+from llrkit.cli.interval_arguments import interval_arguments
 from llrkit.cli.kinds.asked import ToEvaluate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
@@ -169,12 +170,9 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
             ece=asked.html_path is not None and asked.equalize is None,
             allow_unconfirmed=asked.allow_unconfirmed,
             equalize=split_names(asked.equalize),
-            ci=asked.ci,
-            speakers=split_names(asked.speakers),
-            recordings=split_names(asked.recordings),
-            level=parse_share(asked.level, "--level"),
-            replicates=asked.replicates,
-            rng=asked.seed,
+            **interval_arguments(
+                asked.ci, asked.speakers, asked.recordings, asked.level, asked.replicates, asked.seed
+            ),
         )
         rates = rates_of(
             bona_fide_and_spoofs(comparisons, asked.shared),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.interval_arguments import interval_arguments
 from llrkit.cli.output import (
     interval_options,
     json_option,
@@ -14,7 +15,6 @@ from llrkit.cli.output import (
     parse_share,
     point_option,
     print_table,
-    split_names,
     unconfirmed_option,
     vocabulary_option,
     write_json,
@@ -135,13 +135,8 @@ def threshold_command(
             trials,
             on=others,
             calibrated=(calibrated or None) if "point" in demand else None,
-            ci=ci,
-            speakers=split_names(speakers),
-            recordings=split_names(recordings),
-            level=parse_share(level, "--level"),
-            replicates=replicates,
-            rng=seed,
             allow_unconfirmed=allow_unconfirmed,
+            **interval_arguments(ci, speakers, recordings, level, replicates, seed),
             **demand,
         )
         for demand in demands
