@@ -108,6 +108,8 @@ def main() -> int:
             told = "" if needs in extras else f"imported without the extra {needs}"
         except MissingPackageError as error:
             told = "" if needs not in extras and f"llrkit[{needs}]" in str(error) else str(error)
+        except ImportError as error:
+            told = f"expected the line to install {needs}, got {type(error).__name__}: {error}"
         if told:
             faults.append(f"{module}: {told}")
     for fault in faults:

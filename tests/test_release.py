@@ -140,6 +140,21 @@ def test_without_extras_every_command_that_needs_one_says_how_to_install_it(tmp_
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
 
 
+def test_modules_that_need_an_extra_say_how_to_install_it():
+    blocked = sorted({"torch", "torchmetrics", *(name for names in PACKAGES.values() for name in names)})
+    script = (
+        f"import sys\nfor name in {blocked!r}:\n    sys.modules[name] = None\n"
+        f"from importlib import import_module\n"
+        f"for module in {sorted(program('installed_commands.py').MODULES)!r}:\n"
+        "    try:\n        import_module(module)\n"
+        "    except Exception as error:\n        print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    told = done.stdout.splitlines()
+    assert [line.split("llrkit[")[1] for line in told] == ["app]'", "sklearn]'", "torch]'"], told
+    assert all(line.startswith("MissingPackageError ") for line in told), told
+
+
 def workflows(need):
     files = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
     return {file.stem: need("yaml").safe_load(file.read_text(encoding="utf-8")) for file in files}

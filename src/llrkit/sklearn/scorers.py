@@ -26,7 +26,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import _scorer
 
 from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import logit
@@ -35,6 +34,14 @@ from llrkit.metrics import discrimination, llr_costs
 from llrkit.scores import ScoreSource
 from llrkit.scores.labels import classify_words
 from llrkit.theory.presets import AnyPoint
+
+try:  # the first module of this room to be imported, whatever is asked of it
+    from sklearn.metrics import _scorer
+    from sklearn.utils.metadata_routing import MetadataRequest
+
+    from llrkit.sklearn.target_class import target_label, weighted_scores
+except ModuleNotFoundError:
+    raise MissingPackageError.of_extra("llrkit.sklearn needs scikit-learn", "sklearn") from None
 
 
 def make_known(scorers: Mapping[str, Any]) -> None:
@@ -80,13 +87,6 @@ def _scoring_constraints(thing: Any) -> list[Any]:
             return list(constraints["scoring"])
     return []
 
-
-try:  # the first to be imported of this room, whatever is asked of it
-    from sklearn.utils.metadata_routing import MetadataRequest
-
-    from llrkit.sklearn.target_class import target_label, weighted_scores
-except ModuleNotFoundError:
-    raise MissingPackageError.of_extra("llrkit.sklearn needs scikit-learn", "sklearn") from None
 
 POINT = 0.01
 
