@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import signature
 from itertools import chain
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, get_args
+from typing import ParamSpec, TypeVar, get_args
 
 import numpy as np
 
@@ -77,6 +77,23 @@ def not_negative(value: object, name: str) -> float:
     return float(value)
 
 
+def positive(value: float, name: str) -> float:
+    """Check that ``value`` is a finite number above zero.
+
+    Examples
+    --------
+    >>> positive(2, "sigma")
+    2.0
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0.0 < number < np.inf:
+        raise InputError(f"{name} must be a finite number above 0, got {value!r}")
+    return number
+
+
 def share(value: object, name: str) -> float:
     """A share, from 0 to 1 with both ends.
 
@@ -108,14 +125,14 @@ def of_kind(value: object, kind: Kind, name: str) -> None:
 
 def argument_check(
     function: Callable[..., object], kinds: Mapping[str, Kind]
-) -> Callable[[tuple[Any, ...], Mapping[str, Any]], None]:
+) -> Callable[[tuple[object, ...], Mapping[str, object]], None]:
     """A check of the arguments of a call: of what must be of a class, true or false, or a name of columns."""
     named = signature(function).parameters
     columns = {name for name, parameter in named.items() if parameter.annotation in COLUMNS}
     flags = {name for name, parameter in named.items() if parameter.annotation in ("bool", "bool | None")}
     optional = {name for name, parameter in named.items() if parameter.default is None}
 
-    def check(args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+    def check(args: tuple[object, ...], options: Mapping[str, object]) -> None:
         for name, value in chain(zip(named, args, strict=False), options.items()):
             if value is None and name in optional:
                 continue

@@ -29,3 +29,38 @@ def spelled(value: Json) -> Json:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "inf" if value > 0 else "-inf"
     return value
+
+
+def as_object(value: object) -> Mapping[str, Json]:
+    """What JSON has in curly brackets; anything else is a ``ValueError``.
+
+    Examples
+    --------
+    >>> as_object([1.0])
+    Traceback (most recent call last):
+    ValueError: expected names and values, got [1.0]
+    """
+    if not isinstance(value, Mapping):
+        raise ValueError(f"expected names and values, got {value!r}")
+    return value
+
+
+def as_list(value: object) -> Sequence[Json]:
+    """What JSON has in square brackets; anything else is a ``ValueError``."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ValueError(f"expected a list, got {value!r}")
+    return value
+
+
+def as_text(value: object) -> str:
+    """A text; anything else is a ``ValueError``."""
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, got {value!r}")
+    return value
+
+
+def as_number(value: object) -> float:
+    """A number as it is, whole or not; anything else is a ``ValueError``."""
+    if not isinstance(value, (int, float)):
+        raise ValueError(f"expected a number, got {value!r}")
+    return value

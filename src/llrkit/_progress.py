@@ -3,42 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
+Work = TypeVar("Work")
 
 
-class Watcher(Protocol):
+class Watcher(Protocol[Work]):
     """Who is told, for example a progress bar."""
 
-    def begin(self, what: str, total: float | None, unit: str) -> Any:
+    def begin(self, what: str, total: float | None, unit: str) -> Work:
         """A piece of work begins; gives something to know it by."""
+        ...
 
-    def advance(self, work: Any, amount: float) -> None:
+    def advance(self, work: Work, amount: float) -> None:
         """So much more of it is done."""
 
-    def end(self, work: Any) -> None:
+    def end(self, work: Work) -> None:
         """It is finished, or given up."""
 
 
-_WATCHER: ContextVar[Watcher | None] = ContextVar("llrkit watcher", default=None)
+Done: TypeAlias = Callable[[float], None]
+Told: TypeAlias = Callable[[str, float | None, str], AbstractContextManager[Done]]
+_TOLD: ContextVar[Told | None] = ContextVar("llrkit watcher", default=None)
 
 
 @contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
+def watched_by(watcher: Watcher[Work]) -> Iterator[None]:
     """Everything in this block is told to a watcher."""
-    before = _WATCHER.set(watcher)
+    before = _TOLD.set(partial(_told, watcher))
     try:
         yield
     finally:
-        _WATCHER.reset(before)
+        _TOLD.reset(before)
 
 
 @contextmanager
-def stage(what: str, total: float | None = None, unit: str = "trials") -> Iterator[Callable[[float], None]]:
+def _told(watcher: Watcher[Work], what: str, total: float | None, unit: str) -> Iterator[Done]:
+    work = watcher.begin(what, total, unit)
+    try:
+        yield partial(watcher.advance, work)
+    finally:
+        watcher.end(work)
+
+
+def stage(what: str, total: float | None = None, unit: str = "trials") -> AbstractContextManager[Done]:
     """A piece of work: call what it gives with how much was done since the last call.
 
     Examples
@@ -47,15 +59,8 @@ def stage(what: str, total: float | None = None, unit: str = "trials") -> Iterat
     ...     done(1)
     ...     done(1)
     """
-    watcher = _WATCHER.get()
-    if watcher is None:
-        yield _ignore
-        return
-    work = watcher.begin(what, total, unit)
-    try:
-        yield partial(watcher.advance, work)
-    finally:
-        watcher.end(work)
+    told = _TOLD.get()
+    return nullcontext(_ignore) if told is None else told(what, total, unit)
 
 
 def tracked(items: Iterable[T], what: str, total: float | None = None, unit: str = "steps") -> Iterator[T]:

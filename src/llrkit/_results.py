@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
@@ -15,9 +15,13 @@ from llrkit._plain import Json
 from llrkit.errors import MissingPackageError, UnknownNameError
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from llrkit._arrays import Array
 
 FrameKind: TypeAlias = Literal["polars", "pandas"]
+Column: TypeAlias = "Sequence[object] | Array"
 K = TypeVar("K")
 V = TypeVar("V")
 LEFT, RIGHT = "text-align:left", "text-align:right"
@@ -52,11 +56,23 @@ class Result:
         """Plain numbers, texts, lists and dicts."""
         return {field.name: plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
-    def to_frame(self, kind: FrameKind = "polars") -> Any:
-        """The numbers as a data frame, of polars or, if asked for, of pandas."""
-        return frame_of(self._frame_rows(), kind)
+    @overload
+    def to_frame(self, kind: Literal["polars"] = "polars") -> pl.DataFrame: ...
+    @overload
+    def to_frame(self, kind: FrameKind) -> pl.DataFrame | pd.DataFrame: ...
+    def to_frame(self, kind: FrameKind = "polars") -> pl.DataFrame | pd.DataFrame:
+        """The numbers as a data frame, of polars or, if asked for, of pandas.
 
-    def _frame_rows(self) -> list[dict[str, Json]]:
+        A curve has a row for each point; the numbers that all points share are repeated, edges of bins become
+        two columns, and a column that is shorter than others ends with missing values.
+        """
+        return frame_of_columns(self._frame_columns(), kind)
+
+    def _frame_columns(self) -> Mapping[str, Column]:
+        """The columns of the frame."""
+        return columns_of_rows(self._frame_rows())
+
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
         """The rows of the frame: one, unless a result has several."""
         return [flat(self.to_dict())]
 
@@ -70,19 +86,31 @@ class Result:
         return html_text(repr(self))
 
 
-def plain(value: Any) -> Any:
+@runtime_checkable
+class HasToDict(Protocol):
+    """A result, and whatever else knows its plain values."""
+
+    def to_dict(self) -> Mapping[str, Json]:
+        """Plain numbers, texts, lists and dicts."""
+        ...
+
+
+def plain(value: object) -> Json:
     """Arrays, mappings, tuples and results as lists, dicts and plain numbers."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if hasattr(value, "to_dict"):
+    if isinstance(value, (np.generic, np.ndarray)):
+        numbers: Json = value.tolist()
+        return numbers
+    if isinstance(value, HasToDict):
         return value.to_dict()
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"JSON has nothing for a {type(value).__name__}")
 
 
 def flat(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
@@ -102,19 +130,19 @@ def flat(values: Mapping[str, Json], prefix: str = "") -> dict[str, Json]:
     return one
 
 
-def frame_of(rows: Sequence[Mapping[str, object]], kind: FrameKind = "polars") -> Any:
-    """Rows as a data frame; a row that lacks a column has a missing value there.
+def columns_of_rows(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """Rows as columns; a row that lacks a column has a missing value there.
 
     Examples
     --------
-    >>> frame_of([{"a": 1, "b": 2.0}, {"a": 2}])["b"].to_list()
-    [2.0, None]
+    >>> columns_of_rows([{"a": 1, "b": 2.0}, {"a": 2}])
+    {'a': [1, 2], 'b': [2.0, None]}
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return frame_of_columns({name: [row.get(name) for row in rows] for name in names}, kind)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
-def frame_of_columns(columns: Mapping[str, Sequence[object] | Array], kind: FrameKind = "polars") -> Any:
+def frame_of_columns(columns: Mapping[str, Column], kind: FrameKind) -> pl.DataFrame | pd.DataFrame:
     """Columns of the same length as a data frame."""
     if kind == "polars":
         import polars as pl

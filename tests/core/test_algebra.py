@@ -189,7 +189,7 @@ def test_samples_are_spread_evenly_and_bounded():
 
 
 def test_both_unpacks_in_order():
-    moments, losses = both(Moments.of, LossSums.of)(chunk_of([1.0], [0.0]))
+    moments, losses = both(Moments.of, LossSums.of)(chunk_of([1.0], [0.0])).summaries
     assert isinstance(moments, Moments)
     assert isinstance(losses, LossSums)
     assert isinstance(both(Moments.of)(chunk_of([1.0], [0.0])), Both)

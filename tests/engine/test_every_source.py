@@ -127,7 +127,7 @@ def test_roles_name_every_system_and_what_is_carried(cls, make):
     assert isinstance(wide, ScoreSource)
     assert isinstance(source.roles, Roles)
     assert wide.roles == replace(source.roles, carried=(column,))
-    moments, by_value = wide.reduce(both(Moments.of, grouped(Moments.of, (column,))))
+    moments, by_value = wide.reduce(both(Moments.of, grouped(Moments.of, (column,)))).summaries
     assert len(moments.target.mean) == source.roles.n_systems
     assert len(by_value.groups) > 1
 

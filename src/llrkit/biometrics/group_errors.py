@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, IntArray
-from llrkit.core.column_values import plain_value, positions_by_value
+from llrkit.core.column_values import plain_value, positions_by_code
 from llrkit.core.summary import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
@@ -30,7 +30,7 @@ def positions_by_group(chunk: Scores, columns: tuple[str, ...], class_index: int
     names = [_names(chunk, name, distinct) for name, (distinct, _) in zip(columns, sides, strict=True)]
     code = sides[0][1] if len(sides) == 1 else sides[0][1] * len(names[1]) + sides[1][1]
     groups: dict[str, list[IntArray]] = {}
-    for value, own in positions_by_value(code).items():
+    for value, own in positions_by_code(code).items():
         if len(sides) == 1:
             group = names[0][value]
         else:

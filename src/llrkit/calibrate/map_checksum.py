@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from llrkit._warn import warn_caller
 from llrkit.errors import ChangedFileWarning, MapFileError
@@ -29,7 +28,7 @@ def checksum_of(content: Mapping[str, object]) -> str:
     return f"{_ALGORITHM}:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def with_checksum(content: Mapping[str, object]) -> dict[str, Any]:
+def with_checksum(content: Mapping[str, object]) -> dict[str, object]:
     """The content of a calibration file, and its checksum."""
     return {**content, CHECKSUM: checksum_of(content)}
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from llrkit._atomic import write_atomically
+from llrkit._plain import Json
 from llrkit._version import __version__
 from llrkit.calibrate.map_checksum import verify, with_checksum
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.saved_map import SavedMap
+from llrkit.calibrate.scale_of_input import is_reading
 from llrkit.core.summary import subclasses_of
 from llrkit.errors import MapFileError
 
@@ -26,7 +28,7 @@ M = TypeVar("M", bound=SavedMap)
 _MOST_DIGITS, _DEEPEST = 300, 100
 
 
-def map_to_dict(fitted: SavedMap) -> dict[str, Any]:
+def map_to_dict(fitted: SavedMap) -> dict[str, Json]:
     """A map as plain numbers, strings, lists and dicts."""
     return {
         "format": fitted.format,
@@ -35,7 +37,7 @@ def map_to_dict(fitted: SavedMap) -> dict[str, Any]:
         "options": _plain(fitted.options),
         "parameters": {name: _plain(value) for name, value in fitted.parameters().items()},
         "details": _plain(fitted.details),
-        "provenance": {"llrkit": __version__, **_plain(fitted.provenance)},
+        "provenance": _plain({"llrkit": __version__, **fitted.provenance}),
         "reading": _plain(fitted.reading),
         **({} if fitted.densities is None else {"densities": fitted.densities}),
     }
@@ -54,7 +56,7 @@ def map_from_dict(plain: object, where: str = "calibration") -> Map:
     return saved_from_dict(plain, where, Map)  # type: ignore[type-abstract]
 
 
-def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
+def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     """What ``to_dict`` described, of any subclass of ``base`` that was imported."""
     family = base.format.rpartition("/")[0] + "/"
     file_format = str(plain.get("format", "")) if isinstance(plain, dict) else ""
@@ -90,13 +92,14 @@ def saved_from_dict(plain: Any, where: str, base: type[M]) -> M:
     for name in ("options", "details"):
         rest[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in rest[name].items()}
     reading = plain.get("reading")
-    if reading is not None and not isinstance(reading, dict):
+    if reading is not None and not is_reading(reading):
         raise MapFileError(f'{where}: "reading" must be an object')
     densities = plain.get("densities")
     if densities is not None and not isinstance(densities, dict):
         raise MapFileError(f'{where}: "densities" must be an object')
     try:
-        fitted: M = kind(
+        make: Callable[..., M] = kind
+        fitted = make(
             method=plain["method"],
             reading=reading,
             densities=densities,
@@ -158,7 +161,7 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> Map:
     return map_from_dict(read_json(path, accept_changed=accept_changed), str(Path(path)))
 
 
-def read_json(path: str | Path, *, accept_changed: bool = False) -> Any:
+def read_json(path: str | Path, *, accept_changed: bool = False) -> object:
     """What a calibration file holds, before it is looked at; it must be what was saved."""
     file = Path(path)
     try:
@@ -200,7 +203,7 @@ def _import_all() -> None:
         import_module(module.name)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> Json:
     if isinstance(value, SavedMap):
         return map_to_dict(value)
     if isinstance(value, np.ndarray):
@@ -219,10 +222,12 @@ def _plain(value: object) -> Any:
         return {"text": value}
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"a calibration file cannot hold a {type(value).__name__}")
 
 
-def _needs_pairs(value: Mapping[Any, Any]) -> bool:
+def _needs_pairs(value: Mapping[object, object]) -> bool:
     """Whether a dict must be written as pairs: keys that are not text, or that mean something in the file."""
     return not all(isinstance(key, str) for key in value) or bool(_RESERVED & set(value))
 
@@ -233,7 +238,7 @@ _RESERVED = {"format", "array", "dtype", "shape", "items", "text"}
 _NONFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def _from_plain(value: object, where: str, base: type[SavedMap]) -> Any:
+def _from_plain(value: object, where: str, base: type[SavedMap]) -> object:
     if isinstance(value, dict):
         if "format" in value:
             return saved_from_dict(value, where, base)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import Array, FloatArray
+from llrkit._arrays import Array, FloatArray, Numbers
+from llrkit.calibrate.deciding_map import Columns as Columns
 from llrkit.calibrate.deciding_map import DecidingMap
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.calibrate.scale_of_input import input_factor
@@ -20,14 +20,13 @@ from llrkit.calibrate.training_range import ConditionWatch, RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.checked_arrays import first_nan
 from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.scores_and_labels import given_source
 from llrkit.scores.source import rows_in_memory
 
 if TYPE_CHECKING:
     from llrkit.scores import Trials
-
-Columns = Mapping[str, Array]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -102,9 +101,19 @@ class Map(DecidingMap, SavedMap):
     def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
     @overload
     def __call__(
+        self, scores: float, columns: Columns | None = None, *, outside: str | None = None
+    ) -> float: ...
+    @overload
+    def __call__(
+        self, scores: Numbers | Trials, columns: Columns | None = None, *, outside: str | None = None
+    ) -> FloatArray: ...
+    @overload
+    def __call__(
         self, scores: object, columns: Columns | None = None, *, outside: str | None = None
-    ) -> Any: ...
-    def __call__(self, scores: object, columns: Columns | None = None, *, outside: str | None = None) -> Any:
+    ) -> float | FloatArray | Scores: ...
+    def __call__(
+        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
+    ) -> float | FloatArray | Scores:
         """LLRs of scores: an array for an array, a number for a number, ``Scores`` for ``Scores``.
 
         ``Trials`` give an array in the order of the rows. ``columns`` holds what :attr:`needs` names. Numbers
@@ -119,7 +128,7 @@ class Map(DecidingMap, SavedMap):
         usual = "ignore" if isinstance(scores, Scores) else "warn"
         watch = self.watch(usual if outside is None else outside)
         if isinstance(scores, Scores):
-            llrs: object = self._of_chunk(scores, self._read_factor(scores), watch)
+            llrs: float | FloatArray | Scores = self._of_chunk(scores, self._read_factor(scores), watch)
         elif isinstance(scores, ScoreSource):
             llrs = self._of_rows(rows_in_memory(scores), watch)
         else:
@@ -127,7 +136,7 @@ class Map(DecidingMap, SavedMap):
         watch.warn()
         return llrs
 
-    def _of_numbers(self, scores: object, columns: Columns | None, watch: RangeWatch) -> Any:
+    def _of_numbers(self, scores: object, columns: Columns | None, watch: RangeWatch) -> float | FloatArray:
         values = np.asarray(scores, dtype=np.float64)
         if self.n_systems == 1:
             flat = values.reshape(-1)
@@ -144,7 +153,7 @@ class Map(DecidingMap, SavedMap):
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
 
-    def _of_rows(self, trials: Trials, watch: RangeWatch) -> Any:
+    def _of_rows(self, trials: Trials, watch: RangeWatch) -> FloatArray:
         if trials.roles.n_systems != self.n_systems:
             raise SystemCountError(
                 f"this map takes the scores of {self.n_systems} systems, "
@@ -269,7 +278,7 @@ class Map(DecidingMap, SavedMap):
         """LLRs of some scores, whatever else the map needs; for a map that is being read."""
         return self.checked(scores, {name: np.ones(len(scores)) for name in self.needs})
 
-    def _column(self, columns: Columns | None, name: str) -> Any:
+    def _column(self, columns: Columns | None, name: str) -> Array:
         if columns is None or name not in columns:
             raise InputError(
                 f"this map needs the column {name!r} of each trial; pass columns={{{name!r}: ...}}"
@@ -302,9 +311,9 @@ class Map(DecidingMap, SavedMap):
         columns
             Columns that go with the scores, by name.
         """
-        if len(values) and not self.accepts_missing and np.isnan(values.min()):
-            place = ", system ".join(str(i) for i in np.argwhere(np.isnan(values))[0])
-            raise NaNScoreError(f"cannot map NaN: score at index {place}")
+        where = None if self.accepts_missing else first_nan(values)
+        if where is not None:
+            raise NaNScoreError(f"cannot map NaN: score at index {', system '.join(map(str, where))}")
         for name, column in columns.items():
             if len(column) != len(values):
                 raise InputError(f"column {name!r} has {len(column)} values for {len(values)} scores")

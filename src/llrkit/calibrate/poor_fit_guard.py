@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from llrkit.core.summary import FieldwiseSums, SummaryBase, both
 from llrkit.errors import LlrkitWarning, PoorFitWarning, SeparationError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import Roles
-from llrkit.scores.source import S, WrappedSource
+from llrkit.scores.source import S, WrappedSource, rows_in_memory
 from llrkit.scores.weights import weigh
 
 MOST_JUDGED = 100_000
@@ -87,8 +86,9 @@ def guarded(
     with without_guard():  # a fit made of others is judged as a whole
         fitted = fit(source if watched is None else watched)
     sample, counted = watched.box[0] if watched is not None and watched.box else (None, None)
-    prior, judged = options.get("prior", 0.5), cast(Any, source)
-    complete = source if options.get("missing", "error") == "error" else judged.complete()
+    prior, complete = options.get("prior", 0.5), source
+    if options.get("missing", "error") != "error":
+        complete = rows_in_memory(source).complete()
     if fitted.n_systems > 1 or fitted.needs:
         if not fitted.accepts_missing:  # the LLRs of fewer systems are other ones
             llrs = fitted.on(complete).reduce(ScoreHistogram.of)
@@ -262,10 +262,14 @@ class WatchedSource(WrappedSource):
         """Summarize; the first time, keep a sample and the counts of one system's scores too."""
         if self.box:
             return self.source.reduce(summarize)
-        counted = (ScoreHistogram.of,) if self.roles.n_systems == 1 else ()
-        summaries = self.source.reduce(both(summarize, TrainingSample.of, *counted)).summaries
-        self.box.append((summaries[1], summaries[2] if counted else None))
-        return cast(S, summaries[0])
+        if self.roles.n_systems == 1:
+            summarize_all = both(summarize, TrainingSample.of, ScoreHistogram.of)
+            summary, sample, histogram = self.source.reduce(summarize_all).summaries
+            self.box.append((sample, histogram))
+        else:
+            summary, sample = self.source.reduce(both(summarize, TrainingSample.of)).summaries
+            self.box.append((sample, None))
+        return summary
 
     def with_columns(self, *names: str) -> ScoreSource:
         """The same trials carrying these columns, watched as well."""

@@ -6,9 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, TypedDict
 
 from llrkit._plain import Json
+from llrkit.calibrate.scale_of_input import RecordedReading
+
+
+class MapMetadata(TypedDict, total=False):
+    """What fits say of a map besides its parameters; fields of :class:`SavedMap`."""
+
+    method: str
+    options: Mapping[str, object]
+    details: Mapping[str, object]
+    provenance: Mapping[str, object]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -17,15 +27,15 @@ class SavedMap(ABC):
 
     method: str = ""
     """Which calibrator made it."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     """What the calibrator was asked for."""
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     """What the fit found out besides the parameters."""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, object] = field(default_factory=dict)
     """Counts, range and training metrics, version, hash of the training file."""
-    reading: Mapping[str, Any] | None = None
+    reading: RecordedReading | None = None
     """How the training scores were read (distances, log10 LLRs, which columns); None where nobody knows."""
-    densities: Mapping[str, Any] | None = None
+    densities: Mapping[str, Json] | None = None
     """The training scores of each class as counts in cells, in plain values; None where nobody counted."""
 
     kind: ClassVar[str] = ""
@@ -44,7 +54,14 @@ class SavedMap(ABC):
         """The same map with more known of where it comes from."""
         return replace(self, provenance={**self.provenance, **more})
 
-    def parameters(self) -> dict[str, Any]:
+    def detail(self, name: str) -> float:
+        """A number that the fit found out besides the parameters."""
+        value = self.details[name]
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"{name} is {value!r}, not a number")
+        return value
+
+    def parameters(self) -> dict[str, object]:
         """The fields of the subclass by name."""
         shared = {item.name for item in fields(SavedMap)}
         return {item.name: getattr(self, item.name) for item in fields(self) if item.name not in shared}

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict, TypeGuard
 
 from llrkit.scores.roles import Roles
 
 
-def reading_of(roles: Roles) -> dict[str, Any]:
+class RecordedReading(TypedDict, total=False):
+    """How the training scores were read; files of earlier versions say less."""
+
+    score: list[str]
+    log10: bool
+    distance: bool
+    positive: str | None
+    calibrated: bool
+
+
+def is_reading(plain: object) -> TypeGuard[RecordedReading]:
+    """Whether something in a calibration file can be this; its values are looked at when they are used."""
+    return isinstance(plain, dict)
+
+
+def reading_of(roles: Roles) -> RecordedReading:
     """How scores were read, as a calibration file records it.
 
     Arrays, which have no column of labels, have none of scores either: no file is to be searched for one.
@@ -28,7 +42,7 @@ def reading_of(roles: Roles) -> dict[str, Any]:
     }
 
 
-def input_factor(reading: Mapping[str, object] | None) -> float:
+def input_factor(reading: RecordedReading | None) -> float:
     """What scores as the training file held them are multiplied by before they are mapped.
 
     Examples

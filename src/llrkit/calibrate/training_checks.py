@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._version import __version__
 from llrkit._warn import warn_caller
 from llrkit.calibrate.class_gap import gap_of_moments
@@ -66,7 +66,7 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -
         )
 
 
-def provenance(moments: Moments) -> dict[str, Any]:
+def provenance(moments: Moments) -> dict[str, Json]:
     """What is written down about the training scores."""
     gap = gap_of_moments(moments)
     return {
@@ -88,7 +88,7 @@ def provenance(moments: Moments) -> dict[str, Any]:
     }
 
 
-def _one_or_all(values: FloatArray) -> Any:
+def _one_or_all(values: FloatArray) -> float | list[float]:
     return float(values[0]) if len(values) == 1 else values.tolist()
 
 

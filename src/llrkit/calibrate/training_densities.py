@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit._plain import Json
+from llrkit._plain import Json, as_list, as_number, as_object, as_text
 from llrkit.core.group_cells import group_cells, share_covariance
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import MapFileError
@@ -72,7 +71,7 @@ class TrainingDensities:
         spread = GroupSpread(tuple(columns), (target, nontarget), (t_df, n_df))
         return TrainingDensities(self.histogram, self.of, spread)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, Json]:
         """Plain values for a calibration file."""
         plain: dict[str, Json] = {
             "of": self.of,
@@ -91,28 +90,31 @@ class TrainingDensities:
         return plain
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> TrainingDensities:
+    def from_plain(cls, plain: Mapping[str, Json]) -> TrainingDensities:
         """What :meth:`to_plain` wrote; anything else is refused."""
         try:
-            classes = [ClassHistogram.from_text(plain[name]) for name in ("target", "nontarget")]
+            classes = [ClassHistogram.from_text(as_object(plain[name])) for name in ("target", "nontarget")]
             if plain["of"] not in ("scores", "LLRs") or min(one.total for one in classes) <= 0.0:
                 raise ValueError("a class is empty, or what was counted is missing")
-            found = cls(ScoreHistogram(*classes), plain["of"])
+            found = cls(ScoreHistogram(*classes), as_text(plain["of"]))
             if "groups" in plain:
-                found = cls(found.histogram, found.of, _spread_of(plain["groups"], len(found.cuts)))
+                found = cls(
+                    found.histogram, found.of, _spread_of(as_object(plain["groups"]), len(found.cuts))
+                )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise MapFileError(f"the densities of the training scores are broken ({error})") from None
         return found
 
 
-def _spread_of(plain: Mapping[str, Any], n: int) -> GroupSpread:
+def _spread_of(plain: Mapping[str, Json], n: int) -> GroupSpread:
     matrices = [
-        np.array([[float(word) for word in row.split()] for row in matrix]).reshape(n, n)
-        for matrix in plain["covariance"]
+        np.array([[float(word) for word in as_text(row).split()] for row in as_list(matrix)]).reshape(n, n)
+        for matrix in as_list(plain["covariance"])
     ]
     if not all(np.isfinite(matrix).all() and (np.diag(matrix) >= 0.0).all() for matrix in matrices):
         raise ValueError("the spread of groups is not finite")
-    (target, nontarget), (t_df, n_df) = matrices, (float(df) for df in plain["df"])
+    (target, nontarget), (t_df, n_df) = matrices, (float(as_number(df)) for df in as_list(plain["df"]))
     if not (t_df >= 1.0 and n_df >= 1.0):
         raise ValueError("degrees of freedom below 1")
-    return GroupSpread(tuple(str(name) for name in plain["columns"]), (target, nontarget), (t_df, n_df))
+    columns = tuple(str(name) for name in as_list(plain["columns"]))
+    return GroupSpread(columns, (target, nontarget), (t_df, n_df))

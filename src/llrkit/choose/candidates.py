@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from llrkit._plain import Json
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.poor_fit_guard import TOLERATED
 from llrkit.choose.cross_validated_loss import MethodLoss
@@ -46,12 +46,12 @@ class Candidate:
         return told
 
 
-def table_of(candidates: Mapping[str, Candidate], failed: Mapping[str, str]) -> list[dict[str, Any]]:
+def table_of(candidates: Mapping[str, Candidate], failed: Mapping[str, str]) -> list[dict[str, Json]]:
     """A row for each method, best first; those that failed, and why, at the end."""
     ranked = sorted(candidates, key=lambda name: candidates[name].loss.cllr)
     best = candidates[ranked[0]].loss
     logistic = candidates["logistic"].loss if "logistic" in candidates else None
-    table: list[dict[str, Any]] = []
+    table: list[dict[str, Json]] = []
     for name in ranked:
         flags = candidates[name].flags(logistic)
         table.append(

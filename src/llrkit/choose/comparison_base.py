@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from llrkit._format import number
+from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit._results import Result, flat, text_table
 from llrkit.calibrate.saved_map import SavedMap
@@ -37,7 +38,7 @@ class Compared(Result, Generic[E, M]):
         """What the best method has least of."""
 
     @abstractmethod
-    def _row(self, name: str) -> dict[str, Any]:
+    def _row(self, name: str) -> dict[str, Json]:
         """The plain numbers of a method."""
 
     @abstractmethod
@@ -58,12 +59,12 @@ class Compared(Result, Generic[E, M]):
             raise InputError(f"no method could be trained ({why})")
         return min(trained, key=trained.__getitem__)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         rows = [{"method": name, **self._row(name)} for name in self.evaluations]
         return {"rows": rows, "best": self.best, "failed": dict(self.failed)}
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
         return [flat({"method": name, **self._row(name)}) for name in self.evaluations]
 
     def __repr__(self) -> str:
@@ -89,9 +90,9 @@ def cllr_sentence(best: str, cllr: float, cllr_cal: float, raw: float) -> str:
 
 def compared_on(
     train: object,
-    methods: Methods,
+    methods: Methods[M],
     known: Mapping[str, Callable[..., M]],
-    options: Callable[[str], Mapping[str, Any]],
+    options: Callable[[str], Mapping[str, object]],
     evaluate: Callable[[M | None], E],
 ) -> tuple[Mapping[str, E], Mapping[str, M], Mapping[str, str]]:
     """Evaluations, maps and failures of methods; ``evaluate`` takes a map, or None for the raw scores."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from llrkit._arguments import whole_number, yes_or_no
 from llrkit._format import counted
+from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
@@ -56,12 +57,14 @@ class CrossCalibration(Result, Generic[Crossed, M]):
     folds: Folds
     """How trials were dealt out."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers: the folds, and the map of each pair of folds that was left out."""
-        maps = [{"left_out": list(pair), "map": fitted.to_dict()} for pair, fitted in self.maps.items()]
+        maps: list[Json] = [
+            {"left_out": list(pair), "map": fitted.to_dict()} for pair, fitted in self.maps.items()
+        ]
         return {"folds": self.folds.n, "groups": self.folds.groups, "maps": maps}
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> list[dict[str, Json]]:
         return [
             {"first_fold": f, "second_fold": g, "map": repr(fitted)} for (f, g), fitted in self.maps.items()
         ]
@@ -78,13 +81,13 @@ class CrossCalibration(Result, Generic[Crossed, M]):
 @takes_labels
 def cross_calibrate(
     source: ScoreSource,
-    method: str | Fit = "logistic",
+    method: str | Fit[Map] = "logistic",
     *,
     groups: str | Sequence[str] | None = None,
     leave_out: str | None = None,
     folds: int | str = 5,
     rng: RNG = 0,
-    **options: Any,
+    **options: object,
 ) -> CrossCalibration[ScoreSource, Map]:
     """LLRs for reporting: each trial is calibrated by a map that has not seen it, nor its speakers.
 
@@ -129,7 +132,7 @@ def cross_calibrate(
 def fit_best(
     source: ScoreSource,
     *,
-    methods: Methods = CANDIDATES,
+    methods: Methods[Map] = CANDIDATES,
     groups: str | Sequence[str] | None = None,
     folds: int = 5,
     repeats: int = 3,

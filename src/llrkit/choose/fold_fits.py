@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from llrkit._progress import tracked
 from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
@@ -67,7 +66,7 @@ class LlrLimits:
         """The highest LLR."""
         return math.log1p(BEYOND * self.n_nontarget)
 
-    def around(self, fitted: Map, **more: Any) -> BoundedMap:
+    def around(self, fitted: Map) -> BoundedMap:
         """A map held to these limits."""
         return BoundedMap(
             map=fitted,
@@ -76,7 +75,6 @@ class LlrLimits:
             method=fitted.method,
             options=fitted.options,
             provenance=fitted.provenance,
-            **more,
         )
 
 
@@ -92,7 +90,7 @@ def fit_folds(
     fit: Callable[..., M],
     training: Callable[[Pair], object],
     pairs: Sequence[Pair],
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     name: str,
 ) -> dict[Pair, M]:
     """The map of every pair of folds, fitted on the trials that share neither."""

@@ -7,10 +7,9 @@ trials that have no speaker in either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +38,7 @@ class Folds:
 
     n: int
     columns: tuple[str, ...] = (POSITION,)
-    values: tuple[Any, ...] | None = None
+    values: tuple[Hashable, ...] | None = None
     """The groups, in an order that does not depend on that of the trials; None without groups."""
     seed: int = 0
     """Another seed assigns the folds differently."""
@@ -64,7 +63,7 @@ class Folds:
         return f"{self.n} folds, deal {self.seed}"
 
     @cached_property
-    def place_of(self) -> dict[Any, int]:
+    def place_of(self) -> dict[Hashable, int]:
         """Where each group comes out when they are shuffled; its fold is that modulo ``n``."""
         values = self.values or ()
         order = (
@@ -168,7 +167,7 @@ def group_columns(
 
 def folds_of_values(
     columns: tuple[str, ...],
-    values: Iterable[Any],
+    values: Iterable[Hashable],
     folds: int | str,
     seed: int = 0,
     *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from llrkit.calibrate.affine.bayesian import fit_bayes
 from llrkit.calibrate.affine.cmlg import fit_cmlg
@@ -26,9 +26,9 @@ from llrkit.calibrate.saved_map import SavedMap
 from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 
-Fit = Callable[..., Any]
 M = TypeVar("M", bound=SavedMap)
-Methods: TypeAlias = str | Sequence[str | Fit]
+Fit: TypeAlias = Callable[..., M]
+Methods: TypeAlias = str | Sequence[str | Callable[..., M]]
 """Methods to try: their names, separated by commas, or a list of names and of functions."""
 
 METHODS: dict[str, Callable[..., Map]] = {
@@ -61,12 +61,12 @@ trials falls faster than the series allows, and the correction would make it loo
 """
 
 
-def fit_quietly(method: str | Callable[..., Map], source: ScoreSource, options: Mapping[str, Any]) -> Map:
+def fit_quietly(method: str | Callable[..., Map], source: ScoreSource, options: Mapping[str, object]) -> Map:
     """Fit without warnings about the shape of the scores: where methods are compared one sees what fits."""
     return quietly(fit_of(method, METHODS), source, options)
 
 
-def quietly(fit: Callable[..., M], source: object, options: Mapping[str, Any]) -> M:
+def quietly(fit: Callable[..., M], source: object, options: Mapping[str, object]) -> M:
     """What a fit of any kind gives, without warnings about the shape of the scores."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
@@ -84,7 +84,7 @@ def fit_of(method: str | Callable[..., M], known: Mapping[str, Callable[..., M]]
     return method if callable(method) else known[method_name(method, known)]
 
 
-def method_name(method: str | Fit, known: Mapping[str, Fit] = METHODS) -> str:
+def method_name(method: str | Fit[SavedMap], known: Mapping[str, Fit[SavedMap]] = METHODS) -> str:
     """The name of a known method, underscores and case aside; that of a function is what follows ``fit_``.
 
     Examples
@@ -101,7 +101,7 @@ def method_name(method: str | Fit, known: Mapping[str, Fit] = METHODS) -> str:
     return normalized
 
 
-def named_fits(methods: Methods, known: Mapping[str, Callable[..., M]]) -> dict[str, Callable[..., M]]:
+def named_fits(methods: Methods[M], known: Mapping[str, Fit[M]]) -> dict[str, Fit[M]]:
     """Methods by name: names separated by commas, or a list of names and of functions.
 
     Examples

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._plain import as_object
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
@@ -177,7 +178,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     if "cross_validation" in chosen:
         _show_cross_validation(chosen, asked.to_stderr)
     if "alpha_choice" in chosen:
-        click.echo(_words_on_alpha(chosen["alpha_choice"]), err=asked.to_stderr)
+        click.echo(_words_on_alpha(as_object(chosen["alpha_choice"])), err=asked.to_stderr)
     click.echo(bound_sentence(fitted), err=asked.to_stderr)
     if isinstance(fitted, BoundedMap):
         click.echo(_effect_of_bounds(fitted, trials), err=asked.to_stderr)

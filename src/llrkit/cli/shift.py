@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit._plain import as_object
 from llrkit.cli.output import json_option, split_names, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.errors import InputError, TooFewTrialsError
@@ -122,7 +123,7 @@ def adapt_command(
     adapted = fit_adapted(fitted, trials, share=shares, labelled=few, speakers=columns)
     adapted = adapted.with_provenance(adapted_from=sha256_of(calibration))
     adapted.save(output)
-    few_labels, told = adapted.details.get("few_labels"), adapted.details.get("adaptation", {})
+    few_labels, told = (as_object(adapted.details.get(name, {})) for name in ("few_labels", "adaptation"))
     click.echo(few_labels["unlabelled"] if few_labels else told["text"], err=json_path == "-")
     if few_labels:
         click.echo(labels_text(few_labels), err=json_path == "-")

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
-from llrkit._arrays import Array, FloatArray, IntArray
+from llrkit._arrays import Array, DType, FloatArray, IntArray
 from llrkit.core.merged_runs import bins_of_sorted
 from llrkit.core.score_bins import ScoreBins, joined_bins
 from llrkit.core.score_index import require_one_system
@@ -91,7 +91,7 @@ def count_below(chosen: ScoreRange, ascending: Array, repeated: IntArray, thresh
     return below
 
 
-def _at_or_above(thresholds: FloatArray, kind: np.dtype[Any]) -> Array:
+def _at_or_above(thresholds: FloatArray, kind: DType) -> Array:
     """The smallest numbers of a type that are at or above thresholds; as many scores of it are below them."""
     if kind != np.float32:
         return thresholds

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ By: TypeAlias = str | Sequence[str]
 """A column whose values are groups, or several whose combinations are."""
 
 
-def plain_value(value: object) -> Any:
+def plain_value(value: Hashable) -> Hashable:
     """A value as a plain Python one; a missing number is a missing value."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -69,7 +69,7 @@ def decoded(chunk: Scores, column: str, class_index: int) -> Array:
     return codes if names is None else np.asarray(names, dtype=object)[codes]
 
 
-def positions_by_value(values: Array) -> dict[Any, IntArray]:
+def positions_by_value(values: Array) -> dict[Hashable, IntArray]:
     """Where each value is.
 
     Examples
@@ -86,9 +86,31 @@ def positions_by_value(values: Array) -> dict[Any, IntArray]:
             (seen.setdefault(plain_value(v), len(seen)) for v in values), np.intp, len(values)
         )
         keys = list(seen)
+    return dict(zip(keys, _positions(codes, len(keys)), strict=True)) if len(values) else {}
+
+
+def positions_by_name(column: Array, names: tuple[Hashable, ...] | None) -> dict[Hashable, IntArray]:
+    """Where each value is in a column of values, or of codes where there are names.
+
+    Examples
+    --------
+    >>> positions_by_name(np.array([1, 0, 1]), ("a", "b"))
+    {'a': array([1]), 'b': array([0, 2])}
+    """
+    if names is None:
+        return positions_by_value(column)
+    return {plain_value(names[code]): at for code, at in positions_by_code(column).items()}
+
+
+def positions_by_code(codes: IntArray) -> dict[int, IntArray]:
+    """Where each of some whole numbers is."""
+    distinct, places = np.unique(codes, return_inverse=True)
+    return dict(zip(distinct.tolist(), _positions(places, len(distinct)), strict=True)) if len(codes) else {}
+
+
+def _positions(codes: IntArray, n: int) -> list[IntArray]:
     order = np.argsort(codes, kind="stable")
-    positions = np.split(order, np.searchsorted(codes[order], np.arange(1, len(keys))))
-    return dict(zip(keys, positions, strict=True)) if len(values) else {}
+    return np.split(order, np.searchsorted(codes[order], np.arange(1, n)))
 
 
 def trials_with_values(source: ScoreSource, columns: Sequence[str], values: Sequence[object]) -> ScoreSource:
@@ -115,7 +137,7 @@ def trials_with_value(source: ScoreSource, column: str, value: object) -> Derive
     return DerivedSource(source, select_value, (column,))
 
 
-def _has_value(values: Array, value: object, names: tuple[object, ...] | None) -> BoolArray:
+def _has_value(values: Array, value: object, names: tuple[Hashable, ...] | None) -> BoolArray:
     """Which trials have a value, of a column of values or of codes for the names."""
     if names is not None:
         codes = [code for code, name in enumerate(names) if plain_value(name) == value]
@@ -127,7 +149,7 @@ def _has_value(values: Array, value: object, names: tuple[object, ...] | None) -
 class ValueCounts(SummaryBase):
     """How many targets and non-targets have each value, in one or more columns."""
 
-    counts: dict[Any, tuple[float, float]]
+    counts: dict[Hashable, tuple[float, float]]
 
     @classmethod
     def of(cls, chunk: Scores, *columns: str) -> ValueCounts:
@@ -152,7 +174,7 @@ class ValueCounts(SummaryBase):
         return ValueCounts({key: (t * weight, n * weight) for key, (t, n) in self.counts.items()})
 
 
-def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Any, int]) -> IntArray:
+def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Hashable, int]) -> IntArray:
     """A column of one class of a chunk (0: targets, 1: non-targets) with a number for each value.
 
     Examples
@@ -164,7 +186,9 @@ def numbered(chunk: Scores, name: str, class_index: int, number_of: Mapping[Any,
     return numbers_of(chunk.columns[name][class_index], chunk.categories.get(name), number_of)
 
 
-def numbers_of(column: Array, names: tuple[object, ...] | None, number_of: Mapping[Any, int]) -> IntArray:
+def numbers_of(
+    column: Array, names: tuple[Hashable, ...] | None, number_of: Mapping[Hashable, int]
+) -> IntArray:
     """A number for each value of a column, which holds codes for names where there are names.
 
     Examples
@@ -191,7 +215,7 @@ def numbers_of(column: Array, names: tuple[object, ...] | None, number_of: Mappi
     return table[column if low == 0 else column.astype(np.int64) - low]
 
 
-def _keys(values: Array, names: tuple[object, ...] | None) -> list[object]:
+def _keys(values: Array, names: tuple[Hashable, ...] | None) -> list[Hashable]:
     """Distinct values, or codes for names, as plain values."""
     if names is not None:
         return [plain_value(names[value]) for value in values.tolist()]

@@ -30,7 +30,7 @@ from llrkit.core.score_index import score_indexes
 from llrkit.core.score_ranges import ScoreRange, ranges_needed, score_ranges
 from llrkit.core.summary import Both, both
 from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_both_classes
-from llrkit.core.trial_counts import BelowCounts, count_on
+from llrkit.core.trial_counts import BelowCounts, TrialCounts, count_on
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
 
@@ -67,7 +67,7 @@ class FirstLook:
         sizes = as_source(source).sizes
         if sizes is not None:
             return cls(*sizes)
-        return cls.of(*source.reduce(both(Grid.of, Sample.of)))
+        return cls.of(*source.reduce(both(Grid.of, Sample.of)).summaries)
 
     @property
     def sorts(self) -> bool:
@@ -105,8 +105,9 @@ def count_bins(source: ScoreSource) -> ScoreBins:
     (array([0, 1, 2]), array([1, 1, 0]), array([0., 1., 2.]))
     """
     kept = as_source(source).kept_counts
-    if kept is not None and "bins" in kept:
-        return kept["bins"]  # type: ignore[no-any-return]
+    already = None if kept is None else kept.get("bins")
+    if isinstance(already, ScoreBins):
+        return already
     source = in_order_if_kept(source)
     bins = count(source, FirstLook.at(source)).bins
     keep_bins(source, bins)
@@ -197,12 +198,12 @@ def _in_cells(source: ScoreSource, look: FirstLook, thresholds: FloatArray) -> C
     summarize, points = both(count_on(grid), BelowCounts.at(thresholds)), grid.points
     ascending = np.sort(thresholds)
 
-    def prepared(chunk: Scores) -> Both:
+    def prepared(chunk: Scores) -> Both[tuple[TrialCounts, BelowCounts]]:
         larger = score_indexes(chunk)[1 if grid.smaller == "target" else 0]
         if points is not None and len(ascending):
             larger.prepare(points, ascending)  # one look at the scores for both summaries
         return summarize(chunk)
 
-    counts, below = source.reduce(prepared)
+    counts, below = source.reduce(prepared).summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
     return Counted(counts.bins(), below.target, below.nontarget)

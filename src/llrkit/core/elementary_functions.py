@@ -7,12 +7,11 @@ too, but takes longer to import than a small set of trials to evaluate.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, Numbers
 from llrkit.errors import InputError
 
 LN2 = float(np.log(2.0))
@@ -33,7 +32,7 @@ def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
-def probability(value: Any, name: str = "probability") -> float:
+def probability(value: float, name: str = "probability") -> float:
     """Check that ``value`` is a number strictly between 0 and 1.
 
     Examples
@@ -53,7 +52,11 @@ def probability(value: Any, name: str = "probability") -> float:
     return number
 
 
-def logit(p: npt.ArrayLike) -> Any:
+@overload
+def logit(p: float) -> float: ...
+@overload
+def logit(p: Numbers) -> FloatArray: ...
+def logit(p: float | Numbers) -> float | FloatArray:
     """Log-odds ``log(p / (1 - p))``, natural logarithm.
 
     Examples
@@ -63,10 +66,15 @@ def logit(p: npt.ArrayLike) -> Any:
     """
     p = np.asarray(p, dtype=np.float64)
     with np.errstate(divide="ignore"):  # the exact answers at 0 and 1 are -inf and inf
-        return np.log(p) - np.log1p(-p)
+        log_odds: float | FloatArray = np.log(p) - np.log1p(-p)
+    return log_odds
 
 
-def sigmoid(x: npt.ArrayLike) -> Any:
+@overload
+def sigmoid(x: float) -> float: ...
+@overload
+def sigmoid(x: Numbers) -> FloatArray: ...
+def sigmoid(x: float | Numbers) -> float | FloatArray:
     """Inverse of :func:`logit`: ``1 / (1 + exp(-x))`` without overflow.
 
     Examples
@@ -76,10 +84,15 @@ def sigmoid(x: npt.ArrayLike) -> Any:
     """
     x = np.asarray(x, dtype=np.float64)
     small = np.exp(-np.abs(x))
-    return np.where(x >= 0.0, 1.0, small) / (1.0 + small)
+    y: float | FloatArray = np.where(x >= 0.0, 1.0, small) / (1.0 + small)
+    return y
 
 
-def softplus(x: npt.ArrayLike) -> Any:
+@overload
+def softplus(x: float) -> float: ...
+@overload
+def softplus(x: Numbers) -> FloatArray: ...
+def softplus(x: float | Numbers) -> float | FloatArray:
     """``log(1 + exp(x))`` without overflow; exact at both infinities.
 
     Examples
@@ -90,7 +103,11 @@ def softplus(x: npt.ArrayLike) -> Any:
     return np.logaddexp(0.0, np.asarray(x, dtype=np.float64))
 
 
-def binary_entropy(p: npt.ArrayLike) -> Any:
+@overload
+def binary_entropy(p: float) -> float: ...
+@overload
+def binary_entropy(p: Numbers) -> FloatArray: ...
+def binary_entropy(p: float | Numbers) -> float | FloatArray:
     """Entropy of a yes/no event in nats, ``-p log p - (1 - p) log(1 - p)``.
 
     Examples
@@ -172,7 +189,11 @@ _TAIL = (
 )
 
 
-def probit(p: npt.ArrayLike) -> Any:
+@overload
+def probit(p: float) -> float: ...
+@overload
+def probit(p: Numbers) -> FloatArray: ...
+def probit(p: float | Numbers) -> float | FloatArray:
     """Inverse of the standard normal distribution function: -inf at 0, inf at 1, nan outside.
 
     Examples

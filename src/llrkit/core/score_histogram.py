@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit._plain import Json
+from llrkit._plain import Json, as_number, as_text
 from llrkit.core.summary import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
@@ -121,19 +120,20 @@ class ClassHistogram(SummaryBase):
         }
 
     @classmethod
-    def from_text(cls, plain: Mapping[str, Any]) -> ClassHistogram:
+    def from_text(cls, plain: Mapping[str, Json]) -> ClassHistogram:
         """What :meth:`to_text` wrote; anything else is a ``ValueError``."""
-        words = plain["count"].split()
+        words = as_text(plain["count"]).split()
         count = np.array([float(word) for word in words])
         if not (len(count) <= CELLS and np.isfinite(count).all() and (count >= 0.0).all()):
             raise ValueError(f"the counts of a class must be at most {CELLS} finite numbers of at least 0")
         whole = (
             count.astype(np.int64) if all("." not in word and "e" not in word for word in words) else count
         )
-        exponent, first = int(plain["exponent"]), int(plain["first"])
+        exponent, first = int(as_number(plain["exponent"])), int(as_number(plain["first"]))
         if not (-1100 < exponent < 1100 and abs(first) < 1 << 62):
             raise ValueError("the cells of a class are out of range")
-        return cls(exponent, first, whole, float(plain["n_neg_inf"]), float(plain["n_pos_inf"]))
+        n_neg_inf, n_pos_inf = float(as_number(plain["n_neg_inf"])), float(as_number(plain["n_pos_inf"]))
+        return cls(exponent, first, whole, n_neg_inf, n_pos_inf)
 
 
 def _exponent(low: float, high: float) -> int:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import IntArray
 from llrkit._plain import Json
-from llrkit.core.column_values import natural_order, plain_value, positions_by_value
-from llrkit.core.summary import Grouped
+from llrkit.core.column_values import natural_order, positions_by_name
+from llrkit.core.summary import Grouped, Summarizer
 from llrkit.core.threshold_grid import ClassName
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.labels import classify_words
+from llrkit.scores.source import S
 
 MARKERS = frozenset({
     "", "-", "--", "none", "n/a", "na", "bonafide", "bona-fide", "bona fide", "bona_fide", "genuine", "human",
@@ -38,7 +38,7 @@ class SharedClass:
     """
 
     name: ClassName
-    markers: tuple[object, ...]
+    markers: tuple[Hashable, ...]
     """Values of the column that are no groups: they mark the shared class."""
     automatic: bool
     """Whether nobody asked for it."""
@@ -49,12 +49,12 @@ class SharedClass:
     def _other(self) -> int:
         return 1 if self.name == "target" else 0
 
-    def groups(self, counts: Mapping[Any, tuple[float, float]]) -> list[Any]:
+    def groups(self, counts: Mapping[Hashable, tuple[float, float]]) -> list[Hashable]:
         """The values that are groups, in their order."""
         values = [v for v, n in counts.items() if n[self._other] > 0 and v not in self.markers]
         return sorted(values, key=natural_order)
 
-    def skipped(self, counts: Mapping[Any, tuple[float, float]]) -> dict[Any, str]:
+    def skipped(self, counts: Mapping[Hashable, tuple[float, float]]) -> dict[Hashable, str]:
         """Markers that trials of the other class have as well, which are then in no group."""
         return {
             value: f"it marks the trials that the groups share ({self.name})"
@@ -62,7 +62,7 @@ class SharedClass:
             if counts[value][self._other] > 0
         }
 
-    def split(self, chunk: Scores, column: str, groups: Iterable[object]) -> dict[Any, Scores]:
+    def split(self, chunk: Scores, column: str, groups: Iterable[Hashable]) -> dict[Hashable, Scores]:
         """One chunk for each group, all with the whole shared class; also where the group has no trials."""
         positions = self._positions(chunk, column)
         nothing = np.empty(0, dtype=np.intp)
@@ -78,11 +78,8 @@ class SharedClass:
 
         return DerivedSource(source, change, (column,))
 
-    def _positions(self, chunk: Scores, column: str) -> dict[Any, IntArray]:
-        codes = chunk.columns[column][self._other]
-        names = chunk.categories.get(column)
-        found = positions_by_value(codes)
-        return found if names is None else {plain_value(names[code]): at for code, at in found.items()}
+    def _positions(self, chunk: Scores, column: str) -> dict[Hashable, IntArray]:
+        return positions_by_name(chunk.columns[column][self._other], chunk.categories.get(column))
 
     def _select(self, chunk: Scores, other: IntArray) -> Scores:
         every = slice(None)
@@ -121,7 +118,7 @@ def class_to_share(word: str) -> ClassName:
 
 
 def find_shared_class(
-    counts: Mapping[Any, tuple[float, float]], asked: ClassName | None = None
+    counts: Mapping[Hashable, tuple[float, float]], asked: ClassName | None = None
 ) -> SharedClass | None:
     """The class that groups share: the one asked for, or one that has nothing but a marker; else None.
 
@@ -154,11 +151,11 @@ def _is_marker(value: object) -> bool:
 
 
 def each_group(
-    split: Callable[[Scores], Mapping[Any, Scores]], summarize: Callable[[Any, Scores], Any]
-) -> Callable[[Scores], Grouped]:
+    split: Callable[[Scores], Mapping[Hashable, Scores]], summarize: Callable[[Hashable, Scores], S | None]
+) -> Summarizer[Grouped[Hashable, S]]:
     """A summarizer of each group of a chunk, which is told the group too and may return ``None``."""
 
-    def make(chunk: Scores) -> Grouped:
+    def make(chunk: Scores) -> Grouped[Hashable, S]:
         summaries = {key: summarize(key, group) for key, group in split(chunk).items()}
         return Grouped({key: summary for key, summary in summaries.items() if summary is not None})
 

@@ -6,12 +6,11 @@ import re
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import Array, BoolArray, IntArray
-from llrkit.core.column_values import ValueCounts, plain_value, positions_by_value
+from llrkit._arrays import Array, BoolArray, IntArray, Rows
+from llrkit.core.column_values import ValueCounts, positions_by_name
 from llrkit.errors import LabelError, PooledClassesWarning
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
@@ -44,7 +43,7 @@ def regrouped(
 ) -> Scores:
     """Two classes made of these kinds; ``attack`` (a column, a value) keeps the spoofs of one attack."""
     spoof = spoof_mask(chunk, column)
-    chosen: dict[Kind, Any] = {"target": slice(None), "nontarget": ~spoof, "spoof": spoof}
+    chosen: dict[Kind, Rows] = {"target": slice(None), "nontarget": ~spoof, "spoof": spoof}
     if attack is not None:
         own = attack_positions(chunk, attack[0], spoof).get(attack[1], np.empty(0, dtype=np.intp))
         chosen["spoof"] = np.flatnonzero(spoof)[own]
@@ -62,13 +61,11 @@ def regrouped(
 
 def attack_positions(chunk: Scores, column: str, spoof: BoolArray) -> dict[str, IntArray]:
     """For each attack, where its trials are among the spoofs of a chunk."""
-    codes, names = chunk.columns[column][1][spoof], chunk.categories.get(column)
-    found = positions_by_value(codes)
-    values = {plain_value(code if names is None else names[code]): own for code, own in found.items()}
-    return {attack_name(value): own for value, own in values.items()}
+    found = positions_by_name(chunk.columns[column][1][spoof], chunk.categories.get(column))
+    return {attack_name(value): own for value, own in found.items()}
 
 
-def attack_name(value: Any) -> str:
+def attack_name(value: object) -> str:
     """What an attack is called.
 
     Examples

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
+from llrkit._arrays import Array, IntArray
 from llrkit.scores import Scores
-from llrkit.scores.source import S
+from llrkit.scores.source import S, Summary
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+S2 = TypeVar("S2", bound=Summary)
+S3 = TypeVar("S3", bound=Summary)
+S4 = TypeVar("S4", bound=Summary)
+Parts_co = TypeVar("Parts_co", bound=tuple[Summary, ...], covariant=True)
+Summarizer: TypeAlias = Callable[[Scores], T]
 
 
 class ReadOnlyArrays:
@@ -55,29 +62,42 @@ def subclasses_of(cls: type[T]) -> Iterator[type[T]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Both(SummaryBase):
+class Both(SummaryBase, Generic[Parts_co]):
     """Several summaries of the same trials, made in one pass."""
 
-    summaries: tuple[Any, ...]
+    summaries: Parts_co
 
-    def __add__(self, other: Both) -> Both:
-        return Both(tuple(a + b for a, b in zip(self.summaries, other.summaries, strict=True)))
+    def __add__(self, other: Self) -> Self:
+        return self._of(a + b for a, b in zip(self.summaries, other.summaries, strict=True))
 
-    def __mul__(self, weight: float) -> Both:
-        return Both(tuple(summary * weight for summary in self.summaries))
+    def __mul__(self, weight: float) -> Self:
+        return self._of(summary * weight for summary in self.summaries)
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.summaries)
+    def _of(self, summaries: Iterable[Summary]) -> Self:
+        # as many as before, and each of the same class: more than a type checker can follow
+        return type(self)(cast(Parts_co, tuple(summaries)))
 
 
-def both(*summarize: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
+@overload
+def both(one: Summarizer[S], two: Summarizer[S2], /) -> Summarizer[Both[tuple[S, S2]]]: ...
+@overload
+def both(
+    one: Summarizer[S], two: Summarizer[S2], three: Summarizer[S3], /
+) -> Summarizer[Both[tuple[S, S2, S3]]]: ...
+@overload
+def both(
+    one: Summarizer[S], two: Summarizer[S2], three: Summarizer[S3], four: Summarizer[S4], /
+) -> Summarizer[Both[tuple[S, S2, S3, S4]]]: ...
+@overload
+def both(*summarize: Summarizer[S]) -> Summarizer[Both[tuple[S, ...]]]: ...
+def both(*summarize: Summarizer[Summary]) -> Summarizer[Both[tuple[Summary, ...]]]:
     """One summarizer that makes several summaries of each chunk.
 
     Examples
     --------
     >>> from llrkit.core.moments import Moments
     >>> from llrkit.core.loss_sums import LossSums
-    >>> moments, losses = Scores([1.0], [0.0]).reduce(both(Moments.of, LossSums.of))
+    >>> moments, losses = Scores([1.0], [0.0]).reduce(both(Moments.of, LossSums.of)).summaries
     >>> moments.target.n
     1
     """
@@ -85,22 +105,22 @@ def both(*summarize: Callable[[Scores], Any]) -> Callable[[Scores], Both]:
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped(SummaryBase):
+class Grouped(SummaryBase, Generic[K, S]):
     """One summary for each value of a column."""
 
-    groups: dict[Any, Any]
+    groups: dict[K, S]
 
-    def __add__(self, other: Grouped) -> Grouped:
+    def __add__(self, other: Self) -> Self:
         merged = dict(self.groups)
         for key, summary in other.groups.items():
             merged[key] = merged[key] + summary if key in merged else summary
-        return Grouped(merged)
+        return type(self)(merged)
 
-    def __mul__(self, weight: float) -> Grouped:
-        return Grouped({key: summary * weight for key, summary in self.groups.items()})
+    def __mul__(self, weight: float) -> Self:
+        return type(self)({key: summary * weight for key, summary in self.groups.items()})
 
 
-def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Callable[[Scores], Grouped]:
+def grouped(summarize: Summarizer[S], column: str | Sequence[str]) -> Summarizer[Grouped[Hashable, S]]:
     """A summarizer that makes one summary for each value of ``column``, or each combination of several.
 
     Examples
@@ -112,27 +132,27 @@ def grouped(summarize: Callable[[Scores], S], column: str | Sequence[str]) -> Ca
     {'f': 1, 'm': 1}
     """
 
-    def make(chunk: Scores) -> Grouped:
+    def make(chunk: Scores) -> Grouped[Hashable, S]:
         return Grouped({key: summarize(group) for key, group in split_by(chunk, column).items()})
 
     return make
 
 
-def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Any, Scores]:
+def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Hashable, Scores]:
     """Cut a chunk into one chunk per value of a column, in the order of the values.
 
     With several columns the keys are tuples of their values.
     """
     if not isinstance(column, str):
-        groups: dict[Any, Scores] = {(): chunk}
+        groups: dict[tuple[Hashable, ...], Scores] = {(): chunk}
         for name in column:
             pieces = ((key, split_by(group, name)) for key, group in groups.items())
             groups = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
-        return groups
+        return dict(groups.items())
     target, nontarget = chunk.with_columns(column).columns[column]  # names a column that is missing
     values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
     names = chunk.categories.get(column)
-    chunks: dict[Any, Scores] = {}
+    chunks: dict[Hashable, Scores] = {}
     if len(values) == 0:
         return chunks
     t_positions, n_positions = _positions(target, values), _positions(nontarget, values)
@@ -143,7 +163,7 @@ def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Any, Scores]:
     return chunks
 
 
-def _positions(column: Any, values: Any) -> list[Any]:
+def _positions(column: Array, values: Array) -> list[IntArray]:
     # a stable sort keeps the order of the trials within each group
     order = np.argsort(column, kind="stable")
     return np.split(order, np.searchsorted(column[order], values[1:]))

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
+from llrkit._plain import as_list, as_text
 from llrkit.calibrate.composite.sasv_map import SASV
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.core.elementary_functions import probability
@@ -69,15 +70,19 @@ class ApplyOptions:
     shift: str = "ignore"
     """What the ``judge`` does with scores that are unlike those of training; here for the record."""
 
-    def more_columns(self) -> dict[str, Callable[[FloatArray], Any]]:
+    def more_columns(self) -> dict[str, Callable[[Array], Array]]:
         """The columns that are made of LLRs, beside these."""
         prior, point = self.posterior, self.decide
-        columns: dict[str, Callable[[FloatArray], Any]] = {}
+        columns: dict[str, Callable[[Array], Array]] = {}
         if prior is not None:
-            columns[POSTERIOR] = partial(posterior, prior=probability(prior, "--posterior"))
+            columns[POSTERIOR] = partial(_posteriors, prior=probability(prior, "--posterior"))
         if point is not None:
             columns[DECISION] = partial(np.less_equal, point.threshold)
         return columns
+
+
+def _posteriors(llrs: Array, prior: float) -> Array:
+    return posterior(llrs, prior)
 
 
 DEFAULTS = ApplyOptions()
@@ -178,7 +183,7 @@ def apply_map(
         policy = "subset" if missing else "error"
         tables = [scan.whole() for scan in scans]
         if tandem:  # a countermeasure scores segments, of which a trial has one
-            ids = reading.ids or tuple(fitted.provenance.get("joined_on", ()))
+            ids = reading.ids or tuple(map(as_text, as_list(fitted.provenance.get("joined_on", ()))))
             whole = join_countermeasure(tables[0], tables[1], ids, names, labeled=False)
         else:
             whole = join_systems(tables, names, ids=reading.ids, missing=policy, labeled=False)

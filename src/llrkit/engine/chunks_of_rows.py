@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 
+from llrkit._arrays import Array, BoolArray, IntArray
 from llrkit._memory import at_once
 from llrkit.errors import LabelError
 from llrkit.io.checked_trials import score_values, target_mask_of
@@ -22,8 +23,12 @@ ENOUGH_BYTES = 10 << 20
 """Scores in a chunk of a large set: what a summary costs besides, for its grid say, is spread over many."""
 
 
+C = TypeVar("C")
+B = TypeVar("B")
+
+
 @dataclass(frozen=True)
-class Chunking(ABC):
+class Chunking(ABC, Generic[C, B]):
     """How batches of rows become the chunks that are summarized; one for each kind of trials."""
 
     roles: Roles
@@ -33,46 +38,54 @@ class Chunking(ABC):
         return replace(self, roles=self.roles.carrying(*names))
 
     @abstractmethod
-    def chunk(self, batch: TrialTable, before: Any, words: set[str]) -> Any:
+    def chunk(self, batch: TrialTable, before: B, words: set[str]) -> C:
         """The trials of a batch, checked; ``before`` are those of earlier batches.
 
         The words among the labels are added to ``words``, where labels are words.
         """
 
     @abstractmethod
-    def counted(self, chunk: Any) -> Any:
+    def counted(self, chunk: C) -> B:
         """What a chunk adds to the trials before those that come after it."""
 
     @abstractmethod
-    def rows_of(self, chunk: Any) -> int:
+    def rows_of(self, chunk: C) -> int:
         """How many trials a chunk holds."""
 
     @abstractmethod
-    def nothing_before(self) -> Any:
+    def nothing_before(self) -> B:
         """Where the first batch stands."""
+
+    def joined(self, chunks: Iterable[C]) -> Iterator[C]:
+        """The same trials in larger chunks, where that saves time."""
+        return iter(chunks)
 
 
 @dataclass(frozen=True)
-class TwoClassChunking(Chunking):
+class TwoClassChunking(Chunking[Scores, "Before"]):
     """Trials of targets and non-targets become :class:`Scores`."""
 
-    def chunk(self, batch: TrialTable, before: Any, words: set[str]) -> Scores:
+    def chunk(self, batch: TrialTable, before: Before, words: set[str]) -> Scores:
         """The scores of a batch with the columns that are carried."""
         chunk, seen = chunk_of(replace(batch, roles=self.roles), before, words)
         words |= seen
         return chunk
 
-    def counted(self, chunk: Any) -> Before:
+    def counted(self, chunk: Scores) -> Before:
         """The targets and non-targets of a chunk."""
         return Before.of(chunk)
 
-    def rows_of(self, chunk: Any) -> int:
+    def rows_of(self, chunk: Scores) -> int:
         """Targets and non-targets together."""
-        return int(chunk.n_target + chunk.n_nontarget)
+        return chunk.n_target + chunk.n_nontarget
 
     def nothing_before(self) -> Before:
         """No targets and no non-targets."""
         return Before()
+
+    def joined(self, chunks: Iterable[Scores]) -> Iterator[Scores]:
+        """Scores without columns in larger chunks."""
+        return joined(chunks)
 
 
 @dataclass(frozen=True)
@@ -90,7 +103,7 @@ class Before:
     def __add__(self, other: Before) -> Before:
         return Before(self.n_target + other.n_target, self.n_nontarget + other.n_nontarget)
 
-    def place(self, name: str, mask: Any) -> Any:
+    def place(self, name: str, mask: BoolArray) -> IntArray:
         """Row numbers, or positions within the class, of the rows of a batch."""
         if name == ROW:
             return np.arange(len(mask)) + (self.n_target + self.n_nontarget)
@@ -109,8 +122,8 @@ def chunk_of(
     scores = score_values(batch) if roles.factor == 1.0 else score_values(batch) * roles.factor
     mask, words = target_mask_of(batch, roles.positive, expected)
     trials = Trials.of(batch.table, Roles(roles.score, roles.label))
-    columns: dict[str, tuple[Any, Any]] = {}
-    categories: dict[str, tuple[Any, ...]] = {}
+    columns: dict[str, tuple[Array, Array]] = {}
+    categories: dict[str, tuple[Hashable, ...]] = {}
     for name in roles.carried:
         if name in trials.columns:
             values, names = trials.coded(name)
@@ -138,12 +151,12 @@ def settle_words(words: Iterable[str], where: str) -> None:
     warn_of_pooled(seen, where)
 
 
-def joined(chunks: Iterable[Any]) -> Iterator[Any]:
-    """Scores in larger chunks; those that carry columns, or are no scores of two classes, as they are."""
+def joined(chunks: Iterable[Scores]) -> Iterator[Scores]:
+    """Scores in larger chunks; those that carry columns as they are."""
     held: list[Scores] = []
     size, enough = 0, at_once(ENOUGH_BYTES)
     for chunk in chunks:
-        if not isinstance(chunk, Scores) or chunk.columns:
+        if chunk.columns:
             yield chunk
             continue
         held.append(chunk)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from llrkit._arrays import IntArray
 from llrkit._memory import at_once
 from llrkit.engine.chunks_of_rows import Chunking
 from llrkit.engine.scanned_files import KEEP_BYTES, PassCounts
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ClassChunking(Chunking):
+class ClassChunking(Chunking[ClassScores, IntArray]):
     """Columns with the log-likelihoods of several classes (``score``) and with the names of the true ones."""
 
-    def chunk(self, batch: TrialTable, before: Any, words: set[str]) -> ClassScores:
+    def chunk(self, batch: TrialTable, before: IntArray, words: set[str]) -> ClassScores:
         """The trials of a batch, checked; faults are named by their line."""
         chunk = scores_of(with_scores(replace(batch, roles=self.roles)))
         columns = {name: chunk.columns[name] for name in self.roles.carried if name in chunk.columns}
@@ -39,15 +40,15 @@ class ClassChunking(Chunking):
             columns[POSITION] = positions(chunk.codes, before)
         return ClassScores.part(chunk.values, chunk.codes, chunk.classes, columns)
 
-    def counted(self, chunk: Any) -> Any:
+    def counted(self, chunk: ClassScores) -> IntArray:
         """How many trials of each class a chunk has."""
         return chunk.counts.astype(np.intp)
 
-    def rows_of(self, chunk: Any) -> int:
+    def rows_of(self, chunk: ClassScores) -> int:
         """How many trials a chunk has."""
         return len(chunk)
 
-    def nothing_before(self) -> Any:
+    def nothing_before(self) -> IntArray:
         """No trials of any class."""
         return np.zeros(len(self.roles.score), dtype=np.intp)
 

@@ -10,14 +10,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llrkit.engine.cluster_access import NO_FILES, TLSFiles, on_this_machine, without_http
 from llrkit.engine.cluster_results import TIMEOUT, TIMEOUT_SETTING
 from llrkit.errors import ClusterError, InputError, MissingPackageError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 _WORKER_ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": 64 << 20,
@@ -121,13 +121,13 @@ def _workers_here(workers: int, memory_limit: str | float, dashboard: int | None
     if workers < 1:
         raise InputError(f"the number of workers must be at least 1, got {workers}")
     options = on_this_machine(dashboard)
-    settings: dict[str, Any] = {
+    settings: dict[str, object] = {
         f"distributed.nanny.pre-spawn-environ.{name}": n for name, n in _WORKER_ENVIRONMENT.items()
     }
     if dashboard is None:
         settings |= without_http()
-    local: Any = None
-    own: Any = None
+    local: LocalCluster | None = None
+    own: Client | None = None
     try:
         with config.set(settings), ignore_interrupts():
             local = LocalCluster(
@@ -178,7 +178,7 @@ def quieten() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _kill(local: Any) -> None:
+def _kill(local: LocalCluster | None) -> None:
     """End by force the workers that have not exited."""
     for nanny in local.workers.values() if local is not None else ():
         nanny.auto_restart = False

@@ -7,12 +7,13 @@ import ssl
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llrkit.errors import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from distributed import Security
+    from distributed.node import ServerNode
 
 LOOPBACK = "127.0.0.1"
 WORKED_WITH = "llrkit.engine.cluster_worker_tasks"
@@ -84,8 +85,8 @@ class TLSFiles:
         for file in named.values():
             if not Path(file).is_file():
                 raise InputError(f"{file}: no such certificate or key file")
-        security: Any = Security(require_encryption=True, **named)
-        files = (security.tls_ca_file, security.tls_client_cert)
+        security = Security(require_encryption=True, **named)
+        files = [getattr(security, name) for name in ("tls_ca_file", "tls_client_cert")]
         if not all(files):
             raise InputError(
                 f"{scheduler} needs a certificate of its authority (--tls-ca-file) and one of this client "
@@ -96,14 +97,13 @@ class TLSFiles:
         except (ssl.SSLError, OSError, ValueError) as error:
             told = ", ".join(named.values() or map(str, files))
             raise InputError(f"{told}: the certificates and keys do not match ({error})") from None
-        checked: Security = security
-        return checked
+        return security
 
 
 NO_FILES = TLSFiles()
 
 
-def on_this_machine(dashboard: int | None = None) -> dict[str, Any]:
+def on_this_machine(dashboard: int | None = None) -> dict[str, object]:
     """Options of Dask's LocalCluster that keep everybody else out.
 
     All processes speak TLS on the loopback device, with certificates that are made for this run and never
@@ -116,7 +116,7 @@ def on_this_machine(dashboard: int | None = None) -> dict[str, Any]:
         security = Security.temporary()
     except ImportError:
         raise MissingPackageError.of_extra("workers on this machine need cryptography", "dask") from None
-    options: dict[str, Any] = {
+    options: dict[str, object] = {
         "host": LOOPBACK,
         "protocol": "tls",
         "security": security,
@@ -130,7 +130,7 @@ def on_this_machine(dashboard: int | None = None) -> dict[str, Any]:
     return options
 
 
-def without_http() -> dict[str, Any]:
+def without_http() -> dict[str, object]:
     """Dask's configuration for HTTP servers that know no page, while they are not closed yet."""
     return {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 
@@ -143,6 +143,6 @@ def require_dashboard(port: int) -> None:
         raise MissingPackageError("the dashboard needs bokeh, which is not installed: pip install bokeh")
 
 
-def dask_setup(node: Any) -> None:
+def dask_setup(node: ServerNode) -> None:
     """Close the HTTP port of a worker or scheduler; Dask calls this when it has started one."""
     node.http_server.stop()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
 from llrkit._version import __version__
 from llrkit.engine.cluster_results import (
@@ -27,6 +27,19 @@ if TYPE_CHECKING:
     from distributed import Client
 
 T = TypeVar("T")
+
+
+class Host(TypedDict):
+    """What a worker says of its machine, as far as it is looked at."""
+
+    python: str
+
+
+class Versions(TypedDict):
+    """What a worker says of its versions, as far as it is looked at."""
+
+    host: Host
+
 
 PACKAGES = ("numpy", "scipy", "polars", "pyarrow", "distributed")
 """What workers read and compute with, and the package that carries it; another version may give other
@@ -66,12 +79,14 @@ def agree(client: Client) -> None:
     # Between versions of Python no function can travel: first comes a question that Dask answers by itself.
     python = _minor(platform.python_version())
     for worker, answer in _answers(client, _versions_of).items():
+        if isinstance(answer, BaseException):
+            raise ClusterError(f"the worker {worker} does not tell its version of Python ({answer!r})")
         found = _minor(answer["host"]["python"])
         if found != python:
             raise _other_program(worker, [f"Python {found}, here {python}"])
     here = program_here()
     for worker, there in _answers(client, _program_of).items():
-        if isinstance(there, Exception):
+        if isinstance(there, BaseException):
             raise ClusterError(
                 f"the worker {worker} cannot run this llrkit ({there}): install llrkit[dask] "
                 f"{__version__} there"
@@ -123,23 +138,29 @@ def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Itera
             yield result_of(client, future)
 
 
-async def _versions_of(client: Client, worker: str) -> Any:
+async def _versions_of(client: Client, worker: str) -> Versions:
     message = {"op": "versions", "packages": []}
-    return (await scheduler_of(client).broadcast(msg=message, workers=[worker], on_error="ignore"))[worker]
+    told: dict[str, Versions] = await scheduler_of(client).broadcast(
+        msg=message, workers=[worker], on_error="ignore"
+    )
+    return told[worker]
 
 
-async def _program_of(client: Client, worker: str) -> Any:
-    return (await client._run(program_here, workers=[worker], on_error="return"))[worker]
+async def _program_of(client: Client, worker: str) -> dict[str, str] | Exception:
+    told: dict[str, dict[str, str] | Exception] = await client._run(
+        program_here, workers=[worker], on_error="return"
+    )
+    return told[worker]
 
 
-def _answers(client: Client, question: Callable[[Client, str], Awaitable[Any]]) -> dict[str, Any]:
+def _answers(client: Client, question: Callable[[Client, str], Awaitable[T]]) -> dict[str, T | BaseException]:
     """What every worker answers, within the time-out."""
     seconds = timeout_now()
 
-    async def ask(worker: str) -> Any:
+    async def ask(worker: str) -> T:
         return await asyncio.wait_for(question(client, worker), seconds)
 
-    async def ask_all() -> dict[str, Any]:
+    async def ask_all() -> dict[str, T | BaseException]:
         workers = await present()
         answers = await asyncio.gather(*map(ask, workers), return_exceptions=True)
         still_there = await present()  # a worker may leave while it is asked
@@ -150,7 +171,7 @@ def _answers(client: Client, question: Callable[[Client, str], Awaitable[Any]]) 
         return list((await asyncio.wait_for(scheduler_of(client).identity(), seconds))["workers"])
 
     try:
-        answers: dict[str, Any] = client.sync(ask_all)
+        answers: dict[str, T | BaseException] = client.sync(ask_all)
     except OSError as error:  # also a time-out
         raise ClusterError(
             f"the scheduler at {address_of(client)} has not answered for {seconds:g} s ({error!r}); "

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from llrkit.errors import ClusterError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
+    from distributed.core import PooledRPCCall, rpc
+
+T = TypeVar("T")
 
 TIMEOUT = 60.0
 """Seconds that a scheduler or worker may be silent, unless another time was asked for."""
@@ -25,14 +28,19 @@ def timeout_now() -> float:
     return float(config.get(TIMEOUT_SETTING, TIMEOUT))
 
 
-def result_of(client: Client, future: Any) -> Any:
+@overload
+def result_of(client: Client, future: Future[T]) -> T: ...
+@overload
+def result_of(client: Client, future: list[Future[T]]) -> list[T]: ...
+def result_of(client: Client, future: Future[T] | list[Future[T]]) -> T | list[T]:
     """The result of a future or a list of them; what goes wrong with the cluster itself is said plainly."""
     from distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
 
     try:
         finished(client, set(future) if isinstance(future, list) else {future}, "ALL_COMPLETED")
-        return client.gather(future)
+        results: T | list[T] = client.gather(future)
+        return results
     except KilledWorker as error:
         raise ClusterError(
             f"workers died repeatedly at the same partition, probably for lack of memory ({error})"
@@ -43,7 +51,7 @@ def result_of(client: Client, future: Any) -> Any:
         ) from None
 
 
-def scheduler_of(client: Client) -> Any:
+def scheduler_of(client: Client) -> rpc | PooledRPCCall:
     """How to call the scheduler of a client."""
     if client.scheduler is None:
         raise ClusterError("the client of the cluster has been closed")
@@ -55,7 +63,7 @@ def address_of(client: Client) -> str:
     return str(client.scheduler.address) if client.scheduler is not None else "its address"
 
 
-def finished(client: Client, futures: set[Any], enough: str) -> set[Any]:
+def finished(client: Client, futures: set[Future[T]], enough: str) -> set[Future[T]]:
     """Wait for futures as long as somebody works on them; those that are done."""
     from distributed import wait
 
@@ -106,7 +114,7 @@ class Watch:
                 f"is busy with the result; {MORE_TIME}"
             )
 
-    def _ask(self) -> tuple[dict[str, float], Mapping[str, Any]]:
+    def _ask(self) -> tuple[dict[str, float], Mapping[str, Sequence[str]]]:
         """The last signs of life of the workers, and what they are at, as the scheduler knows it."""
         scheduler, limit = scheduler_of(self.client), {"callback_timeout": self.timeout}
         try:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from operator import add
-from typing import Any, Literal
+from typing import Generic, Literal, TypeVar
 
-from llrkit.engine.chunks_of_rows import Chunking, joined
+from llrkit._arrays import Array
+from llrkit.engine.chunks_of_rows import B, C, Chunking
 from llrkit.engine.cluster_handshake import require_same_program
 from llrkit.engine.partitions import ParquetFooter, Partition, chunks_of, column_names, parquet_footer
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import HeaderRoles
 
 Unreadable = Literal["error", "skip"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Work:
+class Work(Generic[C, B, T]):
     """What is done to each partition."""
 
-    summarize: Callable[[Any], Any]
-    chunking: Chunking
+    summarize: Callable[[C], T]
+    chunking: Chunking[C, B]
     unreadable: Unreadable
     topic: str
     program: str
@@ -30,29 +31,31 @@ class Work:
 
 
 @dataclass(frozen=True)
-class PartialSum:
+class PartialSum(Generic[T]):
     """The summary of some partitions, if any could be read, and those that could not."""
 
-    summary: Any
+    summary: T | None
     skipped: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
     """The words among the labels."""
 
 
-def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> PartialSum:
+def summarize(work: Work[C, B, T], partitions: Sequence[Partition], before: B) -> PartialSum[T]:
     """Read partitions chunk by chunk, summarize, forget; ``before`` are the trials of earlier tasks."""
     from distributed import get_worker
 
     require_same_program(work.program)
-    total, skipped, rows, words = None, [], 0, set[str]()
+    total: T | None = None
+    skipped, rows, words = list[str](), 0, set[str]()
     # Where files may be left out each is summed by itself: nothing of one that breaks off may be in the sum.
     together = [partitions] if work.unreadable == "error" else [[partition] for partition in partitions]
     for some in together:
-        summary, after, here, seen = None, before, 0, set(words)
+        summary: T | None = None
+        after, here, seen = before, 0, set(words)
         try:
-            for chunk in joined(chunks_of(some, work.chunking, before, seen)):
+            for chunk in work.chunking.joined(chunks_of(some, work.chunking, before, seen)):
                 summary = _sum(summary, work.summarize(chunk))
-                after, here = after + work.chunking.counted(chunk), here + work.chunking.rows_of(chunk)
+                after, here = add(after, work.chunking.counted(chunk)), here + work.chunking.rows_of(chunk)
                 del chunk  # what was sorted of it is not needed while the next one is read
         except FileFormatError as error:
             if work.unreadable == "error":
@@ -64,10 +67,13 @@ def summarize(work: Work, partitions: Sequence[Partition], before: Any) -> Parti
     return PartialSum(total, tuple(skipped), frozenset(words))
 
 
-def merge(sums: Sequence[PartialSum]) -> PartialSum:
+def merge(sums: Sequence[PartialSum[T]]) -> PartialSum[T]:
     """The sum of some parts."""
+    total: T | None = None
+    for one in sums:
+        total = _sum(total, one.summary)
     return PartialSum(
-        reduce(_sum, (one.summary for one in sums)),
+        total,
         tuple(name for one in sums for name in one.skipped),
         frozenset[str]().union(*(one.words for one in sums)),
     )
@@ -89,10 +95,13 @@ def footer(path: str, header: HeaderRoles, most: int) -> ParquetFooter | LlrkitE
         return error
 
 
-def pairs(values: Any, is_target: Any) -> dict[str, Any]:
+def pairs(values: Array, is_target: Array) -> dict[str, Array]:
     """Two arrays as a table."""
     return {"score": values, "label": is_target}
 
 
-def _sum(one: Any, other: Any) -> Any:
-    return other if one is None else one if other is None else add(one, other)
+def _sum(one: T | None, other: T | None) -> T | None:
+    if one is None or other is None:
+        return other if one is None else one
+    total: T = add(one, other)
+    return total

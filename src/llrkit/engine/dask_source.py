@@ -7,8 +7,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
+
+import numpy.typing as npt
 
 from llrkit._memory import at_once
 from llrkit._progress import stage
@@ -29,7 +31,13 @@ from llrkit.scores.source import S, ScoreSource
 from llrkit.scores.weights import weighted
 
 if TYPE_CHECKING:
+    from dask.array import Array as DaskArray
+    from dask.dataframe import DataFrame
+    from dask.delayed import Delayed
     from distributed import Client
+
+AnyChunking: TypeAlias = Chunking[Any, Any]
+"""Dask does not say what its tasks give, so neither does a source whose chunks only tasks see."""
 
 ROWS_A_TASK = 1 << 23
 """At least about so many rows are one task, so that the cost of a task is small."""
@@ -76,8 +84,8 @@ class DaskSource(ScoreSource):
     def __init__(
         self,
         client: Client,
-        partitions: Sequence[Any],
-        chunking: Chunking | None = None,
+        partitions: Sequence[Delayed | RowGroups],
+        chunking: AnyChunking | None = None,
         *,
         unreadable: Unreadable = "error",
         skipped: Sequence[str] = (),
@@ -87,9 +95,9 @@ class DaskSource(ScoreSource):
         if not partitions:
             raise InputError("there are no partitions to read" + _listed(skipped))
         self.client, self.partitions = client, tuple(partitions)
-        self.chunking = chunking or TwoClassChunking(Roles(label="label"))
+        self.chunking: AnyChunking = chunking or TwoClassChunking(Roles(label="label"))
         self.unreadable, self.skipped = unreadable, tuple(skipped)
-        self._before: tuple[Any, ...] | None = None
+        self._before: tuple[object, ...] | None = None
         self._topic = f"llrkit-{uuid4().hex}"
         self._warned = False
 
@@ -154,7 +162,9 @@ class DaskSource(ScoreSource):
         return cls._of_parquet(files, client, TwoClassChunking(roles), header, unreadable)
 
     @classmethod
-    def of_files(cls, paths: PathArg | Sequence[PathArg], client: Client, chunking: Chunking) -> DaskSource:
+    def of_files(
+        cls, paths: PathArg | Sequence[PathArg], client: Client, chunking: AnyChunking
+    ) -> DaskSource:
         """Parquet files whose roles are known, of any kind of trials.
 
         Parameters
@@ -175,7 +185,7 @@ class DaskSource(ScoreSource):
         cls,
         files: Sequence[str],
         client: Client,
-        chunking: Chunking,
+        chunking: AnyChunking,
         header: HeaderRoles,
         unreadable: Unreadable,
     ) -> DaskSource:
@@ -191,7 +201,7 @@ class DaskSource(ScoreSource):
     @classmethod
     def from_dataframe(
         cls,
-        frame: Any,
+        frame: DataFrame,
         client: Client,
         *,
         score: str | Sequence[str] | None = None,
@@ -215,7 +225,9 @@ class DaskSource(ScoreSource):
         return cls._of_tables(frame.to_delayed(), client, header.roles)
 
     @classmethod
-    def from_arrays(cls, scores: Any, is_target: Any, client: Client) -> DaskSource:
+    def from_arrays(
+        cls, scores: DaskArray | npt.ArrayLike, is_target: DaskArray | npt.ArrayLike, client: Client
+    ) -> DaskSource:
         """Two Dask arrays, or NumPy arrays to be cut: the scores and whether each is of a target.
 
         Parameters
@@ -229,18 +241,18 @@ class DaskSource(ScoreSource):
         """
         import dask.array as da
 
-        scores = da.asarray(scores)
-        labels = da.asarray(is_target).rechunk(scores.chunks[0])
-        pairs = zip(scores.to_delayed().ravel(), labels.to_delayed().ravel(), strict=True)
+        values = da.asarray(scores)
+        labels = da.asarray(is_target).rechunk(values.chunks[0])
+        pairs = zip(values.to_delayed().ravel(), labels.to_delayed().ravel(), strict=True)
         from dask.delayed import delayed
 
         pair = delayed(worker_tasks.pairs, pure=False)
-        return cls.from_delayed([pair(values, mask) for values, mask in pairs], client)
+        return cls.from_delayed([pair(part, mask) for part, mask in pairs], client)
 
     @classmethod
     def from_delayed(
         cls,
-        parts: Sequence[Any],
+        parts: Sequence[Delayed],
         client: Client,
         *,
         score: str | Sequence[str] = "score",
@@ -263,7 +275,7 @@ class DaskSource(ScoreSource):
         return cls._of_tables(parts, client, Roles(names, label))
 
     @classmethod
-    def _of_tables(cls, tables: Sequence[Any], client: Client, roles: Roles) -> DaskSource:
+    def _of_tables(cls, tables: Sequence[Delayed], client: Client, roles: Roles) -> DaskSource:
         from dask.delayed import delayed
 
         agree(client)
@@ -318,7 +330,7 @@ class DaskSource(ScoreSource):
             config.set({"distributed.admin.large-graph-warning-threshold": _LARGE_GRAPH}),
             self._told_of_progress(),
         ):
-            total = result_of(self.client, self.client.compute(level[0]))
+            total: worker_tasks.PartialSum[S] = result_of(self.client, self.client.compute(level[0]))
         _warn_of(name for name in total.skipped if name not in self.skipped)
         self.skipped = tuple(dict.fromkeys((*self.skipped, *total.skipped)))
         if not self._warned:
@@ -326,17 +338,17 @@ class DaskSource(ScoreSource):
             settle_words(total.words, f"{self._where}, column {self.roles.label!r}")
         if total.summary is None:
             raise FileFormatError("no partition could be read" + _listed(self.skipped))
-        return total.summary  # type: ignore[no-any-return]
+        return total.summary
 
     @cached_property
-    def _tasks(self) -> list[list[Any]]:
+    def _tasks(self) -> list[list[Delayed | RowGroups]]:
         """The partitions that one task reads: small files together, everything else by itself."""
         least = at_once(ROWS_A_TASK, unit=8)
         rows = [sum(one.rows) if isinstance(one, RowGroups) else least for one in self.partitions]
         most = max(least, min(sum(rows) // MANY_TASKS, MOST_ROWS_A_TASK))
         return [[self.partitions[i] for i in run] for run in runs(rows, most)]
 
-    def _places(self) -> tuple[Any, ...]:
+    def _places(self) -> tuple[object, ...]:
         """How many trials come before each task, by one more pass over the labels."""
         if self._before is None:
             counted = result_of(
@@ -348,7 +360,7 @@ class DaskSource(ScoreSource):
             self._before = tuple(accumulate(each, initial=none))
         return self._before[:-1]
 
-    def _leaves(self, summarize: Callable[[Scores], Any], chunking: Chunking) -> list[Any]:
+    def _leaves(self, summarize: Callable[[Scores], object], chunking: AnyChunking) -> list[Delayed]:
         from dask.delayed import delayed
 
         needed = set(chunking.roles.carried) & set(COUNTED)
@@ -371,7 +383,7 @@ class DaskSource(ScoreSource):
                 with suppress(Exception):  # the scheduler may be gone, which is said elsewhere
                     self.client.unsubscribe_topic(self._topic)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # What is done to a chunk may hold on to the source it is of; of that nothing is needed on a worker.
         return {"chunking": self.chunking}
 

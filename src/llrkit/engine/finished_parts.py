@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 from llrkit._atomic import locked_folder, write_atomically
 from llrkit._inputs import file_sha256
@@ -59,7 +58,7 @@ class Part:
         return cls(**{**plain, "notes": tuple(notes)})
 
 
-def recipe_of(settings: Mapping[str, Any], files: Iterable[str]) -> str:
+def recipe_of(settings: Mapping[str, object], files: Iterable[str]) -> str:
     """The hash of everything that decides what becomes of an input: settings, and files that they name."""
     hashes = {file: file_sha256(file) for file in files}
     text = json.dumps({**settings, "files": hashes}, sort_keys=True, default=str)
@@ -126,7 +125,7 @@ def note(part: Part, folder: Path) -> None:
     write_atomically(folder / DONE / f"{part.name}.json", json.dumps(asdict(part)))
 
 
-def write_manifest(folder: Path, parts: Sequence[Part], settings: Mapping[str, Any]) -> None:
+def write_manifest(folder: Path, parts: Sequence[Part], settings: Mapping[str, object]) -> None:
     """Say that all parts are finished, and with which settings."""
     content = {
         "schema": SCHEMA,

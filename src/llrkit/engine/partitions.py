@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from glob import has_magic
-from typing import Any, Protocol
+from operator import add
+from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
 from llrkit._inputs import changed_meanwhile
-from llrkit.engine.chunks_of_rows import Chunking
+from llrkit.engine.chunks_of_rows import B, C, Chunking
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import HeaderRoles
 from llrkit.io.separate_paths import local_files
@@ -21,6 +22,10 @@ from llrkit.io.tables import Wanted, cast_exactly, common_types, is_taken, types
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.any_table import as_table
 from llrkit.scores.roles import require_column
+
+if TYPE_CHECKING:
+    from pyarrow import Field
+    from pyarrow.parquet import ParquetFile
 
 ROWS_A_BATCH = 1 << 20
 
@@ -74,7 +79,7 @@ class RowGroups:
                 yield cast_exactly(self.header.assigned_to(batch, wanted), self.casts)
                 first_row += table.height
 
-    def _read(self, file: Any, groups: list[int], columns: Sequence[str]) -> pl.DataFrame:
+    def _read(self, file: ParquetFile, groups: list[int], columns: Sequence[str]) -> pl.DataFrame:
         try:
             table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
         except (OSError, ValueError) as error:  # pyarrow's own errors are among these
@@ -88,7 +93,7 @@ class RowGroups:
 class Table:
     """A table that is there already: a partition of a Dask DataFrame, or what a delayed function gave."""
 
-    table: Any
+    table: object
     origin: str
 
     @cached_property
@@ -109,8 +114,8 @@ class Table:
 
 
 def chunks_of(
-    partitions: Iterable[Partition], chunking: Chunking, before: Any, words: set[str]
-) -> Iterator[Any]:
+    partitions: Iterable[Partition], chunking: Chunking[C, B], before: B, words: set[str]
+) -> Iterator[C]:
     """The trials of consecutive partitions in chunks of scores; ``before`` are the trials of earlier ones.
 
     The words among the labels are added to ``words``.
@@ -119,7 +124,7 @@ def chunks_of(
         for batch in partition.batches(chunking.roles.to_read(partition.columns)):
             chunk = chunking.chunk(batch, before, words)
             yield chunk
-            before += chunking.counted(chunk)
+            before = add(before, chunking.counted(chunk))
 
 
 def column_names(path: str) -> list[str]:
@@ -243,7 +248,7 @@ class _open:  # noqa: N801 - reads as the function it stands for
     def __init__(self, path: str, words: Sequence[str] = ()) -> None:
         self.path, self.words = path, list(words)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> ParquetFile:
         import fsspec
         from pyarrow.parquet import ParquetFile
 
@@ -257,7 +262,7 @@ class _open:  # noqa: N801 - reads as the function it stands for
         self._file.close()
 
 
-def _is_text(field: Any) -> bool:
+def _is_text(field: Field) -> bool:
     import pyarrow.types as kinds
 
     return bool(kinds.is_string(field.type) or kinds.is_large_string(field.type))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class Files(ScoreSource):
     def __init__(self, scans: Sequence[Scan], roles: Roles, kept: _Kept | None = None) -> None:
         self.scans, self._roles = tuple(scans), roles
         self._kept = kept if kept is not None else _Kept()
-        self._counts: dict[str, Any] = {}
+        self._counts: dict[str, object] = {}
         require_roles(self.scans[0].like)
         weight = () if roles.weight is None else (roles.weight,)
         for name in (*roles.carried, *weight):
@@ -83,7 +82,7 @@ class Files(ScoreSource):
         return True
 
     @property
-    def kept_counts(self) -> dict[str, Any] | None:
+    def kept_counts(self) -> dict[str, object] | None:
         """Counts for the next metric, as long as the trials themselves are kept."""
         return self._counts if self._kept.sets else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -115,8 +114,7 @@ def alpha_scan(
     if test is not None and groups is not None:
         raise InputError("groups are for cross-validation and cannot be combined with test trials (test)")
     measured = source if test is None else as_source(test)
-    counted: dict[str, Any] = {"known": known, "p_known": p_known}
-    minimum = c_primary(measured, cost, actual=False, **counted)
+    minimum = c_primary(measured, cost, actual=False, known=known, p_known=p_known)
     dealt = None if test is not None else make_folds(source, groups, folds, seed)
     calibrate = _trained(source, measured) if dealt is None else _crossed(source, dealt)
     costs: dict[str, FloatArray] = {}
@@ -131,7 +129,7 @@ def alpha_scan(
                 values.append(float("nan"))
                 refused.setdefault(name, str(error))
                 continue
-            values.append(c_primary(llrs, cost, **counted))
+            values.append(c_primary(llrs, cost, known=known, p_known=p_known))
         costs[name] = np.array(values)
         if name in refused:
             without = np.isnan(costs[name])
@@ -152,7 +150,7 @@ def _how(folds: Folds | None) -> str:
     return f"cross-validated in {folds.n} folds, {dealt}"
 
 
-Calibrate = Callable[[str, Mapping[str, Any]], ScoreSource]
+Calibrate = Callable[[str, Mapping[str, object]], ScoreSource]
 """A method and its options -> the measured trials, calibrated."""
 
 
@@ -163,7 +161,7 @@ def _trained(train: ScoreSource, measured: ScoreSource) -> Calibrate:
 def _crossed(source: ScoreSource, folds: Folds) -> Calibrate:
     wide = source.with_columns(*folds.columns)
 
-    def calibrate(method: str, options: Mapping[str, Any]) -> ScoreSource:
+    def calibrate(method: str, options: Mapping[str, object]) -> ScoreSource:
         maps = {
             pair: fit_quietly(method, training_source(wide, folds, pair), options) for pair in folds.pairs
         }

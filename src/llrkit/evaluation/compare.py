@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._format import number
+from llrkit._plain import Json
 from llrkit.calibrate.maps import Map
 from llrkit.choose.comparison_base import RAW, Compared, cllr_sentence, compared_on
 from llrkit.choose.fit_best import fit_best
@@ -70,13 +70,13 @@ class Comparison(Compared[Evaluation, Map]):
         plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
         return {name: ScoreToLlr(scores, fitted(scores, outside="ignore")) for name, fitted in plain.items()}
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
         return named_rows("method", self.evaluations)
 
     def _loss(self, name: str) -> float:
         return self.evaluations[name].cllr
 
-    def _row(self, name: str) -> dict[str, Any]:
+    def _row(self, name: str) -> dict[str, Json]:
         result = self.evaluations[name]
         numbers = {key: getattr(result, key) for key in ("cllr", "min_cllr", "cllr_cal", "eer")}
         return {**numbers, "points": [point.to_dict() for point in result.points]}
@@ -99,10 +99,10 @@ class Comparison(Compared[Evaluation, Map]):
 def compare(
     train: ScoreSource,
     test: ScoreSource,
-    methods: Methods = CANDIDATES,
+    methods: Methods[Map] = CANDIDATES,
     *,
     points: Points = ("sre08", "sre10"),
-    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    options: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> Comparison:
     """Train calibrators on one set of trials and evaluate them on another, raw scores first.
 

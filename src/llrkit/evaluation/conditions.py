@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._results import Result, text_table
 from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import natural_order
@@ -32,7 +32,7 @@ class ConditionTable(Result):
 
     by: str
     """Name of the column, or columns, that hold the conditions."""
-    conditions: Mapping[Any, Evaluation]
+    conditions: Mapping[Hashable, Evaluation]
     """Evaluation of each condition."""
     pooled: Evaluation
     """All trials together, as many as there are of each condition."""
@@ -40,10 +40,10 @@ class ConditionTable(Result):
     """All trials together, with the same weight for each condition: one threshold, one scale for all."""
     averaged: Mapping[str, float]
     """Means of the numbers over the conditions: a best threshold or PAV map of its own for each."""
-    skipped: Mapping[Any, str]
+    skipped: Mapping[Hashable, str]
     """Conditions that were left out, with the reason."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         return {
             "by": self.by,
@@ -54,7 +54,7 @@ class ConditionTable(Result):
             "skipped": {group_name(name): why for name, why in self.skipped.items()},
         }
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
         return named_rows(self.by, self.rows())
 
     def table(self) -> tuple[list[str], list[list[str]]]:

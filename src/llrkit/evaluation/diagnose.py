@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from llrkit._format import number
+from llrkit._plain import Json
 from llrkit._results import Result
 from llrkit.calibrate.affine.gaussian_tests import shape_problems, shape_statistics
 from llrkit.calibrate.tied_scores import TiedScores
@@ -56,7 +56,7 @@ class Diagnosis(Result):
         """
         return {name: good for name, good, _ in self.advice}[method]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers and sentences."""
         return {
             "n_target": self.evaluation.n_target,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
 from types import MappingProxyType
-from typing import Any
 
 from llrkit.core.moments import Moments
 from llrkit.core.summary import Both, both, grouped
@@ -15,9 +14,10 @@ from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries
-from llrkit.metrics.primary_cost import nist_weights, scaled_to_size
+from llrkit.metrics.primary_cost import Weights, nist_weights, scaled_to_size
 from llrkit.metrics.requested_points import resolve_points
 from llrkit.scores import ScoreSource
+from llrkit.scores.source import S
 from llrkit.theory.presets import Points
 
 
@@ -48,7 +48,7 @@ def equalized(
         raise InputError("equalize needs the name of at least one column")
     operating_points = resolve_points(points, allow_unconfirmed)
     wide = source.with_columns(*names)
-    moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names)))
+    moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names))).summaries
     grid = collect_again(source, grid)
     by_condition = wide.reduce(grouped(measurement_summarizer(moments, grid, operating_points), names)).groups
     counts = {key: summaries.summaries[0] for key, summaries in by_condition.items()}
@@ -56,27 +56,32 @@ def equalized(
     weights = scaled_to_size(nist_weights(sizes), sizes)
     second = _sum(
         [
-            Both(tuple(summary.weighted(*weights[key]) for summary in summaries))
-            for key, summaries in by_condition.items()
+            Both((counts[key].weighted(*weights[key]), look.summaries[1].weighted(*weights[key])))
+            for key, look in by_condition.items()
         ]
     )
     first = _sum([groups.groups[key].weighted(*weights[key]) for key in by_condition])
     result = Evaluation.from_measurements(measurements_from_summaries(first, second, operating_points))
-    by_name = {", ".join(str(value) for value in key): weights[key] for key in sorted(weights, key=str)}
+    by_name = {", ".join(map(str, _values(key))): weights[key] for key in sorted(weights, key=str)}
     information = _information(weights, sizes, 0), _information(weights, sizes, 1)
     return replace(
         result, equalized=names, condition_weights=MappingProxyType(by_name), information=information
     )
 
 
-def _information(weights: dict[Any, Any], sizes: dict[Any, Any], of_class: int) -> float:
+def _values(key: Hashable) -> tuple[Hashable, ...]:
+    """The values of a combination."""
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _information(weights: Weights, sizes: Weights, of_class: int) -> float:
     """Effective trials of a class by Kish, (sum w)^2 / sum w^2, over their number."""
     w = [(weights[key][of_class], sizes[key][of_class]) for key in weights]
     total = sum(n * weight for weight, n in w)
     return float(total / sum(n * weight**2 for weight, n in w)) if total > 0.0 else 1.0
 
 
-def _sum(summaries: list[Any]) -> Any:
+def _sum(summaries: list[S]) -> S:
     if not summaries:
         raise EmptyClassError("there are no trials")
     return reduce(add, summaries)

@@ -189,7 +189,7 @@ def evaluate(
     of_value: ScoreSource
     for name, group in result.groups.items():
         if result.shared is None:
-            values = name if len(result.by) > 1 else (name,)
+            values = name if len(result.by) > 1 and isinstance(name, tuple) else (name,)
             of_value = trials_with_values(source, result.by, values)
         else:
             of_value = result.shared.trials_of(source, result.by[0], name)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
+from llrkit._plain import Json
 from llrkit.errors import UnknownNameError
 from llrkit.evaluation import evaluation_words as words
 from llrkit.evaluation.evaluation_rows import group_rows_of
@@ -49,7 +49,7 @@ def _same(one: OperatingPoint, other: OperatingPoint) -> bool:
 class Evaluation(Measurements):
     """The result of :func:`evaluate`: numbers, curves, conventions and, if asked for, intervals."""
 
-    groups: Mapping[Any, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
+    groups: Mapping[Hashable, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
     """Evaluation of each group, if groups were asked for (``by=``)."""
     conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
     """The conventions behind the numbers, by name."""
@@ -194,9 +194,9 @@ class Evaluation(Measurements):
         """What the numbers mean, in plain words."""
         return words.sentence(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
-        plain: dict[str, Any] = {
+        plain: dict[str, Json] = {
             "n_target": self.n_target,
             "n_nontarget": self.n_nontarget,
             "eer": self.eer,
@@ -243,10 +243,10 @@ class Evaluation(Measurements):
             plain["shared"] = self.shared.to_dict()
         return plain
 
-    def _uncertain(self, prefix: str) -> dict[str, Any]:
+    def _uncertain(self, prefix: str) -> dict[str, Json]:
         return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
         return group_rows_of(self)
 
     def __repr__(self) -> str:

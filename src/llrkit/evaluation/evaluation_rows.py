@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llrkit.evaluation.evaluation_result import Evaluation
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal", "prbep")
 
 
-def number_row(result: Evaluation) -> dict[str, Any]:
+def number_row(result: Evaluation) -> dict[str, object]:
     """Numbers by name; where there are intervals, each is followed by ``<name>_low`` and ``<name>_high``.
 
     Examples
@@ -21,7 +21,7 @@ def number_row(result: Evaluation) -> dict[str, Any]:
     >>> row["n_nontarget"], row["act_dcf sre08"]
     (2, 1.0)
     """
-    row: dict[str, Any] = {"n_target": result.n_target, "n_nontarget": result.n_nontarget}
+    row: dict[str, object] = {"n_target": result.n_target, "n_nontarget": result.n_nontarget}
     for name, key, value in _numbers(result):
         row[name] = value
         if result.uncertainty is not None:
@@ -45,18 +45,18 @@ def _numbers(result: Evaluation) -> Iterator[tuple[str, str, float]]:
         yield "hter", "fixed_threshold.hter", result.fixed.hter
 
 
-def named_rows(title: str, results: Mapping[Any, Evaluation]) -> list[dict[str, Any]]:
+def named_rows(title: str, results: Mapping[str, Evaluation]) -> list[dict[str, object]]:
     """A row for each result, which begins with its name."""
     return [{title: name, **number_row(result)} for name, result in results.items()]
 
 
-def group_rows_of(result: Evaluation) -> list[dict[str, Any]]:
+def group_rows_of(result: Evaluation) -> list[dict[str, object]]:
     """A row of all trials, and one for each group, whose values are in columns of their own."""
     if not result.groups:
         return [number_row(result)]
     columns = result.by
-    rows: list[dict[str, Any]] = [{**dict.fromkeys(columns), **number_row(result)}]
+    rows: list[dict[str, object]] = [{**dict.fromkeys(columns), **number_row(result)}]
     for key, group in result.groups.items():
-        values = key if len(columns) > 1 else (key,)
+        values = key if len(columns) > 1 and isinstance(key, tuple) else (key,)
         rows.append({**dict(zip(columns, values, strict=True)), **number_row(group)})
     return rows

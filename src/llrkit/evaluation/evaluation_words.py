@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from llrkit._format import counted, number, percent
 from llrkit._llr_units import NATS, LlrUnit
@@ -15,6 +15,8 @@ from llrkit.evaluation.over_groups import group_name, over_groups
 if TYPE_CHECKING:
     from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.trust.calibration.verdict import Verdict
+
+K = TypeVar("K", bound=Hashable)
 
 
 def sentence(result: Evaluation, verdict: Verdict | None = None) -> str:
@@ -114,7 +116,7 @@ def numbers(result: Evaluation, unit: LlrUnit = NATS) -> list[Row]:
 
 
 def group_rows(
-    groups: Mapping[Any, Evaluation], by: str, *, of_spoofs: bool = False
+    groups: Mapping[K, Evaluation], by: str, *, of_spoofs: bool = False
 ) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a table with one line per group; classes may be bona fide trials and spoofs."""
     classes = ("bona fide", "spoof") if of_spoofs else ("target", "nontarget")
@@ -132,7 +134,7 @@ def group_rows(
     return header + costs, table
 
 
-def on_groups(groups: Mapping[Any, Evaluation], by: str) -> str:
+def on_groups(groups: Mapping[K, Evaluation], by: str) -> str:
     """The mean and the worst of the groups, in words."""
     over = over_groups(groups)
     group, worst = over.worst["eer"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 from llrkit._format import told_apart
+from llrkit._plain import Json, as_list, as_number
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.affine.cmlg_predicted_cost import PredictedCost, line_costs, predicted_cost
 from llrkit.calibrate.affine.gaussian_tests import GaussianTest, gaussian_tests
@@ -47,7 +47,7 @@ class GaussianCheck:
         words = [f"test of the {test}" for test in self.tests]
         return words + ([f"on these trials: {self.costs}"] if self.costs is not None else [])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         return {
             "gaussian_tests": [test.to_dict() for test in self.tests],
@@ -96,9 +96,10 @@ def _mixture(training: TrainingPoints, score_test: GaussianTest) -> GaussianTest
 
     moments = training.moments
     n = moments.target.n + moments.nontarget.n
-    fitted = mixture_from_training(training, 2, None, float(moments.target.n / n), None).details
-    gain = max(2.0 * n * (fitted["log_likelihood"] - fitted["log_likelihood_cmlg"]), 0.0)
-    mean = sum(w * mu for w, mu in zip(fitted["weights"], fitted["mu"], strict=True))
-    spread = sum(w * (mu - mean) ** 2 for w, mu in zip(fitted["weights"], fitted["mu"], strict=True))
+    fitted = mixture_from_training(training, 2, None, float(moments.target.n / n), None)
+    gain = max(2.0 * n * (fitted.detail("log_likelihood") - fitted.detail("log_likelihood_cmlg")), 0.0)
+    weights, mus = (list(map(as_number, as_list(fitted.details[name]))) for name in ("weights", "mu"))
+    mean = sum(w * mu for w, mu in zip(weights, mus, strict=True))
+    spread = sum(w * (mu - mean) ** 2 for w, mu in zip(weights, mus, strict=True))
     variation = math.sqrt(spread) / mean if mean > 0 else 0.0
     return replace(score_test, deviation=variation, statistic=gain, p_value=float(chdtrc(2, gain)))

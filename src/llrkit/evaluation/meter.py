@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import signature
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -51,10 +51,12 @@ class Meter:
         self,
         points: Points = ("sre08", "sre10"),
         *,
-        positive: Any = None,
-        **options: Any,
+        positive: object = None,
+        **options: object,
     ) -> None:
-        resolve_points(points, options.get("allow_unconfirmed", False))  # now rather than after an epoch
+        resolve_points(
+            points, bool(options.get("allow_unconfirmed", False))
+        )  # now rather than after an epoch
         unknown = [name for name in options if name not in signature(evaluate).parameters]
         if unknown:
             raise UnknownNameError(f"evaluate has no option {unknown[0]!r}")
@@ -66,7 +68,7 @@ class Meter:
         self._target: list[Array] = []
         self._nontarget: list[Array] = []
 
-    def update(self, scores: Any, labels: Any) -> None:
+    def update(self, scores: object, labels: object) -> None:
         """Take a batch of trials, or one: scores, higher meaning more target-like, and as many labels.
 
         Parameters
@@ -110,7 +112,7 @@ class Meter:
         merged = Meter(self.points, positive=self.positive, **self.options)
         return merged.merge(self).merge(other)
 
-    def __radd__(self, other: Any) -> Meter:
+    def __radd__(self, other: object) -> Meter:
         """Let ``sum(meters)`` merge them: it begins with 0."""
         return self + Meter(self.points) if isinstance(other, int) and other == 0 else NotImplemented
 
@@ -121,7 +123,7 @@ class Meter:
             for name, kept in zip(("target", "nontarget"), self._kept, strict=True)
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go on from the trials of a checkpoint, in place of those so far.
 
         Parameters
@@ -149,7 +151,7 @@ class Meter:
         return f"Meter({n_target:,} target, {n_nontarget:,} nontarget trials)"
 
 
-def batch_by_class(scores: Any, labels: Any, positive: Any = None) -> tuple[Array, Array]:
+def batch_by_class(scores: object, labels: object, positive: object = None) -> tuple[Array, Array]:
     """The target and the non-target scores of a batch, checked; either may be empty.
 
     Examples
@@ -161,7 +163,7 @@ def batch_by_class(scores: Any, labels: Any, positive: Any = None) -> tuple[Arra
         return _by_class(scores, labels, positive)
 
 
-def _by_class(scores: Any, labels: Any, positive: Any) -> tuple[Array, Array]:
+def _by_class(scores: object, labels: object, positive: object) -> tuple[Array, Array]:
     values = score_array(_at_least_1d(as_numpy(scores, "scores")), "scores")
     if values.ndim != 1:
         raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")

@@ -82,4 +82,5 @@ def mixing_curve(fitted: Map) -> MixingCurve:
     inner = fitted.map if isinstance(fitted, BoundedMap) else fitted
     if inner.method != "mixture" or "mu" not in inner.details:
         raise InputError(f"w(mu) comes from fit_mixture; this map is of {fitted.method}")
-    return MixingCurve(inner.details["mu"], inner.details["weights"])
+    mu, weights = (np.asarray(inner.details[name], dtype=np.float64) for name in ("mu", "weights"))
+    return MixingCurve(mu, weights)

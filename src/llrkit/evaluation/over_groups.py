@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
+from llrkit._plain import Json
 from llrkit.metrics.measurements import Measurements
 
 NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
 _HIGHER_IS_BETTER = ("auc",)
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -20,13 +22,15 @@ class OverGroups:
     worst: Mapping[str, tuple[str, float]]
     """By number: the name of the group, and the value there."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain values, as in the JSON of the command line."""
-        worst = {name: {"group": group, "value": value} for name, (group, value) in self.worst.items()}
+        worst: dict[str, Json] = {
+            name: {"group": group, "value": value} for name, (group, value) in self.worst.items()
+        }
         return {"mean": dict(self.mean), "worst": worst}
 
 
-def group_name(key: Any) -> str:
+def group_name(key: object) -> str:
     """The value of a group as text; of several columns, with commas in between.
 
     Examples
@@ -37,7 +41,7 @@ def group_name(key: Any) -> str:
     return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
-def over_groups(groups: Mapping[Any, Measurements]) -> OverGroups:
+def over_groups(groups: Mapping[K, Measurements]) -> OverGroups:
     """Mean and worst of each number; costs have names such as ``min_dcf sre08``.
 
     Each group counts the same, however many trials it has, and has a best threshold of its own.

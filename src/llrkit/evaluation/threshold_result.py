@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._arrays import Numbers
 from llrkit._format import number, percent
+from llrkit._plain import Json
 from llrkit._results import Result
 from llrkit.metrics.threshold_choice import Range
 from llrkit.theory.operating_points import OperatingPoint
@@ -81,7 +82,7 @@ class Threshold(Result):
         side = "at least" if self.factor > 0.0 else "at most"
         return f"accept when the score is {side} {self.in_file:.6g}"
 
-    def decide(self, scores: Any) -> npt.NDArray[np.bool_]:
+    def decide(self, scores: float | Numbers) -> npt.NDArray[np.bool_]:
         """Which scores are accepted; scores as they were read.
 
         Parameters
@@ -97,9 +98,9 @@ class Threshold(Result):
         """
         return np.asarray(np.asarray(scores, dtype=np.float64) >= self.threshold)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
-        plain: dict[str, Any] = {
+        plain: dict[str, Json] = {
             "criterion": self.criterion, "threshold": self.in_file, "rule": self.rule,
             "interval": _plain(self.in_file_interval), "p_miss": self.p_miss, "p_fa": self.p_fa,
             "n_target": self.n_target, "n_nontarget": self.n_nontarget,
@@ -111,7 +112,11 @@ class Threshold(Result):
                 "cost": self.cost, "lowest_cost": self.lowest_cost, "cost_per_trial": self.cost_per_trial,
             }  # fmt: skip
         ends = {name: list(pair) for name, pair in self.intervals.items()}
-        said = {"intervals": ends, "no_interval": dict(self.no_interval), "notes": list(self.notes)}
+        said: dict[str, Json] = {
+            "intervals": ends,
+            "no_interval": dict(self.no_interval),
+            "notes": list(self.notes),
+        }
         return plain | said | {"ci": {"kind": self.ci, "level": self.level}}
 
     @property

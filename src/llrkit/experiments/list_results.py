@@ -176,13 +176,13 @@ def measure_list(
     (0.1, True, 0.36)
     """
     grid = collect_again(evaluation, evaluation.reduce(Grid.of))
-    summarize = both(count_on(grid), LossSums.of, *(_losses_after(fitted) for fitted in maps.values()))
-    counts, raw, *mapped = evaluation.reduce(summarize)
+    after_maps = both(*(_losses_after(fitted) for fitted in maps.values()))
+    counts, raw, mapped = evaluation.reduce(both(count_on(grid), LossSums.of, after_maps)).summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
     bins = counts.bins()
     blocks = pav_blocks(bins)
     eer = discrimination.eer_from_blocks(blocks)
-    costs = {name: _cllr(losses) for name, losses in zip(maps, mapped, strict=True)}
+    costs = {name: _cllr(losses) for name, losses in zip(maps, mapped.summaries, strict=True)}
     return ListResult(
         enroll=enroll,
         test=test,

@@ -14,10 +14,10 @@ from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.text.lines import not_a_number
 from llrkit.io.trial_table import TrialTable
-from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact
+from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact, first_nan
 from llrkit.scores.label_columns import is_label_type, target_rows
 from llrkit.scores.labels import ACCEPTED, classify_words
-from llrkit.scores.roles import Roles
+from llrkit.scores.roles import Roles, no_column
 from llrkit.scores.score_columns import inexact_row
 from llrkit.scores.trials import Trials
 
@@ -63,10 +63,10 @@ def require_roles(trials: TrialTable, *, labeled: bool = True) -> None:
 
 def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labeled: bool = True) -> None:
     """Refuse columns among which there are no scores, or no labels if they are needed."""
-    names = ", ".join(columns)
+    where = f"{file}, line 1"
     if not roles.score:
         raise FileFormatError(
-            f"{file}, line 1: there is no column 'score'; there are: {names}. "
+            f"{no_column('score', columns, where)}. "
             "Name the column of the scores with --score-column, or the classes, a column each, with --classes"
         )
     if labeled and roles.label is None:
@@ -75,7 +75,7 @@ def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labe
                 f"{file}: scores of one class; give the file of the others too (--nontargets)"
             )
         raise FileFormatError(
-            f"{file}, line 1: there is no column 'label'; there are: {names}. Name the column of the "
+            f"{no_column('label', columns, where)}. Name the column of the "
             "labels with --label-column, or the file that has them with --key"
         )
 
@@ -110,8 +110,9 @@ def with_scores(trials: TrialTable, *, missing: bool = False) -> TrialTable:
             raise FileFormatError(
                 f"{trials.place(row)}, column {name!r}: the score is missing; every trial needs a score"
             )
-        if column.dtype.is_float() and np.isnan(column.to_numpy().min()):
-            row = int(column.is_nan().arg_max() or 0)
+        where = first_nan(column.to_numpy()) if column.dtype.is_float() else None
+        if where is not None:
+            row = where[0]
             raise FileFormatError(
                 f"{trials.place(row)}, column {name!r}: the score is NaN; every trial needs a score "
                 "(+-inf is allowed)"
@@ -126,8 +127,7 @@ def score_values(trials: TrialTable) -> Array:
     columns = [trials.table[name] for name in trials.score]
     arrays = [column.cast(pl.Float64).to_numpy() if not column.dtype.is_float() else column.to_numpy()
               for column in columns]  # fmt: skip
-    # min() hands a NaN through, which is also what stands for a null
-    if any(len(array) and np.isnan(array.min()) for array in arrays):
+    if any(first_nan(array) is not None for array in arrays):  # which also stands for a null
         with_scores(trials)
     return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,7 @@ from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.roles import require_column
 
 OWN_COLUMNS = (LLR, LOG10_LR, LLR_MAP)
-NOTHING_MORE: Mapping[str, Any] = MappingProxyType({})
+NOTHING_MORE: Mapping[str, Callable[[Array], Array]] = MappingProxyType({})
 Llrs = Callable[[Array, dict[str, Array]], Array]
 
 

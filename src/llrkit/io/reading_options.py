@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, TypedDict, TypeGuard, Unpack
 
 from llrkit._format import printable
 from llrkit._plain import Json
@@ -19,6 +19,33 @@ if TYPE_CHECKING:
 PathArg = str | PathLike[str]
 MISSING = ("error", "drop", "subset")
 DUPLICATES = ("keep", "error", "drop")
+
+
+class ReadingOptions(TypedDict, total=False):
+    """Some of the fields of :class:`Reading`."""
+
+    key: PathArg | None
+    score: tuple[str, ...] | None
+    label: str | None
+    key_columns: tuple[str, ...] | None
+    key_label: str | None
+    format: str | None
+    columns: tuple[str, ...] | None
+    decimal: str | None
+    encoding: str | None
+    nontargets: PathArg | None
+    positive: str | None
+    log10: bool
+    distance: bool
+    missing: str
+    missing_scores: str
+    duplicates: str | None
+    quality: PathArg | None
+    weight: str | None
+    ids: tuple[str, ...]
+    classes: tuple[str, ...] | None
+    where: tuple[str, ...]
+    unreadable: str | None
 
 
 @dataclass(frozen=True)
@@ -146,7 +173,7 @@ class Reading:
         """Whether what is asked for needs all ids in memory at once."""
         return self.joins or self.quality is not None or self.missing == "subset"
 
-    def with_files(self, **changed: Any) -> Self:
+    def with_files(self, **changed: Unpack[ReadingOptions]) -> Self:
         """The same options for other files; those about a key go with it."""
         if "key" in changed and changed["key"] is None:
             changed = {"key_columns": None, "key_label": None, **changed}
@@ -175,13 +202,18 @@ class Reading:
         return plain
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+    def from_dict(cls, plain: Mapping[str, Json]) -> Self:
         """What :meth:`to_dict` described; an option nobody knows is an error."""
-        known = {item.name for item in fields(cls)}
-        for name in plain:
-            if name not in known:
-                raise UnknownNameError(f"there is no reading option {name!r}; there are: {', '.join(known)}")
+        if not _are_options(plain):
+            known = [item.name for item in fields(cls)]
+            name = next(name for name in plain if name not in known)
+            raise UnknownNameError(f"there is no reading option {name!r}; there are: {', '.join(known)}")
         return cls(**plain)
+
+
+def _are_options(plain: Mapping[str, Json]) -> TypeGuard[ReadingOptions]:
+    """Whether all names are those of options; the values are looked at when a reading is made of them."""
+    return set(plain) <= ReadingOptions.__annotations__.keys()
 
 
 def _one_of(value: str | None, accepted: tuple[str | None, ...], what: str) -> None:

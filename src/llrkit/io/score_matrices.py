@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import Text
 from llrkit.io.text.parse_columns import parse
@@ -17,13 +16,13 @@ from llrkit.scores.roles import Roles
 
 
 def long_table(
-    values: npt.NDArray[Any],
+    values: Array,
     row_ids: Sequence[str] | pl.Series,
     column_ids: Sequence[str] | pl.Series,
     *,
     name: str = "score",
-    mask: npt.NDArray[Any] | None = None,
-    more: Mapping[str, npt.NDArray[Any]] | None = None,
+    mask: Array | None = None,
+    more: Mapping[str, Array] | None = None,
 ) -> pl.DataFrame:
     """One row per cell of a matrix, row by row; only where the mask says so.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Unpack
 
 import polars as pl
 
 from llrkit._memory import require_memory
-from llrkit.scores.roles import Roles
+from llrkit.scores.roles import RoleChanges, Roles
 
 Lines = Callable[[list[int]], list[int]]
 NO_ROLES = Roles(score=())
@@ -53,11 +53,11 @@ class TrialTable:
         """The column with the ids of the test side."""
         return self.roles.test
 
-    def with_roles(self, **changed: Any) -> TrialTable:
+    def with_roles(self, **changed: Unpack[RoleChanges]) -> TrialTable:
         """The same table with other roles."""
         return replace(self, roles=replace(self.roles, **changed))
 
-    def with_table(self, table: pl.DataFrame, **changed: Any) -> TrialTable:
+    def with_table(self, table: pl.DataFrame, **changed: Unpack[RoleChanges]) -> TrialTable:
         """The same rows in another table, and perhaps with other roles."""
         return replace(self, table=table, roles=replace(self.roles, **changed))
 

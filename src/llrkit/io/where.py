@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from llrkit._arrays import BoolArray
+from llrkit._arrays import Array, BoolArray
 from llrkit.errors import InputError
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores import Scores, ScoreSource
@@ -72,7 +71,7 @@ class Condition:
         if column.dtype.is_float():
             column = column.fill_nan(None)
         if column.dtype == pl.Boolean:
-            wanted: list[Any] = [self._truth(value) for value in self.values]
+            wanted: list[bool] | list[float] = [self._truth(value) for value in self.values]
         elif column.dtype.is_numeric():
             wanted = [self._number(value) for value in self.values]
         elif self.op in ("<", "<=", ">", ">="):
@@ -225,7 +224,7 @@ class Where:
 
 
 def rows_where(
-    columns: Mapping[str, Sequence[Any] | NDArray[Any]], texts: Sequence[str], file: str
+    columns: Mapping[str, Sequence[object] | Array], texts: Sequence[str], file: str
 ) -> NDArray[np.intp]:
     """Which rows of some columns satisfy all conditions; none at all is an error.
 

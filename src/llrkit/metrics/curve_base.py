@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._format import counted
 from llrkit._plain import Json
-from llrkit._results import FrameKind, Result, frame_of_columns, html_table, plain
+from llrkit._results import Column, Result, html_table, plain
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError
 
@@ -43,12 +42,8 @@ class Curve(ReadOnlyArrays, Result):
         ]  # fmt: skip
         return f"{type(self).__name__}({', '.join([counted(n, 'point'), *shared])})"
 
-    def to_frame(self, kind: FrameKind = "polars") -> Any:
-        """The points as a data frame: a column for each array, and for each number that all points share.
-
-        Edges of bins become two columns. A column that is shorter than others ends with missing values.
-        """
-        return frame_of_columns(curve_columns(self), kind)
+    def _frame_columns(self) -> Mapping[str, Column]:
+        return curve_columns(self)
 
     def _repr_html_(self) -> str:
         columns = curve_columns(self)
@@ -57,7 +52,7 @@ class Curve(ReadOnlyArrays, Result):
         return html_table([f"{type(self).__name__} of {counted(n, 'point')}", "first", "last"], rows)
 
 
-def curve_columns(curve: Curve) -> dict[str, list[Any]]:
+def curve_columns(curve: Curve) -> dict[str, list[object]]:
     """The arrays of a curve as columns of the same length, and its numbers and words repeated.
 
     Examples
@@ -72,7 +67,7 @@ def curve_columns(curve: Curve) -> dict[str, list[Any]]:
     n = max(lengths, default=1)
     if lengths.count(n) == 1 and len(lengths) > 1 and n - 1 in lengths:  # edges of bins
         n -= 1
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[object]] = {}
     for name, value in values.items():
         if not isinstance(value, list):
             columns[name] = [value] * n
@@ -104,7 +99,7 @@ def _expanded(values: Mapping[str, object]) -> dict[str, Json]:
     return flat
 
 
-def _ends(values: list[Any]) -> tuple[str, str]:
+def _ends(values: list[object]) -> tuple[str, str]:
     shown = [f"{value:.5g}" if isinstance(value, float) else str(value) for value in values[:1] + values[-1:]]
     return (shown[0], shown[-1]) if shown else ("", "")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_index import score_indexes
 from llrkit.core.shared_class import SharedClass, class_to_share, each_group, find_shared_class
-from llrkit.core.summary import Both, both, split_by
+from llrkit.core.summary import Both, Summarizer, both, split_by
 from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_both_classes
-from llrkit.core.trial_counts import count_on
+from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics import curves, discrimination
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, eer_threshold, losses_at
@@ -54,6 +54,10 @@ from llrkit.theory.presets import Points
 
 LATER_UP_TO = 1 << 16
 """Trials of a set in memory whose errors for the curves are counted when one is first looked at."""
+
+Split: TypeAlias = Callable[[Scores], Mapping[Hashable, Scores]]
+SecondLook: TypeAlias = Both[tuple[TrialCounts, LossSums]]
+"""What a second pass finds, where trials are counted in cells."""
 
 
 def measure(
@@ -84,10 +88,12 @@ def measure(
 
 def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
     if source.sizes is None:
-        moments, losses, grid, sample = source.reduce(both(Moments.of, LossSums.of, Grid.of, Sample.of))
+        moments, losses, grid, sample = source.reduce(
+            both(Moments.of, LossSums.of, Grid.of, Sample.of)
+        ).summaries
         look = FirstLook.of(grid, sample)
     else:
-        moments, losses = source.reduce(both(Moments.of, LossSums.of))
+        moments, losses = source.reduce(both(Moments.of, LossSums.of)).summaries
         look = FirstLook(*source.sizes)
     if isinstance(source, Scores) and source.ascending and sum(source.sizes) <= LATER_UP_TO:
         counted = count(source, look, requested.thresholds)
@@ -128,13 +134,13 @@ def with_groups(
 
 def measurement_summarizer(
     moments: Moments, grid: Grid, requested: RequestedPoints
-) -> Callable[[Scores], Both]:
+) -> Summarizer[SecondLook]:
     """A summarizer of what an evaluation is made from, in cells; for weighted and grouped trials."""
     thresholds = measurement_thresholds(moments, requested)
     summarize = both(count_on(grid), LossSums.at(thresholds=thresholds))
     cuts, ascending = grid.points, np.sort(thresholds)
 
-    def prepared(chunk: Scores) -> Both:
+    def prepared(chunk: Scores) -> SecondLook:
         larger = score_indexes(chunk)[1 if grid.smaller == "target" else 0]
         if cuts is not None:
             larger.prepare(cuts, ascending)  # one look at the scores for both summaries
@@ -143,9 +149,11 @@ def measurement_summarizer(
     return prepared
 
 
-def measurements_from_summaries(moments: Moments, second: Both, requested: RequestedPoints) -> Measurements:
+def measurements_from_summaries(
+    moments: Moments, second: SecondLook, requested: RequestedPoints
+) -> Measurements:
     """The numbers that the summaries of two passes give, where trials were counted in cells."""
-    counts, losses = second
+    counts, losses = second.summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
     return measurements_of(moments, counts.bins(), at_points(losses, requested), requested, losses)
 
@@ -210,7 +218,7 @@ def _fixed_threshold(source: ScoreSource, dev: ScoreSource) -> FixedThreshold:
 
 def measure_groups(
     source: ScoreSource, by: By, requested: RequestedPoints, shared: ClassName | None = None
-) -> tuple[dict[Any, Measurements], dict[Any, str], SharedClass | None]:
+) -> tuple[dict[Hashable, Measurements], dict[Hashable, str], SharedClass | None]:
     """Measure every value of a column, still in two passes (a third if some group's grid was dropped).
 
     With several columns every combination of their values that occurs is measured, and keys are tuples.
@@ -221,15 +229,18 @@ def measure_groups(
         return _measure_split(source.with_columns(*names), names, requested, shared)
     (column,) = names
     wide = source.with_columns(column)
-    split: Callable[[Scores], Mapping[Any, Scores]] = partial(split_by, column=column)
+    split: Split = partial(split_by, column=column)
     if shared is None:
         first = wide.reduce(each_group(split, _first_look)).groups
-        counts = {key: (grid.n_target, grid.n_nontarget) for key, (_, grid) in first.items()}
+        grids = {key: look.summaries[1] for key, look in first.items()}
+        counts: Mapping[Hashable, tuple[float, float]] = {
+            key: (grid.n_target, grid.n_nontarget) for key, grid in grids.items()
+        }
     else:
         counts = wide.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
     sharing = find_shared_class(counts, shared)
-    skipped: dict[Any, str] = {}
-    part: Callable[[Any], ScoreSource] = partial(trials_with_value, wide, column)
+    skipped: dict[Hashable, str] = {}
+    part: Callable[[Hashable], ScoreSource] = partial(trials_with_value, wide, column)
     if sharing is not None:
         skipped |= sharing.skipped(counts)
         split = partial(sharing.split, column=column, groups=sharing.groups(counts))
@@ -241,11 +252,11 @@ def measure_groups(
 
 def _measure_split(
     wide: ScoreSource, names: tuple[str, ...], requested: RequestedPoints, shared: ClassName | None
-) -> tuple[dict[Any, Measurements], dict[Any, str], None]:
+) -> tuple[dict[Hashable, Measurements], dict[Hashable, str], None]:
     """Every combination of the values of several columns."""
     if shared is not None:
         raise InputError("shared= needs groups of one column (by=)")
-    split: Callable[[Scores], Mapping[Any, Scores]] = partial(split_by, column=names)
+    split: Split = partial(split_by, column=names)
     first = wide.reduce(each_group(split, _first_look)).groups
     part = partial(trials_with_values, wide, names)
     return *_measured_groups(wide, split, part, first, requested), None
@@ -253,15 +264,16 @@ def _measure_split(
 
 def _measured_groups(
     wide: ScoreSource,
-    split: Callable[[Scores], Mapping[Any, Scores]],
-    part: Callable[[Any], ScoreSource],
-    first: Mapping[Any, Any],
+    split: Split,
+    part: Callable[[Hashable], ScoreSource],
+    first: Mapping[Hashable, Both[tuple[Moments, Grid]]],
     requested: RequestedPoints,
-) -> tuple[dict[Any, Measurements], dict[Any, str]]:
+) -> tuple[dict[Hashable, Measurements], dict[Hashable, str]]:
     """The measurements of the groups after a first look at them, and why some have none."""
     usable, skipped = {}, {}
     # sorted: which value comes first must not depend on how the trials are cut into chunks
-    for key, (moments, grid) in sorted(first.items(), key=lambda item: natural_order(item[0])):
+    for key, look in sorted(first.items(), key=lambda item: natural_order(item[0])):
+        moments, grid = look.summaries
         try:
             require_both_classes(grid.n_target, grid.n_nontarget)
             usable[key] = (moments, grid if grid.points is not None else collect_again(part(key), grid))
@@ -279,5 +291,5 @@ def _measured_groups(
     return groups, skipped
 
 
-def _first_look(_key: object, group: Scores) -> Both:
+def _first_look(_key: object, group: Scores) -> Both[tuple[Moments, Grid]]:
     return both(Moments.of, Grid.of)(group)

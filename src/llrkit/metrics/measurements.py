@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -181,9 +181,9 @@ class Measurements(Result):
     """Errors at a threshold that was given."""
     ece: curves.CrossEntropyCurve | None = None
     """Empirical cross-entropy over priors, if it was asked for."""
-    groups: Mapping[Any, Measurements] = field(default_factory=lambda: MappingProxyType({}))
+    groups: Mapping[Hashable, Measurements] = field(default_factory=lambda: MappingProxyType({}))
     """The same of each group."""
-    skipped_groups: Mapping[Any, str] = field(default_factory=lambda: MappingProxyType({}))
+    skipped_groups: Mapping[Hashable, str] = field(default_factory=lambda: MappingProxyType({}))
     """Groups that could not be evaluated, and why."""
     shared: SharedClass | None = None
     """The class whose trials all groups have in common, if they do."""

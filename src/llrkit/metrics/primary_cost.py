@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Counts, FloatArray
 from llrkit.core.column_values import trials_with_value
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import pav_blocks
-from llrkit.core.summary import Grouped, grouped
+from llrkit.core.summary import grouped
 from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError
@@ -24,7 +24,7 @@ from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import Preset, cost_of
 
-Weights = dict[Any, tuple[float, float]]
+Weights: TypeAlias = dict[Hashable, tuple[float, float]]
 
 
 def nist_weights(sizes: Weights) -> Weights:
@@ -138,7 +138,7 @@ def _mean_over_sets(
     return float(np.mean(costs))
 
 
-GroupWeights = Callable[[dict[object, tuple[float, float]]], dict[object, tuple[float, float]]]
+GroupWeights = Callable[[Weights], Weights]
 
 
 def _grid(source: ScoreSource) -> Grid:
@@ -163,7 +163,7 @@ def _weighted_cost(
             for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
         ]
         return _mean_actual_cost(chosen_preset, rows)
-    counts: Grouped = wide.reduce(grouped(count_on(_grid(source)), column))
+    counts = wide.reduce(grouped(count_on(_grid(source)), column))
     weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
     total: TrialCounts | None = None
     for key, group in counts.groups.items():
@@ -174,9 +174,7 @@ def _weighted_cost(
     return _mean_minimum_cost(chosen_preset, total)
 
 
-def _mean_actual_cost(
-    chosen_preset: Preset, rows: list[tuple[float, float, npt.NDArray[np.number], npt.NDArray[np.number]]]
-) -> float:
+def _mean_actual_cost(chosen_preset: Preset, rows: Sequence[tuple[float, float, Counts, Counts]]) -> float:
     n_target, n_nontarget = sum(row[0] for row in rows), sum(row[1] for row in rows)
     require_both_classes(n_target, n_nontarget)
     p_miss = np.sum([row[2] for row in rows], axis=0) / n_target

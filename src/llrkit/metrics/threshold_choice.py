@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +100,7 @@ def _as_float(order: npt.ArrayLike) -> FloatArray:
 
 
 Range = tuple[float, float]
-Compare = Callable[[Any, Any], Any]
+Compare = Callable[[Array, float], npt.ArrayLike]
 
 
 def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float) -> float:

@@ -70,7 +70,7 @@ def zoo_curve(source: ScoreSource, by: str) -> ZooCurve:
     }
     if not usable:
         raise InputError(f"no value of {by!r} has both target and non-target trials")
-    keys = sorted(usable)
+    keys = sorted(usable, key=lambda value: (value,))
     target = np.array([float(usable[key].target.mean[0]) for key in keys])
     nontarget = np.array([float(usable[key].nontarget.mean[0]) for key in keys])
     quartiles = [tuple(float(q) for q in np.quantile(means, (0.25, 0.75))) for means in (target, nontarget)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from llrkit._arguments import takes
 from llrkit._format import number
+from llrkit._plain import Json
 from llrkit.choose.comparison_base import RAW, Compared, cllr_sentence, compared_on
 from llrkit.choose.methods import Methods
 from llrkit.multiclass.class_evaluation import ClassEvaluation
@@ -32,7 +32,7 @@ class ClassComparison(Compared[ClassEvaluation, ClassMap]):
     def _loss(self, name: str) -> float:
         return self.evaluations[name].cllr
 
-    def _row(self, name: str) -> dict[str, Any]:
+    def _row(self, name: str) -> dict[str, Json]:
         result = self.evaluations[name]
         numbers = {
             key: getattr(result, key) for key in ("cllr", "cllr_normalized", "refined_cllr", "cllr_cal")
@@ -58,10 +58,10 @@ class ClassComparison(Compared[ClassEvaluation, ClassMap]):
 def compare(
     train: ClassSource,
     test: ClassSource,
-    methods: Methods = CANDIDATES,
+    methods: Methods[ClassMap] = CANDIDATES,
     *,
     prior: Prior = "flat",
-    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    options: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> ClassComparison:
     """Train calibrators on one set of trials and evaluate them on another, raw scores first.
 

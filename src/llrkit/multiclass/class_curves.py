@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import takes, whole_number
 from llrkit._arrays import FloatArray
-from llrkit._results import FrameKind, Result, frame_of_columns
+from llrkit._results import Column, Result
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve, curve_columns
 from llrkit.metrics.curves import ErrorCurve, HistogramPair
@@ -30,17 +29,15 @@ class ClassDets(Result):
     curves: tuple[ErrorCurve, ...]
     eers: tuple[float, ...]
 
-    def to_frame(self, kind: FrameKind = "polars") -> Any:
+    def _frame_columns(self) -> Mapping[str, Column]:
         """The points of all curves below each other, with the class in the first column."""
-        parts = [
-            {"class": name, **curve_columns(one)} for name, one in zip(self.classes, self.curves, strict=True)
-        ]
-        columns: dict[str, list[Any]] = {name: [] for name in parts[0]}
-        for part in parts:
-            n = len(part["p_miss"])
+        parts = [curve_columns(one) for one in self.curves]
+        columns: dict[str, list[object]] = {"class": [], **{name: [] for name in parts[0]}}
+        for of_class, part in zip(self.classes, parts, strict=True):
+            columns["class"] += [of_class] * len(part["p_miss"])
             for name, values in part.items():
-                columns[name] += [values] * n if name == "class" else values
-        return frame_of_columns(columns, kind)
+                columns[name] += values
+        return columns
 
 
 @takes(evaluation=ClassEvaluation)
@@ -118,12 +115,11 @@ class PairHistogram(Result):
     histogram: HistogramPair
     eer: float
 
-    def to_frame(self, kind: FrameKind = "polars") -> Any:
+    def _frame_columns(self) -> Mapping[str, Column]:
         """The bins of the histogram, with the two classes and their EER in columns."""
         bins = curve_columns(self.histogram)
-        of = {"class": self.target, "other": self.other, "eer": self.eer}
         n = len(bins["target"])
-        return frame_of_columns({**{name: [value] * n for name, value in of.items()}, **bins}, kind)
+        return {"class": [self.target] * n, "other": [self.other] * n, "eer": [self.eer] * n, **bins}
 
 
 def pair_histograms(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from llrkit._arrays import FloatArray
 from llrkit._format import counted, number, percent
+from llrkit._plain import Json
 from llrkit._results import Result, flat, html_table, text_table
 from llrkit.metrics.measurements import Measurements
 from llrkit.multiclass.class_metrics import Confusion
@@ -54,9 +54,9 @@ class ClassResult:
     detection: Measurements | None = None
     """The class against the others."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
-        plain: dict[str, Any] = {
+        plain: dict[str, Json] = {
             "class": self.name,
             "n": self.n,
             "prior": self.prior,
@@ -113,7 +113,7 @@ class ClassEvaluation(Result):
         """The first C_avg that was asked for."""
         return self.cavgs[0].actual if self.cavgs else math.nan
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         return {
             "classes": list(self.classes),
@@ -133,7 +133,7 @@ class ClassEvaluation(Result):
             "conventions": dict(self.conventions),
         }
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
         whole = {
             "class": "all", "n": self.n, "cllr": self.cllr, "refined_cllr": self.refined_cllr,
             "error_rate": self.error_rate.actual, "refined_error_rate": self.error_rate.refined,
@@ -169,7 +169,7 @@ class ClassEvaluation(Result):
         return html_table(["", ""], self._overview(), left=(0, 1)) + html_table(*self._classes())
 
 
-def _named(cost: ActualRefined) -> dict[str, Any]:
+def _named(cost: ActualRefined) -> dict[str, Json]:
     return {"name": cost.name, "act": cost.actual, "refined": cost.refined}
 
 

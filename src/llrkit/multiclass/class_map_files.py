@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from llrkit.calibrate.map_files import read_json, saved_from_dict
 from llrkit.multiclass.class_maps import ClassMap
@@ -34,6 +33,6 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
     return map_from_dict(read_json(path, accept_changed=accept_changed), str(Path(path)))
 
 
-def map_from_dict(plain: Any, where: str = "calibration") -> ClassMap:
+def map_from_dict(plain: object, where: str = "calibration") -> ClassMap:
     """The map that ``to_dict`` described."""
     return saved_from_dict(plain, where, ClassMap)  # type: ignore[type-abstract]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import ClassVar, overload
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, Numbers
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
 from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior
-from llrkit.scores.checked_arrays import read_only
+from llrkit.scores.checked_arrays import first_nan, read_only
 from llrkit.scores.class_labels import listed
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.derived_sources import ChangedChunks
@@ -50,8 +50,8 @@ class ClassMap(SavedMap):
     @overload
     def __call__(self, trials: ClassVectors) -> ClassScores: ...
     @overload
-    def __call__(self, trials: Any) -> FloatArray: ...
-    def __call__(self, trials: Any) -> Any:
+    def __call__(self, trials: Numbers) -> FloatArray: ...
+    def __call__(self, trials: ClassVectors | Numbers) -> ClassScores | FloatArray:
         """Log-likelihoods of trials: ``ClassScores`` of labeled trials, an array of an array.
 
         An array holds one trial, of the shape :attr:`shape`, or several of them.
@@ -67,7 +67,7 @@ class ClassMap(SavedMap):
         loglik = self._checked(values[None] if single else values)
         return loglik[0] if single else loglik
 
-    def posteriors(self, trials: Any, prior: Prior = "flat") -> FloatArray:
+    def posteriors(self, trials: ClassVectors | Numbers, prior: Prior = "flat") -> FloatArray:
         """Posterior probabilities of the classes at a prior, shape (n, K).
 
         Parameters
@@ -83,9 +83,8 @@ class ClassMap(SavedMap):
         >>> twice.posteriors([[0.0, 0.0]], prior=[0.9, 0.1])
         array([[0.9, 0.1]])
         """
-        loglik = self(trials)
-        if isinstance(loglik, ClassScores):
-            loglik = loglik.loglik
+        mapped = self(trials)
+        loglik = mapped.loglik if isinstance(mapped, ClassScores) else mapped
         return posteriors(loglik, self.log_prior(prior))
 
     def log_prior(self, prior: Prior) -> FloatArray:
@@ -146,8 +145,9 @@ class ClassMap(SavedMap):
     def _checked(self, values: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore"):  # looked at in the next line
             loglik = self.loglik(values)
-        if np.isnan(loglik).any():
-            row = int(np.argwhere(np.isnan(loglik))[0][0])
+        where = first_nan(loglik)
+        if where is not None:
+            row = where[0]
             why = "NaN" if np.isnan(values[row]).any() else "infinite values that contradict each other"
             raise NaNScoreError(f"cannot map trial {row}: {why}")
         hopeless = np.flatnonzero(loglik[:, 0] == -np.inf)
@@ -166,7 +166,7 @@ class ClassMap(SavedMap):
         )
 
 
-def posteriors(loglik: Any, log_prior: FloatArray) -> FloatArray:
+def posteriors(loglik: Numbers, log_prior: FloatArray) -> FloatArray:
     """Posterior probabilities of log-likelihoods, shape (n, K).
 
     Parameters

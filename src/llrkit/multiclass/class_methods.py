@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 from llrkit.choose.methods import fit_of, method_name
 from llrkit.multiclass.class_maps import ClassMap
@@ -35,7 +34,7 @@ CANDIDATES = ("temperature", "scale-offset", "vector", "gaussian")
 _NO_PRIOR = ("gaussian", "free-gaussian")
 
 
-def fit_named(method: str, source: ClassSource, *, prior: Prior = "flat", **options: Any) -> ClassMap:
+def fit_named(method: str, source: ClassSource, *, prior: Prior = "flat", **options: object) -> ClassMap:
     """Fit a calibrator by name; the prior goes to those that have one.
 
     Examples
@@ -48,7 +47,7 @@ def fit_named(method: str, source: ClassSource, *, prior: Prior = "flat", **opti
     return fit_of(method, METHODS)(source, **options, **prior_option(method, prior))
 
 
-def prior_option(method: str | Callable[..., Any], prior: Prior) -> dict[str, Prior]:
+def prior_option(method: str | Callable[..., ClassMap], prior: Prior) -> dict[str, Prior]:
     """The prior as an option of a method, if it is one of those that have it.
 
     Examples

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._plain import Json
 from llrkit._version import __version__
 from llrkit.core.sample import ClassSample
 from llrkit.core.summary import SummaryBase
@@ -87,7 +87,7 @@ def training_trials(source: ClassSource, limit: int = _SAMPLE) -> TrainingTrials
     return training
 
 
-def provenance(training: TrainingTrials) -> dict[str, Any]:
+def provenance(training: TrainingTrials) -> dict[str, Json]:
     """What is written down about the training trials."""
     return {
         "llrkit": __version__,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -67,13 +66,13 @@ def _crossed(chunk: ClassVectors, folds: Folds, maps: Mapping[Pair, ClassMap]) -
 
 def cross_calibrate(
     source: ClassSource,
-    method: str | Fit = "scale-offset",
+    method: str | Fit[ClassMap] = "scale-offset",
     *,
     groups: str | Sequence[str] | None = None,
     leave_out: str | None = None,
     folds: int | str = 5,
     rng: RNG = 0,
-    **options: Any,
+    **options: object,
 ) -> CrossCalibration[ClassSource, ClassMap]:
     """Log-likelihoods for reporting: each trial is calibrated by a map that has not seen its fold.
 
@@ -120,14 +119,14 @@ def cross_calibrate(
 
 def calibration_loss(
     source: ClassSource,
-    method: str | Fit = "scale-offset",
+    method: str | Fit[ClassMap] = "scale-offset",
     *,
     groups: str | Sequence[str] | None = None,
     folds: int | str = 5,
     prior: Prior = "flat",
     rng: RNG = 0,
     metric: Callable[..., float] = cllr,
-    **options: Any,
+    **options: object,
 ) -> CalibrationLoss:
     """How much of a metric is lost to calibration, by cross-validation (Ferrer & Ramos 2025).
 
@@ -158,7 +157,8 @@ def calibration_loss(
     """
     seed = seed_of(rng)
     options |= prior_option(method, prior)
-    crossed = cross_calibrate(source, method, groups=groups, folds=folds, rng=seed, **options)
+    calibrate: Callable[..., CrossCalibration[ClassSource, ClassMap]] = cross_calibrate  # its own options too
+    crossed = calibrate(source, method, groups=groups, folds=folds, rng=seed, **options)
     return CalibrationLoss(metric(source, prior=prior), metric(crossed.source, prior=prior))
 
 
@@ -166,7 +166,7 @@ def calibration_loss(
 class _DistinctValues(SummaryBase):
     """The distinct values of a column."""
 
-    values: frozenset[Any]
+    values: frozenset[Hashable]
 
     @classmethod
     def at(cls, column: str) -> Callable[[ClassVectors], _DistinctValues]:

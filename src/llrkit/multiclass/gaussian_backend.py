@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit._version import __version__
+from llrkit.calibrate.saved_map import MapMetadata
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
 from llrkit.multiclass.class_maps import AffineClassMap, ClassMap, QuadraticClassMap
 from llrkit.multiclass.class_moments import ClassMeans, Scatter, class_means
@@ -53,8 +52,8 @@ def fit_gaussian(
         raise InputError(f"shrinkage must be between 0 and 1, got {shrinkage!r}")
     means = class_means(source)
     share = class_prior(weights, means.counts)
-    metadata: dict[str, Any] = {
-        "classes": list(means.classes),
+    classes = list(means.classes)
+    metadata: MapMetadata = {
         "method": "gaussian" if shared else "free-gaussian",
         "options": {
             "weights": weights if isinstance(weights, str) else share.tolist(),
@@ -71,13 +70,14 @@ def fit_gaussian(
         each = np.array([_usable(one, shrinkage, f"class {name}")
                          for one, name in zip(each, means.classes, strict=True)])  # fmt: skip
         return QuadraticClassMap(
-            means=means.mean, covariances=each, differences=means.differences, **metadata
+            classes=classes, means=means.mean, covariances=each, differences=means.differences, **metadata
         )
     pooled = shared_covariance(source, means, share)
     weights_of, offsets = linear_discriminant(means.mean, _usable(pooled, shrinkage, "all classes"))
     if means.differences:
         weights_of = np.column_stack([weights_of, -weights_of.sum(axis=1)])
-    return AffineClassMap(weights=weights_of, offsets=offsets, details={"passes": 2}, **metadata)
+    metadata["details"] = {"passes": 2}
+    return AffineClassMap(classes=classes, weights=weights_of, offsets=offsets, **metadata)
 
 
 def shared_covariance(source: ClassSource, means: ClassMeans, weights: FloatArray) -> FloatArray:

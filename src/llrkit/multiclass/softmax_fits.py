@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._warn import warn_caller
+from llrkit.calibrate.saved_map import MapMetadata
 from llrkit.errors import ConstantScoreError, ReversedScoresWarning, SystemCountError
 from llrkit.multiclass.class_maps import AffineClassMap, ScaleMap, VectorScaleMap
 from llrkit.multiclass.class_priors import Prior
@@ -277,8 +277,8 @@ def _centered(offsets: FloatArray) -> FloatArray:
 
 def _map_metadata(
     training: TrainingTrials, fit: SoftmaxFit, method: str, objective: Objective
-) -> dict[str, Any]:
-    options = {
+) -> MapMetadata:
+    options: dict[str, Json] = {
         "prior": _plain(objective.prior),
         "weights": _plain(objective.weights),
         "regularization": objective.regularization,
@@ -292,5 +292,5 @@ def _map_metadata(
     }
 
 
-def _plain(prior: Prior | None) -> Any:
+def _plain(prior: Prior | None) -> Json:
     return np.asarray(prior).tolist() if isinstance(prior, (list, tuple, np.ndarray)) else prior

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, FloatArray
 from llrkit._blas import one_blas_thread
 from llrkit.calibrate.newton_passes import Settled, refuse_runaway, settle
 from llrkit.core.newton_minimizer import Minimum, newton
@@ -75,7 +74,7 @@ def solve(
     # as in the binary fit: copies of every trial that say nothing, of the same total weight in each class
     pull = objective.regularization / (len(training.n) * (objective.df or float(training.n.min())))
 
-    def at(x: FloatArray, counts: Any, hessian: bool) -> Callable[[ClassVectors], SoftmaxSums]:
+    def at(x: FloatArray, counts: Array, hessian: bool) -> Callable[[ClassVectors], SoftmaxSums]:
         return SoftmaxSums.at(family, x, np.log(prior), weights / counts, pull / counts, hessian=hessian)
 
     blind = entropy(prior)
@@ -159,14 +158,19 @@ def _quasi_newton(
 
     from scipy.optimize import minimize  # takes longer to import than all of llrkit
 
-    options: Any = {
-        "maxcor": 20,
-        "ftol": 1e-15,
-        "gtol": 1e-9 * unit,
-        "maxiter": _MAX_STEPS,
-        "maxfun": _MAX_STEPS,
-    }
-    y = minimize(objective, np.zeros(len(guess)), jac=True, method="L-BFGS-B", options=options).x
+    y = minimize(
+        objective,
+        np.zeros(len(guess)),
+        jac=True,
+        method="L-BFGS-B",
+        options={
+            "maxcor": 20,
+            "ftol": 1e-15,
+            "gtol": 1e-9 * unit,
+            "maxiter": _MAX_STEPS,
+            "maxfun": _MAX_STEPS,
+        },
+    ).x
     value, slope = objective(y)
     # where the value is flat to the last bit a line search ends, but the gradient can still be halved
     for _ in range(_POLISHING if curvature is not None else 0):

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from llrkit._inputs import file_sha256
 from llrkit._warn import warn_caller
@@ -42,7 +41,7 @@ class ListedRecordings:
     """The id of the recording that each utterance is a part of."""
     lines: tuple[int, ...]
     speakers: tuple[str, ...] | None = None
-    columns: Mapping[str, tuple[Any, ...]] | None = None
+    columns: Mapping[str, tuple[object, ...]] | None = None
 
 
 def read_audio_list(

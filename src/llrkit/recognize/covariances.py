@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import DType, FloatArray
 from llrkit._memory import at_once
 from llrkit.errors import InputError
 
@@ -15,7 +13,7 @@ BLOCK_BYTES = 1 << 26
 """Size of a block of scores."""
 
 
-def symmetric(values: Any, dim: int, what: str) -> FloatArray:
+def symmetric(values: object, dim: int, what: str) -> FloatArray:
     """A symmetric matrix of finite numbers."""
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.shape != (dim, dim):
@@ -38,7 +36,7 @@ def require_definite(matrix: FloatArray, what: str) -> None:
         )
 
 
-def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
+def float_type(dtype: npt.DTypeLike) -> DType:
     """float32 or float64, nothing else."""
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):

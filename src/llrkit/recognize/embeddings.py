@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,17 @@ from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores.roles import require_column
+
+
+class EmbeddingChanges(TypedDict, total=False):
+    """Some of the fields of :class:`Embeddings`; whatever becomes an array will do."""
+
+    vectors: npt.ArrayLike
+    ids: npt.ArrayLike
+    speakers: npt.ArrayLike | None
+    columns: Mapping[str, npt.ArrayLike]
+    covariances: npt.ArrayLike | None
+    origin: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,7 +147,7 @@ class Embeddings(ReadOnlyArrays):
             self.origin,
         )
 
-    def where(self, **values: Any) -> Embeddings:
+    def where(self, **values: object) -> Embeddings:
         """The rows whose columns have these values (one value, or any of a list).
 
         Parameters
@@ -181,7 +192,7 @@ class Embeddings(ReadOnlyArrays):
             raise UnknownNameError(f"there is no embedding of {shown}")
         return np.asarray(rows, dtype=np.intp)
 
-    def replace(self, **changes: Any) -> Embeddings:
+    def replace(self, **changes: Unpack[EmbeddingChanges]) -> Embeddings:
         """The same embeddings with some fields changed.
 
         Parameters
@@ -194,7 +205,8 @@ class Embeddings(ReadOnlyArrays):
         >>> Embeddings([[1.0]], ["a"]).replace(speakers=["spk1"])
         Embeddings(1 rows of 1 dimensions, 1 speakers)
         """
-        return replace(self, **changes)
+        current = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Embeddings(**{**current, **changes})
 
     def __repr__(self) -> str:
         known = "" if self.speakers is None else f", {len(np.unique(self.speakers))} speakers"
@@ -203,7 +215,7 @@ class Embeddings(ReadOnlyArrays):
         return f"Embeddings({len(self):,} rows of {self.dim} dimensions{known}{uncertain}{more})"
 
 
-def finite_matrix(values: Any, *, ids: Array | None = None, what: str = "embeddings") -> Array:
+def finite_matrix(values: object, *, ids: Array | None = None, what: str = "embeddings") -> Array:
     """A matrix of finite numbers, float32 or float64, or an error that names the first bad row."""
     try:
         matrix = np.asarray(values)
@@ -224,7 +236,7 @@ def finite_matrix(values: Any, *, ids: Array | None = None, what: str = "embeddi
     return matrix
 
 
-def vectors_of(values: Any, dim: int | None = None, what: str = "embeddings") -> Array:
+def vectors_of(values: object, dim: int | None = None, what: str = "embeddings") -> Array:
     """The matrix of some embeddings, or a matrix; of ``dim`` columns where that is given."""
     vectors = values.vectors if isinstance(values, Embeddings) else finite_matrix(values, what=what)
     if dim is not None and vectors.shape[1] != dim:
@@ -232,7 +244,7 @@ def vectors_of(values: Any, dim: int | None = None, what: str = "embeddings") ->
     return np.asarray(vectors)
 
 
-def checked_texts(values: Any, what: str, *, ids: Array | None = None) -> Array:
+def checked_texts(values: object, what: str, *, ids: Array | None = None) -> Array:
     """One text per row, none of them empty."""
     array = np.asarray(values)
     if array.ndim != 1:
@@ -249,7 +261,9 @@ def checked_texts(values: Any, what: str, *, ids: Array | None = None) -> Array:
     return array
 
 
-def _first_different_size(values: Any, ids: Array | None) -> str:
+def _first_different_size(values: object, ids: Array | None) -> str:
+    if not isinstance(values, Iterable):
+        return ""
     try:
         sizes = [len(row) for row in values]
     except TypeError:
@@ -261,7 +275,7 @@ def _first_different_size(values: Any, ids: Array | None) -> str:
     return ""
 
 
-def _checked_covariances(values: Any, shape: tuple[int, ...], ids: Array) -> Array:
+def _checked_covariances(values: object, shape: tuple[int, ...], ids: Array) -> Array:
     array = np.asarray(values)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from types import ModuleType
+from typing import BinaryIO
 
 import numpy as np
 
@@ -20,13 +22,12 @@ _MOST_DIGITS = 18  # of an offset: no file is larger
 _PROGRAMS = (b"PKL", b"NPY", b"AUD", b"RIF", b"fLa")  # kaldiio would unpickle the first
 
 
-def _kaldiio() -> Any:
+def _kaldiio() -> ModuleType:
     try:
-        import kaldiio
-        import kaldiio.matio
+        import_module("kaldiio.matio")
+        return import_module("kaldiio")
     except ImportError:
         raise MissingPackageError.of_extra("Kaldi files need kaldiio", "audio") from None
-    return kaldiio
 
 
 def read_kaldi(path: str | PathLike[str]) -> Iterator[tuple[str, Array]]:
@@ -99,7 +100,7 @@ def _array_at(source: Path, offset: int, where: str) -> Array:
         raise FileFormatError(f"{where}: {str(source)!r} cannot be read ({error})") from None
 
 
-def _read_array(raw: BinaryIO, matio: Any, where: str) -> Array:
+def _read_array(raw: BinaryIO, matio: ModuleType, where: str) -> Array:
     head = raw.read(10)
     raw.seek(-len(head), 1)
     flag = head[:3]

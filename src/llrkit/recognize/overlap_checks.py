@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +69,7 @@ def _warn_of_shared(one: Sources, other: Sources, use: str, of_utterances: str, 
         warn_caller(text, SpeechWarning)
 
 
-def check_test_enrolled(models: Sources, segments: Sources, model_ids: Any) -> None:
+def check_test_enrolled(models: Sources, segments: Sources, model_ids: Iterable[object]) -> None:
     """A recording that is enrolled and tested is compared with itself.
 
     A model of one utterance that is called like it is never tried against it.
@@ -95,7 +95,9 @@ def check_adaptation(training: Sources, new: Sources) -> None:
         )
 
 
-def check_splits(given: Frames | Embeddings, where: Any, what: str, option: str = "--where") -> None:
+def check_splits(
+    given: Frames | Embeddings, where: Iterable[object], what: str, option: str = "--where"
+) -> None:
     """All splits of a corpus used for one thing, without a word about them."""
     for name, values in given.columns.items():
         if name.lower() not in SPLIT_NAMES or any(name in str(text) for text in where):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -207,10 +206,8 @@ class Recognizer:
         if cohort is not None:
             check_cohort(cohort.sources, models.sources, segments.sources)
         check_test_enrolled(models.sources, segments.sources, models.ids)
-        # all it needs of either side are ids and speakers, which a Side has like embeddings
-        sides: Any = (models, segments, cohort)
-        score: Any = partial(self._score, report=None if watch is None else partial(watch, "scores"))
-        return normalized_scores(score, *sides, normalize=normalize, top=top)
+        score = partial(self._score, report=None if watch is None else partial(watch, "scores"))
+        return normalized_scores(score, models, segments, cohort, normalize=normalize, top=top)
 
     def require_own_sides(self, models: Side, cohort: Side | None = None) -> None:
         """Refuse models, and a cohort, that another recognizer made.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from llrkit._arguments import whole_number
 from llrkit.errors import InputError, UnknownNameError
@@ -40,13 +39,13 @@ OF_UNIT_LENGTH = ("psda", "tpsda")
 
 def require_options(
     backend: str,
-    steps: Sequence[Any] | None = None,
+    steps: Sequence[object] | None = None,
     *,
     uncertainty: bool = False,
     adapted: bool = False,
     adaptation: str = "center",
     weight: float | None = None,
-    **of_scorer: Any,
+    **of_scorer: object,
 ) -> None:
     """Refuse options that the back-end does not have, or that cannot be combined.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import takes
+from llrkit._plain import as_number
 from llrkit.errors import InputError
-from llrkit.recognize.backends.backend import SCORERS, train_backend
+from llrkit.recognize.backends.backend import SCORERS, ScorerOptions, train_backend
 from llrkit.recognize.backends.domain_adaptation import train_adapted_backend
 from llrkit.recognize.embedding_files import write_embeddings
 from llrkit.recognize.embeddings import Embeddings
@@ -124,7 +124,7 @@ def train_recognizer(
     (5, 20)
     """
     options = RecognizerOptions(backend, uncertainty, relevance, top_gaussians, cost)
-    own: dict[str, Any] = {
+    own: ScorerOptions = {
         "rank": rank,
         "degrees": degrees,
         "speaker_dims": speaker_dims,
@@ -200,7 +200,7 @@ def training_sizes(
     frames: Frames, n_gaussians: int | None, n_factors: int | None, watch: Watch | None = None
 ) -> Sizes:
     """The sizes that are given, or that so many frames and utterances can carry."""
-    n_frames = sum(int(n) for n in frames.columns.get("frames", ()))
+    n_frames = sum(int(as_number(n)) for n in frames.columns.get("frames", ()))
     if n_gaussians is None and not n_frames:
         for i, array in enumerate(frames, 1):
             n_frames += len(array)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from llrkit._arrays import Array
 from llrkit._inputs import existing_file
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
@@ -129,7 +129,7 @@ def _with_speakers(speech: Frames | Embeddings, utt2spk: Path_ | None, where: st
 
 def _where(speech: Frames | Embeddings, texts: Sequence[str], file: str) -> Frames | Embeddings:
     """The utterances that satisfy all conditions."""
-    known: dict[str, Any] = {"id": speech.ids, **speech.columns}
+    known: dict[str, Sequence[object] | Array] = {"id": speech.ids, **speech.columns}
     if speech.speakers is not None:
         known["speaker"] = speech.speakers
     rows = rows_where(known, texts, file)

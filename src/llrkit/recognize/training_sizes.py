@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from llrkit._format import counted
+from llrkit._plain import as_number
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, MissingPackageError, SpeechWarning
 from llrkit.recognize.backends.transform_training import parsed_step
@@ -99,7 +100,7 @@ def require_feasible(
     elif dim is None:
         if n_factors is not None and not 1 <= n_factors <= n and backend != "ubm-gmm":
             raise InputError(f"{n_factors} factors cannot be learned from {n} utterances; give 1 to {n}")
-        spoken = sum(float(value) for value in speech.columns.get("audio_seconds", ()))
+        spoken = sum(as_number(value) for value in speech.columns.get("audio_seconds", ()))
         if n_gaussians is not None and spoken and 100.0 * spoken < 2 * n_gaussians:
             raise InputError(
                 f"{spoken:.1f} s of audio are too little for {n_gaussians} Gaussians; give two frames each, "

@@ -10,7 +10,6 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -76,7 +75,7 @@ class Stages:
         save_arrays(self.folder / f"{name}.npz", SCHEMA, {"key": np.array(key), **arrays})
 
 
-def stage_key(*parts: Any) -> str:
+def stage_key(*parts: object) -> str:
     """The hash of what decides what is in a stage.
 
     Examples

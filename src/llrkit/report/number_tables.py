@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from llrkit._format import chance, number
+from llrkit._plain import as_number, as_text
 from llrkit.errors import InputError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.evaluation_rows import number_row
@@ -126,7 +127,7 @@ def with_intervals(table: Table, results: Sequence[Evaluation]) -> Table:
         place = keys.index(key)
         for i, row in enumerate(rows):
             ends = [row.get(f"{key}{end}") for end in ENDS]
-            numbers = [float("nan") if end is None else float(end) for end in ends]
+            numbers = [float("nan") if end is None else as_number(end) for end in ends]
             values[i][place + 1 : place + 1] = numbers
             known = ends[0] is not None
             texts[i][place] += f" [{_shown(key, numbers[0])}, {_shown(key, numbers[1])}]" if known else ""
@@ -167,14 +168,17 @@ def comparison_table(compared: SystemComparison | PairwiseComparison, caption: s
     ]
     titles = ["first", "second", "difference", "from", "to", "p"] + ["p (Holm)"] * many
     if not many:
-        titles[:2] = [rows[0]["first_system"], rows[0]["second_system"]] if rows else titles[:2]
+        titles[:2] = (
+            [as_text(rows[0]["first_system"]), as_text(rows[0]["second_system"])] if rows else titles[:2]
+        )
     names, values, texts = [], [], []
     for row in rows:
         pair = f"{row['first_system']} - {row['second_system']}: " if many else ""
-        names.append(f"{pair}{_number_name(compared, row['number'])}")
-        numbers = tuple(float("nan") if row[key] is None else float(row[key]) for key in keys)
+        name = as_text(row["number"])
+        names.append(f"{pair}{_number_name(compared, name)}")
+        numbers = tuple(float("nan") if row[key] is None else float(as_number(row[key])) for key in keys)
         values.append(numbers)
-        show = rate if row["number"].rpartition(".")[2] in RATES else number
+        show = rate if name.rpartition(".")[2] in RATES else number
         p_values = [chance(value) for value in numbers[5:]]
         texts.append((*(show(value) for value in numbers[:5]), *p_values))
     return Table("number", tuple(names), tuple(keys), tuple(titles), tuple(values), tuple(texts), caption)

@@ -9,11 +9,12 @@ import polars as pl
 from llrkit.errors import InputError
 
 
-def as_table(table: Any) -> pl.DataFrame:
+def as_table(table: object) -> pl.DataFrame:
     """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
     try:
         if isinstance(table, pl.LazyFrame):
             return table.collect()
-        return pl.from_pandas(table) if hasattr(table, "iloc") else pl.DataFrame(table)
+        foreign: Any = table  # polars finds out itself what it is
+        return pl.from_pandas(foreign) if hasattr(table, "iloc") else pl.DataFrame(foreign)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import Array
+from llrkit._arrays import Array, Rows
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.checked_arrays import column_array, frozen, refuse_nan, score_array, unchanging
@@ -60,7 +60,7 @@ class Scores(ScoreSource):
     target: Array
     nontarget: Array
     columns: Mapping[str, tuple[Array, Array]]
-    categories: Mapping[str, tuple[Any, ...]]
+    categories: Mapping[str, tuple[Hashable, ...]]
     ascending = False  # whether both classes are known to be in this order
     _sorted: Scores | None = None
     _factor = 1.0
@@ -72,7 +72,7 @@ class Scores(ScoreSource):
         nontarget: object,
         columns: Mapping[str, tuple[object, object]] | None = None,
         *,
-        categories: Mapping[str, Sequence[object]] | None = None,
+        categories: Mapping[str, Sequence[Hashable]] | None = None,
     ) -> None:
         self._set(target, nontarget, columns, categories)
 
@@ -81,7 +81,7 @@ class Scores(ScoreSource):
         target: object,
         nontarget: object,
         columns: Mapping[str, tuple[object, object]] | None,
-        categories: Mapping[str, Sequence[object]] | None,
+        categories: Mapping[str, Sequence[Hashable]] | None,
         *,
         labeled: bool = False,
     ) -> None:
@@ -119,7 +119,7 @@ class Scores(ScoreSource):
         nontarget: npt.ArrayLike,
         columns: Mapping[str, tuple[object, object]] | None = None,
         *,
-        categories: Mapping[str, Sequence[object]] | None = None,
+        categories: Mapping[str, Sequence[Hashable]] | None = None,
     ) -> Scores:
         """As ``Scores(target, nontarget)``, where the second array may look like labels.
 
@@ -146,12 +146,12 @@ class Scores(ScoreSource):
     @classmethod
     def from_labels(
         cls,
-        scores: Any,
-        is_target: Any,
-        columns: Mapping[str, Any] | None = None,
+        scores: object,
+        is_target: object,
+        columns: Mapping[str, object] | None = None,
         *,
-        categories: Mapping[str, Sequence[Any]] | None = None,
-        positive: Any = None,
+        categories: Mapping[str, Sequence[Hashable]] | None = None,
+        positive: object = None,
     ) -> Scores:
         """Split one array of scores by labels: bool, 0/1, -1/1, or the usual words.
 
@@ -193,7 +193,7 @@ class Scores(ScoreSource):
         target: Array,
         nontarget: Array,
         columns: Mapping[str, tuple[Array, Array]] | None = None,
-        categories: Mapping[str, tuple[Any, ...]] | None = None,
+        categories: Mapping[str, tuple[Hashable, ...]] | None = None,
     ) -> Scores:
         """A chunk made by a source: arrays already checked, either class may be empty.
 
@@ -253,7 +253,7 @@ class Scores(ScoreSource):
         return self.n_target, self.n_nontarget
 
     @cached_property
-    def kept_counts(self) -> dict[str, Any]:
+    def kept_counts(self) -> dict[str, object]:
         """Counts for the next metric."""
         return {}
 
@@ -277,11 +277,10 @@ class Scores(ScoreSource):
         """
         if prepare not in self._prepared:
             self._prepared[prepare] = (prepare(self.target), prepare(self.nontarget))
-        pair: tuple[Prepared, Prepared] = self._prepared[prepare]
-        return pair
+        return cast("tuple[Prepared, Prepared]", self._prepared[prepare])
 
     @cached_property
-    def _prepared(self) -> dict[Callable[[Array], Any], tuple[Any, Any]]:
+    def _prepared(self) -> dict[Callable[[Array], object], tuple[object, object]]:
         return {}
 
     def reduce(self, summarize: Callable[[Scores], S], *, threads: int | None = None) -> S:
@@ -320,7 +319,7 @@ class Scores(ScoreSource):
         wide = Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
         return wide.read_with(self._factor, self._calibrated)
 
-    def select(self, target: Any, nontarget: Any) -> Scores:
+    def select(self, target: Rows, nontarget: Rows) -> Scores:
         """Some of the trials of each class, by masks, slices or positions, with their columns.
 
         Parameters

@@ -21,5 +21,5 @@ def sorted_scores(scores: Scores) -> Scores:
     target, nontarget = each_in_threads(np.sort, classes, threads=1 if small else None)
     ordered = Scores.part(target, nontarget).read_with(scores._factor, scores._calibrated)
     ordered.ascending = True
-    ordered.__dict__["kept_counts"] = scores.kept_counts
+    vars(ordered)["kept_counts"] = scores.kept_counts
     return ordered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -59,8 +59,8 @@ def refuse_inexact(whole: Array, what: str) -> None:
     if whole.dtype.kind not in "iuO" or whole.size == 0:
         return
     if whole.dtype.kind == "O":
-        beyond = np.frompyfunc(lambda value: isinstance(value, int) and abs(value) > EXACT, 1, 1)(whole)
-        beyond = beyond.astype(bool)
+        is_beyond = np.frompyfunc(lambda value: isinstance(value, int) and abs(value) > EXACT, 1, 1)
+        beyond = np.asarray(is_beyond(whole), dtype=bool)
     else:
         beyond = (whole > EXACT) | (whole < -EXACT if whole.dtype.kind == "i" else False)
     if beyond.any():
@@ -93,7 +93,7 @@ def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
     return converted
 
 
-def _real(value: Any) -> float:
+def _real(value: float | str) -> float:
     if isinstance(value, (complex, np.complexfloating)):
         raise TypeError("complex")  # float() would drop the imaginary part
     return float(value)
@@ -161,12 +161,24 @@ def _writeable(array: object) -> bool:
     return False
 
 
+def first_nan(array: Array) -> tuple[int, ...] | None:
+    """Where the first NaN of an array of numbers is; None if there is none.
+
+    Examples
+    --------
+    >>> first_nan(np.array([[1.0, np.inf], [0.0, np.nan]])), first_nan(np.array([1.0]))
+    ((1, 1), None)
+    """
+    # min() hands a NaN through and needs no temporary array
+    if array.size == 0 or not np.isnan(array.min()):
+        return None
+    return tuple(np.argwhere(np.isnan(array))[0].tolist())
+
+
 def refuse_nan(array: Array, what: str) -> None:
     """Refuse NaN, naming its place."""
-    # min() hands a NaN through and needs no temporary array
     if len(array) and math.isnan(_smallest(array)):
-        where = np.argwhere(np.isnan(array))[0]
-        place = str(where[0]) + (f", system {where[1]}" if len(where) > 1 else "")
+        place = ", system ".join(map(str, first_nan(array) or ()))
         raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
 
 

@@ -72,9 +72,10 @@ class ClassScores(ClassVectors):
                 row = int(np.argwhere(certain)[0][0])
                 raise InputError(f"{self.place(row)}: more than one log-likelihood is +inf")
 
-    def _name_of(self, where: Array) -> str:
-        system = f", system {where[1]}" if len(where) > 1 else ""
-        return f"the log-likelihood of class {self.classes[where[0]]!r}{system}"
+    def _name_of(self, where: tuple[int, ...]) -> str:
+        of_class, *systems = where
+        system = f", system {systems[0]}" if systems else ""
+        return f"the log-likelihood of class {self.classes[of_class]!r}{system}"
 
     @property
     def loglik(self) -> Array:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import Array, IntArray
+from llrkit._arrays import Array, IntArray, Rows
 from llrkit.errors import InputError, LabelError, NaNScoreError
-from llrkit.scores.checked_arrays import number_array, read_only
+from llrkit.scores.checked_arrays import first_nan, number_array, read_only
 from llrkit.scores.class_labels import class_codes, class_names
 from llrkit.scores.roles import POSITION, require_column
 from llrkit.scores.source import S, reduce_chunks
@@ -104,7 +104,7 @@ class ClassVectors:
 
     def _check_classes(self) -> None:
         if len(self.classes) < 2:
-            raise LabelError(f"one class only ({self.classes[0]}): at least two are needed")
+            raise LabelError(f"one class only ({', '.join(self.classes)}): at least two are needed")
 
     def _per_trial(self, column: object, name: str) -> Array:
         array = np.asarray(column)
@@ -114,12 +114,11 @@ class ClassVectors:
         return read_only(array)
 
     def _check_values(self) -> None:
-        # min() hands a NaN through and needs no temporary array
-        if np.isnan(self.values.min()):
-            where = np.argwhere(np.isnan(self.values))[0]
-            raise NaNScoreError(f"{self.place(int(where[0]))}: NaN in {self._name_of(where[1:])}")
+        where = first_nan(self.values)
+        if where is not None:
+            raise NaNScoreError(f"{self.place(where[0])}: NaN in {self._name_of(where[1:])}")
 
-    def _name_of(self, where: Array) -> str:
+    def _name_of(self, where: tuple[int, ...]) -> str:
         return f"{self._what}, dimension {where[0]}"
 
     def place(self, row: int) -> str:
@@ -184,7 +183,7 @@ class ClassVectors:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: Any) -> Self:
+    def take(self, rows: Rows) -> Self:
         """Some of the trials, by a boolean mask, a slice or their places.
 
         Parameters

@@ -3,15 +3,59 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from llrkit._arrays import Array
+from llrkit._arrays import Array, DType
 from llrkit.errors import InputError
 
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType
 
-def as_numpy(values: Any, what: str) -> Array:
+
+@runtime_checkable
+class LazyTable(Protocol):
+    """A LazyFrame of polars."""
+
+    def collect(self) -> object:
+        """The table."""
+
+    def collect_schema(self) -> Mapping[str, object]:
+        """The names and types of its columns."""
+        ...
+
+
+@runtime_checkable
+class Tensor(Protocol):
+    """A tensor of torch."""
+
+    dtype: object
+
+    def detach(self) -> Self:
+        """The same without gradients."""
+        ...
+
+    def cpu(self) -> Self:
+        """The same in the memory of the CPU."""
+        ...
+
+    def float(self) -> Self:
+        """The same as float32."""
+        ...
+
+
+@runtime_checkable
+class SpeaksDLPack(Protocol):
+    """An array of another library that can hand over its memory."""
+
+    def __dlpack__(self, *, stream: None = None) -> CapsuleType:
+        """The memory."""
+        ...
+
+
+def as_numpy(values: object, what: str) -> Array:
     """A NumPy array of lists, columns of pandas, polars and Arrow, tensors, and whatever speaks DLPack.
 
     Tensors are detached from their gradients and brought to the CPU; bfloat16, which NumPy does not know,
@@ -29,20 +73,20 @@ def as_numpy(values: Any, what: str) -> Array:
         if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
             return _unmasked(values, what)
         return values
-    if hasattr(values, "collect") and hasattr(values, "collect_schema"):  # a polars LazyFrame
+    if isinstance(values, LazyTable):
         values = values.collect()
-    if hasattr(values, "detach"):  # a tensor of torch
+    if isinstance(values, Tensor):
         values = values.detach().cpu()
         values = values.float() if str(values.dtype) == "torch.bfloat16" else values
     try:
-        if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        if isinstance(values, SpeaksDLPack) and not hasattr(values, "__array__"):
             return np.from_dlpack(values)
         return np.asarray(values)
     except ValueError as error:  # lists of different lengths
         raise InputError(f"{what} are not an array of numbers ({error})") from None
 
 
-def _unmasked(values: np.ma.MaskedArray[Any, Any], what: str) -> Array:
+def _unmasked(values: np.ma.MaskedArray[tuple[int, ...], DType], what: str) -> Array:
     """The data of a masked array, where nothing is masked: what the mask hides must not count."""
     hidden = np.argwhere(np.ma.getmaskarray(values))
     if len(hidden):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
 
 import numpy as np
 import polars as pl
 
-from llrkit._arrays import Array
+from llrkit._arrays import Array, FloatArray
 from llrkit.errors import LabelError
 from llrkit.scores.any_table import as_table
 from llrkit.scores.kinds import KIND, KINDS, TARGET, Kind, kind_of
@@ -27,7 +26,7 @@ class KindTable:
     (2, {'target': 2, 'nontarget': 0, 'spoof': 1})
     """
 
-    def __init__(self, table: Any, label: str) -> None:
+    def __init__(self, table: object, label: str) -> None:
         frame = table if isinstance(table, pl.DataFrame) else as_table(table)
         require_column(label, frame.columns)
         if frame[label].has_nulls():
@@ -49,7 +48,7 @@ class KindTable:
         target, nontarget, spoof = (np.sort(values[kinds == code]) for code in range(len(KINDS)))
         return target, nontarget, spoof
 
-    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[Any, ...] | None]:
+    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[Hashable, ...] | None]:
         """The scores of spoofs, their attacks as in :meth:`Trials.coded`, and what the codes stand for."""
         trials = self.trials_of(score)
         codes, names = trials.coded(attack)
@@ -67,13 +66,15 @@ class KindTable:
         kept = self._where_scored(first, second)
         return Trials(kept, score=[first, second], label=TARGET)
 
-    def with_scores(self, first: str, second: str, name: str, fuse: Callable[[Any], Any]) -> KindTable:
+    def with_scores(
+        self, first: str, second: str, name: str, fuse: Callable[[FloatArray], FloatArray]
+    ) -> KindTable:
         """The trials that have both scores, with one more column made of them."""
         kept = self.frame.filter(_scored(first) & _scored(second))
         both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
         return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
 
-    def where(self, column: str, value: Any) -> KindTable:
+    def where(self, column: str, value: object) -> KindTable:
         """The trials that have one value in a column."""
         require_column(column, self.columns)
         return KindTable(self.frame.filter(pl.col(column) == value), self.label)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ KIND, TARGET = "kind of trial", "is a target"
 """Columns of our own beside those of the table; the kind is its place among the three."""
 
 
-def kind_of(word: Any) -> Kind:
+def kind_of(word: object) -> Kind:
     """The kind of trial that a label means.
 
     Examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ import polars as pl
 
 from llrkit.errors import LabelError
 from llrkit.scores.labels import ACCEPTED, classify_words
+
+Label: TypeAlias = str | int | float | bool
+"""A value of a column of labels."""
 
 
 def target_rows(
@@ -57,7 +60,7 @@ def is_label_type(dtype: pl.DataType) -> bool:
 
 def distinct_labels(
     column: pl.Series, expected: Iterable[str] = ()
-) -> tuple[list[Any], dict[str, pl.Series]]:
+) -> tuple[list[Label], dict[Label, pl.Series]]:
     """The values of a column of labels, as they come first, and where some of them are.
 
     Comparing all rows with the words that are likely is several times faster than looking for distinct ones.

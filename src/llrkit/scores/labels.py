@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +80,7 @@ def warn_of_pooled(words: Iterable[str], where: str) -> None:
         )
 
 
-def _not_two_classes(seen: list[Any], where: str) -> LabelError:
+def _not_two_classes(seen: Sequence[object], where: str) -> LabelError:
     shown = ", ".join(repr(value) for value in seen[:5]) + (", ..." if len(seen) > 5 else "")
     return LabelError(
         f"labels are not two classes{where}: saw {shown}; accepted are {ACCEPTED}; others "

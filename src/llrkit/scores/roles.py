@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypedDict
 
 from llrkit.errors import UnknownNameError
 
@@ -82,6 +82,20 @@ class Roles:
         return list(dict.fromkeys((*self.score, *label, *carried)))
 
 
+class RoleChanges(TypedDict, total=False):
+    """Some of the fields of :class:`Roles`, to be replaced."""
+
+    score: tuple[str, ...]
+    label: str | None
+    enroll: str | None
+    test: str | None
+    weight: str | None
+    positive: str | None
+    factor: float
+    carried: tuple[str, ...]
+    calibrated: bool
+
+
 def row_in_words(row: int) -> str:
     """A row of a table: these are counted from 0, lines of files from 1, so messages say which."""
     return f"row {row} (counted from 0)"
@@ -91,6 +105,16 @@ def require_column(name: str, columns: Iterable[str], where: str = "") -> None:
     """Refuse the name of a column that does not exist, saying which there are."""
     columns = list(columns)
     if not isinstance(name, str) or name not in columns:
-        listed = ", ".join(columns) or "none"
-        prefix = f"{where}: " if where else ""
-        raise UnknownNameError(f"{prefix}there is no column {name!r}; there are: {listed}")
+        raise UnknownNameError(no_column(name, columns, where))
+
+
+def no_column(name: str, columns: Iterable[str], where: str = "") -> str:
+    """What is said of a column that does not exist.
+
+    Examples
+    --------
+    >>> no_column("snr", ["score", "label"], "scores.csv")
+    "scores.csv: there is no column 'snr'; there are: score, label"
+    """
+    prefix = f"{where}: " if where else ""
+    return f"{prefix}there is no column {name!r}; there are: {', '.join(columns) or 'none'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import ParamSpec, Protocol, TypeGuard, TypeVar, cast, overload
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from llrkit._arguments import argument_check
 from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
+from llrkit.scores.foreign_arrays import LazyTable
 from llrkit.scores.source import ScoreSource, as_source
 from llrkit.scores.weights import WeightedSource
 
@@ -29,7 +30,9 @@ ROLES = ("score", "label")
 """Columns that make trials of a table."""
 
 
-def labeled_scores(scores: Any, labels: Any, *, positive: Any = None, weights: object = None) -> ScoreSource:
+def labeled_scores(
+    scores: object, labels: object, *, positive: object = None, weights: object = None
+) -> ScoreSource:
     """A source of one array of scores and one of labels.
 
     Parameters
@@ -92,7 +95,7 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
     one_source = sum(named[place].default is Parameter.empty for place in places) == 1
 
     @wraps(function)
-    def taking(*args: Any, positive: Any = None, weights: object = None, **options: Any) -> R_co:
+    def taking(*args: object, positive: object = None, weights: object = None, **options: object) -> R_co:
         given = [list(one) if isinstance(one, Iterator) else one for one in args]
         for place in places:
             if place < len(given):
@@ -102,13 +105,13 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
         both_given = one_source and len(given) > 1 and is_array(given[0]) and is_array(given[1])
         if both_given and not is_pair(given[0]):
             given[0] = given[0], given.pop(1)
-        pairs = [place for place in places if place < len(given) and is_pair(given[place])]
-        for place in pairs:
-            given[place] = labeled_scores(*given[place], **how)
+        pairs = [(place, pair) for place in places if place < len(given) and is_pair(pair := given[place])]
+        for place, pair in pairs:
+            given[place] = labeled_scores(*pair, **how)
         for name in sources & options.keys():
-            if is_pair(options[name]):
-                options[name] = labeled_scores(*options[name], **how)
-                pairs.append(-1)
+            if is_pair(pair := options[name]):
+                options[name] = labeled_scores(*pair, **how)
+                pairs.append((-1, pair))
         if given and "labels" in options:
             given[0] = labeled_scores(given[0], options.pop("labels"), **how)
         elif not pairs and not (positive is None and weights is None):
@@ -124,7 +127,7 @@ def takes_labels(function: Callable[P, R_co]) -> TakesLabels[P, R_co]:
 
 
 @takes_labels
-def given_source(source: ScoreSource) -> ScoreSource:
+def given_source(source: ScoreSource | object) -> ScoreSource:
     """The source that was given, or that of the arrays or the table that were: for methods.
 
     Examples
@@ -135,7 +138,7 @@ def given_source(source: ScoreSource) -> ScoreSource:
     return as_source(source)
 
 
-def trials_of_table(given: object) -> Any:
+def trials_of_table(given: object) -> object:
     """Trials, if a data frame, an Arrow table or a dict has the columns ``score`` and ``label``."""
     if isinstance(given, ScoreSource) or not set(ROLES) <= set(_column_names(given)):
         return given
@@ -147,13 +150,13 @@ def trials_of_table(given: object) -> Any:
 def _column_names(given: object) -> list[object]:
     if isinstance(given, Mapping):
         return list(given)
-    if hasattr(given, "collect_schema"):  # polars; the columns of a lazy frame are not known at once
-        return list(given.collect_schema().names())
+    if isinstance(given, LazyTable):  # its columns are not known at once
+        return list(given.collect_schema())
     names = getattr(given, "column_names", getattr(given, "columns", None))  # Arrow, pandas
     return list(names) if isinstance(names, Iterable) else []
 
 
-def is_pair(given: object) -> bool:
+def is_pair(given: object) -> TypeGuard[tuple[object, object]]:
     """Whether scores and labels were given together, and not two scores."""
     return isinstance(given, tuple) and len(given) == 2 and all(map(is_array, given))
 

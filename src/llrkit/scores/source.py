@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, reduce
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from llrkit.errors import InputError
 from llrkit.scores.roles import Roles
@@ -102,7 +102,7 @@ class ScoreSource(ABC):
         return False
 
     @property
-    def kept_counts(self) -> dict[str, Any] | None:
+    def kept_counts(self) -> dict[str, object] | None:
         """Where counts are kept for the next metric; None unless the trials are in memory for good."""
         return None
 
@@ -128,7 +128,7 @@ class WrappedSource(ScoreSource):
         return self.source.reads_again
 
     @cached_property
-    def kept_counts(self) -> dict[str, Any] | None:
+    def kept_counts(self) -> dict[str, object] | None:
         """Counts for the next metric, if the source below keeps any."""
         return None if self.source.kept_counts is None else {}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,10 @@ from llrkit._forks import refuse_after_fork
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.any_table import as_table
 from llrkit.scores.arrays import Scores
+from llrkit.scores.checked_arrays import first_nan
 from llrkit.scores.label_columns import target_rows
 from llrkit.scores.labels import warn_of_pooled
-from llrkit.scores.roles import COUNTED, POSITION, ROW, Roles, require_column, row_in_words
+from llrkit.scores.roles import COUNTED, POSITION, ROW, RoleChanges, Roles, require_column, row_in_words
 from llrkit.scores.score_columns import as_array, groupable, is_plain_number, require_exact, weight_numbers
 from llrkit.scores.source import S, ScoreSource
 from llrkit.scores.weights import weighted
@@ -194,7 +195,7 @@ class Trials(ScoreSource):
             require_exact(column, self.place)
             column = column.cast(pl.Float64)
         values = column.to_numpy()
-        if column.has_nulls() or (len(values) and np.isnan(values.min())):
+        if column.has_nulls() or first_nan(values) is not None:
             row = int((column.is_null() | column.is_nan()).arg_max() or 0)
             raise NaNScoreError(
                 f"{self.place(row)}, column {name!r}: score is missing or NaN; every trial needs a score "
@@ -210,7 +211,7 @@ class Trials(ScoreSource):
     def _scores(self) -> Scores:
         mask = self.is_target
         columns: dict[str, object] = {}
-        categories: dict[str, list[object]] = {}
+        categories: dict[str, list[Hashable]] = {}
         for name in self._roles.carried:
             columns[name], values = self.coded(name)
             if values is not None:
@@ -227,7 +228,7 @@ class Trials(ScoreSource):
         weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
         return weighed.read_with(self._roles.factor, self._roles.calibrated)
 
-    def coded(self, name: str) -> tuple[Array, list[Any] | None]:
+    def coded(self, name: str) -> tuple[Array, list[Hashable] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for.
 
         Parameters
@@ -291,7 +292,7 @@ class Trials(ScoreSource):
         return self._scores.in_order(if_small=if_small) if self._roles.weight is None else self
 
     @property
-    def kept_counts(self) -> dict[str, Any]:
+    def kept_counts(self) -> dict[str, object]:
         """Counts for the next metric."""
         return self._scores.kept_counts if self._roles.weight is None else self._weighed.kept_counts
 
@@ -305,7 +306,7 @@ class Trials(ScoreSource):
         """
         return self._replace(carried=names)
 
-    def by(self, column: str) -> dict[Any, Trials]:
+    def by(self, column: str) -> dict[Hashable, Trials]:
         """One set of trials for each value of a column, in the order of the values.
 
         Parameters
@@ -383,7 +384,7 @@ class Trials(ScoreSource):
         self._require(column)
         return self._replace(weight=column)
 
-    def _replace(self, table: pl.DataFrame | None = None, **changed: Any) -> Trials:
+    def _replace(self, table: pl.DataFrame | None = None, **changed: Unpack[RoleChanges]) -> Trials:
         """Another table, or other roles; rows that were left out no longer stand where they stood."""
         lines = self.lines if table is None or table.height == self.table.height else None
         table = self.table if table is None else table

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -98,13 +99,19 @@ def weighted(summarize: Callable[[Scores], S], column: str) -> Callable[[Scores]
     return make
 
 
+def _number(word: object) -> float:
+    if not isinstance(word, (str, SupportsFloat)):
+        raise TypeError("not a number")
+    return float(word)
+
+
 def _numbers(chunk: Scores, column: str, side: int) -> Array:
     """The weights of one class; columns of text are codes with the words they stand for."""
     values, words = chunk.columns[column][side], chunk.categories.get(column)
     try:
         if any(isinstance(word, bytes) for word in words or ()):
             raise TypeError("bytes")  # float() would read them
-        given = values if words is None else np.array([float(word) for word in words])[values]
+        given = values if words is None else np.array([_number(word) for word in words])[values]
         if np.asarray(given).dtype.kind in "mMS":
             raise TypeError("dates")
         numbers = np.asarray(given, dtype=np.float64)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import as_object
 from llrkit.calibrate.bounds.bounds import bound_sources
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import AffineMap, Map
@@ -243,7 +244,7 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
         "slope": line.slope,
         "offset": line.offset,
         "start": "moved"
-        if start is not fitted and start.details["adaptation"]["rung"] != RUNGS[0]
+        if start is not fitted and as_object(start.details["adaptation"])["rung"] != RUNGS[0]
         else "as it was",
         "unlabelled": said,
     }

@@ -19,7 +19,7 @@ from llrkit.core.group_cells import group_cells, share_covariance
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import InputError, NaNScoreError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.checked_arrays import number_array
+from llrkit.scores.checked_arrays import first_nan, number_array
 from llrkit.scores.derived_sources import DerivedSource
 
 FEWEST = 200
@@ -115,8 +115,9 @@ def as_new_source(fitted: Map, scores: Any, of: str) -> ScoreSource:
         if isinstance(scores, (str, PathLike)):
             raise InputError(f"{scores}: paths are not accepted here; give an array of scores, or trials")
         values = np.asarray(number_array(scores, "scores"), dtype=np.float64).reshape(-1)
-        if np.isnan(values).any():
-            raise NaNScoreError(f"the score at index {int(np.isnan(values).argmax())} is not a number")
+        where = first_nan(values)
+        if where is not None:
+            raise NaNScoreError(f"the score at index {where[0]} is not a number")
         values = values * fitted.input_factor if fitted.input_factor != 1.0 else values
         return Scores.part(values, values[:0])
     if of == "LLRs":

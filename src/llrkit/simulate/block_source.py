@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from llrkit._arrays import Array
 from llrkit._memory import require_memory
 from llrkit._random import checked_seed
 from llrkit.scores import Scores
@@ -81,7 +82,7 @@ class BlockSource(ScoreSource):
     def scores(self) -> Scores:
         """All scores in memory, with the carried columns as numbers or text."""
         blocks = list(self._held_blocks())
-        columns: dict[str, tuple[Any, Any]] = {}
+        columns: dict[str, tuple[object, object]] = {}
         for name in self.carried:
             columns[name] = (
                 np.concatenate([_decoded(block, name, 0) for block in blocks]),
@@ -116,6 +117,6 @@ class BlockSource(ScoreSource):
         return row_in_words(row)
 
 
-def _decoded(block: Scores, name: str, class_index: int) -> Any:
+def _decoded(block: Scores, name: str, class_index: int) -> Array:
     values = block.columns[name][class_index]
     return np.array(block.categories[name])[values] if name in block.categories else values

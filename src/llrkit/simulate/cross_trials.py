@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -148,8 +148,8 @@ class CrossTrials(BlockSource):
         )
         same = same_speaker(self.enroll, self.test, cells)
         others = self._nontargets(number, same)
-        columns: dict[str, Any] = {}
-        categories: dict[str, Any] = {}
+        columns: dict[str, tuple[Array, Array]] = {}
+        categories: dict[str, tuple[str, ...]] = {}
         for name in self.carried:
             values, names = self._column(name, number, cells, same)
             columns[name] = (values[same], values[others])

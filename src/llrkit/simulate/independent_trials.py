@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -109,8 +109,8 @@ class SimulatedTrials(BlockSource):
             self._scaled(self.drawing.draw(self.people, sides, is_target, rng))
             for sides, is_target in ((target, True), (nontarget, False))
         ]
-        columns: dict[str, Any] = {}
-        categories = {}
+        columns: dict[str, tuple[Array, Array]] = {}
+        categories: dict[str, tuple[str, ...]] = {}
         for name in self.carried:
             if name == POSITION:
                 columns[name] = (counted[0], counted[1])
@@ -150,7 +150,7 @@ def simulate_trials(
     Parameters
     ----------
     pair
-        Any pair of ``llrkit.theory``, calibrated or not.
+        Every pair of ``llrkit.theory``, calibrated or not.
     n_target
         Number of target trials.
     n_nontarget

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -56,8 +55,11 @@ class ConcatenatedTrials(BlockSource):
         chunk = source.block(number - (ends[which] - source.n_blocks))
         if POSITION not in self.carried:
             return chunk
-        before = [sum(getattr(p, n) for p in self.sources[:which]) for n in ("n_target", "n_nontarget")]
-        moved: Any = tuple(v + n for v, n in zip(chunk.columns[POSITION], before, strict=True))
+        earlier, (target, nontarget) = self.sources[:which], chunk.columns[POSITION]
+        moved = (
+            target + sum(source.n_target for source in earlier),
+            nontarget + sum(source.n_nontarget for source in earlier),
+        )
         return Scores.part(
             chunk.target, chunk.nontarget, {**chunk.columns, POSITION: moved}, chunk.categories
         )

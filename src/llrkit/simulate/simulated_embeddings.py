@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import not_negative, takes, whole_number
+from llrkit._arrays import Array
 from llrkit._random import RNG, seed_of
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.simulate.corpus import Corpus, Recordings
@@ -79,7 +79,7 @@ def simulate_embeddings(
     )
 
 
-def _embedding_rows(recordings: Recordings, split: str, side: str, full: float) -> dict[str, Any]:
+def _embedding_rows(recordings: Recordings, split: str, side: str, full: float) -> dict[str, Array]:
     names = {d: "full" if d == full else f"{d:g}" for d in recordings.vectors}
     genders = np.array(GENDERS)[recordings.speaker % 2]
     n = len(recordings) * len(names)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import IntArray
+from llrkit._arrays import Array, IntArray
 from llrkit._memory import require_memory
 from llrkit.errors import InputError
 
@@ -102,7 +101,7 @@ class People:
 
     def column(
         self, name: str, target: TrialSpeakers, nontarget: TrialSpeakers
-    ) -> tuple[tuple[Any, Any], Any]:
+    ) -> tuple[tuple[Array, Array], tuple[str, ...] | None]:
         """A column of some target and non-target trials, and what its codes stand for (or None)."""
         if name == "test":
             return self._segment_names(target, nontarget)
@@ -110,7 +109,7 @@ class People:
         return (make(target), make(nontarget)), names
 
     @property
-    def _column_makers(self) -> dict[str, tuple[Callable[[TrialSpeakers], Any], tuple[str, ...] | None]]:
+    def _column_makers(self) -> dict[str, tuple[Callable[[TrialSpeakers], Array], tuple[str, ...] | None]]:
         seconds = np.array(self.durations)
         return {
             "enroll": (lambda sides: sides.enroll, self.model_names),
@@ -123,7 +122,7 @@ class People:
 
     def _segment_names(
         self, target: TrialSpeakers, nontarget: TrialSpeakers
-    ) -> tuple[tuple[IntArray, IntArray], Any]:
+    ) -> tuple[tuple[IntArray, IntArray], tuple[str, ...]]:
         codes = np.concatenate(
             [trials.test * self.n_segments + trials.segment for trials in (target, nontarget)]
         )

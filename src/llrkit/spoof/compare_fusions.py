@@ -77,7 +77,7 @@ class SasvComparison(Compared[SpoofEvaluation, Map]):
 def compare(
     train: SpoofTrials,
     test: SpoofTrials,
-    methods: Methods = METHODS,
+    methods: Methods[Map] = METHODS,
     *,
     costs: Costs = "asvspoof5",
     options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),

@@ -38,7 +38,7 @@ class KindCounts(FieldwiseSums):
 
     bona_fide: TrialCounts
     """Targets and non-targets."""
-    spoofs: Grouped
+    spoofs: Grouped[str, TrialCounts]
     """Spoofs by attack, counted without the targets."""
 
     @classmethod

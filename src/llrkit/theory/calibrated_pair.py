@@ -14,12 +14,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, Numbers
 from llrkit._random import RNG
 from llrkit.core.elementary_functions import LN2, probit, sigmoid
 from llrkit.errors import InputError
@@ -81,7 +80,11 @@ class CalibratedPair(ABC):
         """Whether ``target.pdf(x) == nontarget.pdf(-x)``, which puts the EER threshold at 0."""
         return False
 
-    def p_miss(self, threshold: npt.ArrayLike) -> Any:
+    @overload
+    def p_miss(self, threshold: float) -> float: ...
+    @overload
+    def p_miss(self, threshold: Numbers) -> FloatArray: ...
+    def p_miss(self, threshold: float | Numbers) -> float | FloatArray:
         """``P(x < threshold | target)``.
 
         Parameters
@@ -91,7 +94,11 @@ class CalibratedPair(ABC):
         """
         return self.target.below(threshold)
 
-    def p_fa(self, threshold: npt.ArrayLike) -> Any:
+    @overload
+    def p_fa(self, threshold: float) -> float: ...
+    @overload
+    def p_fa(self, threshold: Numbers) -> FloatArray: ...
+    def p_fa(self, threshold: float | Numbers) -> float | FloatArray:
         """``P(x >= threshold | nontarget)``.
 
         Parameters
@@ -101,7 +108,11 @@ class CalibratedPair(ABC):
         """
         return self.nontarget.at_least(threshold)
 
-    def error_rates(self, threshold: npt.ArrayLike) -> tuple[Any, Any]:
+    @overload
+    def error_rates(self, threshold: float) -> tuple[float, float]: ...
+    @overload
+    def error_rates(self, threshold: Numbers) -> tuple[FloatArray, FloatArray]: ...
+    def error_rates(self, threshold: float | Numbers) -> tuple[float | FloatArray, float | FloatArray]:
         """``(p_miss, p_fa)`` at a threshold.
 
         Parameters
@@ -111,7 +122,11 @@ class CalibratedPair(ABC):
         """
         return self.p_miss(threshold), self.p_fa(threshold)
 
-    def log_ratio(self, x: npt.ArrayLike) -> Any:
+    @overload
+    def log_ratio(self, x: float) -> float: ...
+    @overload
+    def log_ratio(self, x: Numbers) -> FloatArray: ...
+    def log_ratio(self, x: float | Numbers) -> float | FloatArray:
         """``log target.pdf(x) - log nontarget.pdf(x)``: ``x`` again, and NaN where both densities are 0.
 
         Parameters
@@ -160,7 +175,11 @@ class CalibratedPair(ABC):
 
         return 1.0 - 0.5 * integrate(area, self._edges())
 
-    def bayes_error(self, log_odds: npt.ArrayLike) -> Any:
+    @overload
+    def bayes_error(self, log_odds: float) -> float: ...
+    @overload
+    def bayes_error(self, log_odds: Numbers) -> FloatArray: ...
+    def bayes_error(self, log_odds: float | Numbers) -> float | FloatArray:
         """Error rate of Bayes decisions at prior log-odds ``log_odds``: ``P Pmiss(-l) + (1 - P) Pfa(-l)``.
 
         Parameters

@@ -10,21 +10,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, Numbers
 from llrkit._random import RNG
 from llrkit.errors import InputError, NaNScoreError
+from llrkit.scores.checked_arrays import first_nan
 
 Size = int | tuple[int, ...]
 
 
 def elementwise(
-    f: Callable[[FloatArray], FloatArray], x: npt.ArrayLike, at_minus: float, at_plus: float
-) -> Any:
+    f: Callable[[FloatArray], FloatArray], x: float | Numbers, at_minus: float, at_plus: float
+) -> float | FloatArray:
     """Apply ``f`` to the finite values of ``x``; a number gives a number, an array an array.
 
     Examples
@@ -33,32 +33,15 @@ def elementwise(
     1.0
     """
     values = np.asarray(x, dtype=np.float64)
-    if np.isnan(values).any():
-        first = int(np.flatnonzero(np.isnan(values))[0])
-        raise NaNScoreError(f"value number {first} is NaN; a number or an infinity is accepted")
     flat = values.ravel()
+    where = first_nan(flat)
+    if where is not None:
+        raise NaNScoreError(f"value number {where[0]} is NaN; a number or an infinity is accepted")
     out = np.where(flat > 0, at_plus, at_minus)
     finite = np.isfinite(flat)
     if finite.any():
         out[finite] = f(flat[finite])
     return float(out[0]) if values.ndim == 0 else out.reshape(values.shape)
-
-
-def positive(value: Any, name: str) -> float:
-    """Check that ``value`` is a finite number above zero.
-
-    Examples
-    --------
-    >>> positive(2, "sigma")
-    2.0
-    """
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not 0.0 < number < np.inf:
-        raise InputError(f"{name} must be a finite number above 0, got {value!r}")
-    return number
 
 
 class Distribution(ABC):
@@ -84,6 +67,12 @@ class Distribution(ABC):
     @abstractmethod
     def _sf(self, x: FloatArray) -> FloatArray: ...
 
+    def _below(self, x: FloatArray) -> FloatArray:
+        return self._cdf(x)
+
+    def _at_least(self, x: FloatArray) -> FloatArray:
+        return self._sf(x)
+
     @abstractmethod
     def mean(self) -> float:
         """Expected value."""
@@ -100,7 +89,11 @@ class Distribution(ABC):
         """Smallest and largest possible value."""
         return -np.inf, np.inf
 
-    def logpdf(self, x: npt.ArrayLike) -> Any:
+    @overload
+    def logpdf(self, x: float) -> float: ...
+    @overload
+    def logpdf(self, x: Numbers) -> FloatArray: ...
+    def logpdf(self, x: float | Numbers) -> float | FloatArray:
         """Natural logarithm of the density.
 
         Parameters
@@ -110,7 +103,11 @@ class Distribution(ABC):
         """
         return elementwise(self._logpdf, x, -np.inf, -np.inf)
 
-    def pdf(self, x: npt.ArrayLike) -> Any:
+    @overload
+    def pdf(self, x: float) -> float: ...
+    @overload
+    def pdf(self, x: Numbers) -> FloatArray: ...
+    def pdf(self, x: float | Numbers) -> float | FloatArray:
         """Density; a point mass is not part of it.
 
         Parameters
@@ -120,7 +117,11 @@ class Distribution(ABC):
         """
         return elementwise(lambda v: np.exp(self._logpdf(v)), x, 0.0, 0.0)
 
-    def cdf(self, x: npt.ArrayLike) -> Any:
+    @overload
+    def cdf(self, x: float) -> float: ...
+    @overload
+    def cdf(self, x: Numbers) -> FloatArray: ...
+    def cdf(self, x: float | Numbers) -> float | FloatArray:
         """``P(X <= x)``.
 
         Parameters
@@ -130,7 +131,11 @@ class Distribution(ABC):
         """
         return elementwise(self._cdf, x, 0.0, 1.0)
 
-    def sf(self, x: npt.ArrayLike) -> Any:
+    @overload
+    def sf(self, x: float) -> float: ...
+    @overload
+    def sf(self, x: Numbers) -> FloatArray: ...
+    def sf(self, x: float | Numbers) -> float | FloatArray:
         """``P(X > x)``, accurate also where it is tiny.
 
         Parameters
@@ -140,7 +145,11 @@ class Distribution(ABC):
         """
         return elementwise(self._sf, x, 1.0, 0.0)
 
-    def below(self, x: npt.ArrayLike) -> Any:
+    @overload
+    def below(self, x: float) -> float: ...
+    @overload
+    def below(self, x: Numbers) -> FloatArray: ...
+    def below(self, x: float | Numbers) -> float | FloatArray:
         """``P(X < x)``.
 
         Parameters
@@ -148,9 +157,13 @@ class Distribution(ABC):
         x
             Points at which the function is evaluated.
         """
-        return self.cdf(x)
+        return elementwise(self._below, x, 0.0, 1.0)
 
-    def at_least(self, x: npt.ArrayLike) -> Any:
+    @overload
+    def at_least(self, x: float) -> float: ...
+    @overload
+    def at_least(self, x: Numbers) -> FloatArray: ...
+    def at_least(self, x: float | Numbers) -> float | FloatArray:
         """``P(X >= x)``, accurate also where it is tiny.
 
         Parameters
@@ -158,9 +171,13 @@ class Distribution(ABC):
         x
             Points at which the function is evaluated.
         """
-        return self.sf(x)
+        return elementwise(self._at_least, x, 1.0, 0.0)
 
-    def ppf(self, q: npt.ArrayLike) -> Any:
+    @overload
+    def ppf(self, q: float) -> float: ...
+    @overload
+    def ppf(self, q: Numbers) -> FloatArray: ...
+    def ppf(self, q: float | Numbers) -> float | FloatArray:
         """Quantile: the inverse of :meth:`cdf`.
 
         Parameters
@@ -249,34 +266,20 @@ class Mirrored(Distribution):
         low, high = self.of.support()
         return -high, -low
 
-    def below(self, x: npt.ArrayLike) -> Any:
-        """``P(-X < x)``.
-
-        Parameters
-        ----------
-        x
-            Points at which the function is evaluated.
-        """
-        return self.of.sf(-np.asarray(x, dtype=np.float64))
-
-    def at_least(self, x: npt.ArrayLike) -> Any:
-        """``P(-X >= x)``.
-
-        Parameters
-        ----------
-        x
-            Points at which the function is evaluated.
-        """
-        return self.of.cdf(-np.asarray(x, dtype=np.float64))
-
     def _logpdf(self, x: FloatArray) -> FloatArray:
-        return np.asarray(self.of.logpdf(-x))
+        return self.of.logpdf(-x)
 
     def _cdf(self, x: FloatArray) -> FloatArray:
-        return np.asarray(self.of.at_least(-x))
+        return self.of.at_least(-x)
 
     def _sf(self, x: FloatArray) -> FloatArray:
-        return np.asarray(self.of.below(-x))
+        return self.of.below(-x)
+
+    def _below(self, x: FloatArray) -> FloatArray:
+        return self.of.sf(-x)
+
+    def _at_least(self, x: FloatArray) -> FloatArray:
+        return self.of.cdf(-x)
 
     def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
         return -self.of.rvs(size, rng)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llrkit._arguments import positive
 from llrkit._arrays import FloatArray
 from llrkit.theory.calibrated_pair import CalibratedPair
-from llrkit.theory.distribution import Distribution, Size, positive
+from llrkit.theory.distribution import Distribution, Size
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ bit and a consistent Gaussian LLR of it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, Numbers
 from llrkit.core.elementary_functions import LN2
 from llrkit.errors import InputError
 
@@ -23,7 +22,11 @@ _X = np.arange(-400, 401) * 0.25
 _KERNEL = 0.25 * np.exp(0.5 * _X + np.log(np.logaddexp(0.0, -_X)))  # e^{x/2} log(1 + e^-x), integral 2 pi
 
 
-def information_from_sigma(sigma: npt.ArrayLike) -> Any:
+@overload
+def information_from_sigma(sigma: float) -> float: ...
+@overload
+def information_from_sigma(sigma: Numbers) -> FloatArray: ...
+def information_from_sigma(sigma: float | Numbers) -> float | FloatArray:
     """``1 - Cllr`` in bits, with full relative accuracy also where it is tiny.
 
     ``[sigma^2/4 - E log cosh(x/2)] / ln 2`` with ``x ~ N(sigma^2/2, sigma)``: ``log(1 + e^-x)`` is
@@ -53,7 +56,11 @@ def information_from_sigma(sigma: npt.ArrayLike) -> Any:
     return _shaped_like(np.where(s <= _WIDE, narrow, -np.expm1(_log_cllr_wide(s))), sigma)
 
 
-def cllr_from_sigma(sigma: npt.ArrayLike) -> Any:
+@overload
+def cllr_from_sigma(sigma: float) -> float: ...
+@overload
+def cllr_from_sigma(sigma: Numbers) -> FloatArray: ...
+def cllr_from_sigma(sigma: float | Numbers) -> float | FloatArray:
     """Cllr in bits of calibrated Gaussian LLRs with standard deviation ``sigma`` (number or array).
 
     ``1/ln 2 ∫ N(x | sigma^2/2, sigma) log(1 + e^-x) dx`` by the trapezoid rule in ``z``; for wide
@@ -78,7 +85,11 @@ def cllr_from_sigma(sigma: npt.ArrayLike) -> Any:
     return _shaped_like(np.where(s <= _WIDE, narrow, np.exp(_log_cllr_wide(s))), sigma)
 
 
-def sigma_from_cllr(cllr: npt.ArrayLike) -> Any:
+@overload
+def sigma_from_cllr(cllr: float) -> float: ...
+@overload
+def sigma_from_cllr(cllr: Numbers) -> FloatArray: ...
+def sigma_from_cllr(cllr: float | Numbers) -> float | FloatArray:
     """Standard deviation of calibrated Gaussian LLRs with a given Cllr in bits (number or array).
 
     Root of :func:`information_from_sigma` ``= 1 - cllr`` where Cllr is near 1, of the logarithm of Cllr
@@ -98,7 +109,11 @@ def sigma_from_cllr(cllr: npt.ArrayLike) -> Any:
     return _shaped_like(np.array([_solve(float(value)) for value in values.ravel()]), cllr)
 
 
-def sigma_from_cllr_approx(cllr: npt.ArrayLike) -> Any:
+@overload
+def sigma_from_cllr_approx(cllr: float) -> float: ...
+@overload
+def sigma_from_cllr_approx(cllr: Numbers) -> FloatArray: ...
+def sigma_from_cllr_approx(cllr: float | Numbers) -> float | FloatArray:
     """Approximate inverse of :func:`cllr_from_sigma`, good to about 6e-4 in Cllr.
 
     ``[-(1/0.3073) log2(1 - (1 - cllr)^(1/1.1064))]^(1/1.787)``, from
@@ -123,7 +138,7 @@ def sigma_from_cllr_approx(cllr: npt.ArrayLike) -> Any:
     return _shaped_like((-np.log2(remainder) / 0.3073) ** (1.0 / 1.787), cllr)
 
 
-def _bits(cllr: npt.ArrayLike) -> FloatArray:
+def _bits(cllr: float | Numbers) -> FloatArray:
     values = np.asarray(cllr, dtype=np.float64)
     if not np.all((values > 0.0) & (values < 1.0)):
         raise InputError(f"cllr must be strictly between 0 and 1 bit, got {cllr!r}")
@@ -156,13 +171,13 @@ def _log_cllr_wide(sigma: FloatArray) -> FloatArray:
     return np.asarray(-0.125 * s**2 + np.log(integral / (np.sqrt(2.0 * np.pi) * s * LN2)))
 
 
-def _checked(sigma: npt.ArrayLike) -> FloatArray:
+def _checked(sigma: float | Numbers) -> FloatArray:
     values = np.asarray(sigma, dtype=np.float64)
     if not np.all((values >= 0.0) & np.isfinite(values)):
         raise InputError(f"sigma must be finite and not negative, got {sigma!r}")
     return values.ravel()
 
 
-def _shaped_like(flat: npt.ArrayLike, template: npt.ArrayLike) -> Any:
-    shape = np.shape(template)
+def _shaped_like(flat: FloatArray, template: float | Numbers) -> float | FloatArray:
+    shape = np.asarray(template).shape
     return float(np.ravel(flat)[0]) if shape == () else np.reshape(flat, shape)

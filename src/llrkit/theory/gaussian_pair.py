@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arguments import positive
+from llrkit._arrays import FloatArray, Numbers, number_or_array
 from llrkit.core.elementary_functions import probit
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import CalibratedPair, DetLine
-from llrkit.theory.distribution import positive
 from llrkit.theory.gaussian_cllr import cllr_from_sigma, sigma_from_cllr
 from llrkit.theory.normal_distributions import Normal
 
@@ -201,7 +201,11 @@ class GaussianLLR(CalibratedPair):
         return -1.0
 
 
-def cllr_from_eer(eer: npt.ArrayLike) -> Any:
+@overload
+def cllr_from_eer(eer: float) -> float: ...
+@overload
+def cllr_from_eer(eer: Numbers) -> FloatArray: ...
+def cllr_from_eer(eer: float | Numbers) -> float | FloatArray:
     """Cllr in bits of calibrated Gaussian LLRs with a given EER (a fraction, 0 to 0.5; number or array).
 
     ``1/ln 2 ∫ N(x | mu, sigma) log(1 + e^-x) dx`` with ``sigma = -2 probit(eer)``, ``mu = sigma^2/2``.
@@ -226,7 +230,11 @@ def cllr_from_eer(eer: npt.ArrayLike) -> Any:
     return cllr_from_sigma(-2.0 * probit(rates))
 
 
-def eer_from_cllr(cllr: npt.ArrayLike) -> Any:
+@overload
+def eer_from_cllr(cllr: float) -> float: ...
+@overload
+def eer_from_cllr(cllr: Numbers) -> FloatArray: ...
+def eer_from_cllr(cllr: float | Numbers) -> float | FloatArray:
     """EER of calibrated Gaussian LLRs with a given Cllr in bits (0 to 1; number or array).
 
     The inverse of :func:`cllr_from_eer`, exact to rounding.
@@ -243,5 +251,4 @@ def eer_from_cllr(cllr: npt.ArrayLike) -> Any:
     """
     from scipy.special import ndtr
 
-    out = ndtr(-0.5 * np.asarray(sigma_from_cllr(cllr)))
-    return float(out) if np.ndim(cllr) == 0 else out
+    return number_or_array(ndtr(-0.5 * np.asarray(sigma_from_cllr(cllr))))

@@ -14,11 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
+from llrkit._arguments import positive
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import merge_below
 from llrkit.theory.calibrated_pair import CalibratedPair
-from llrkit.theory.distribution import Distribution, Size, positive
+from llrkit.theory.distribution import Distribution, Size
 from llrkit.theory.normal_distributions import NormalMixture
 
 _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))

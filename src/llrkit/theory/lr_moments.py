@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from llrkit._arguments import takes
+from llrkit._arrays import FloatArray, Numbers, number_or_array
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import refine
 from llrkit.theory.calibrated_pair import CalibratedPair, MirrorLLR
@@ -126,7 +126,11 @@ def lr_variance(pair: CalibratedPair, *, given: str = "nontarget") -> float:
     return float(np.expm1(exponent)) if exponent < 709.0 else float("inf")
 
 
-def misleading_bound(ratio: npt.ArrayLike) -> Any:
+@overload
+def misleading_bound(ratio: float) -> float: ...
+@overload
+def misleading_bound(ratio: Numbers) -> FloatArray: ...
+def misleading_bound(ratio: float | Numbers) -> float | FloatArray:
     """Largest possible ``P(r >= k | nontarget)`` of any calibrated pair, ``1/k`` for ``k >= 1``.
 
     Markov's inequality with ``<r>_nontarget = 1``.
@@ -141,10 +145,14 @@ def misleading_bound(ratio: npt.ArrayLike) -> Any:
     >>> misleading_bound(100.0)
     0.01
     """
-    return _plain(1.0 / _ratios(ratio))
+    return number_or_array(1.0 / _ratios(ratio))
 
 
-def misleading_bound_gaussian(ratio: npt.ArrayLike) -> Any:
+@overload
+def misleading_bound_gaussian(ratio: float) -> float: ...
+@overload
+def misleading_bound_gaussian(ratio: Numbers) -> FloatArray: ...
+def misleading_bound_gaussian(ratio: float | Numbers) -> float | FloatArray:
     """Largest ``P(r >= k | nontarget)`` over all Gaussian pairs, ``Phi(-sqrt(2 ln k))`` for ``k >= 1``.
 
     It is reached at ``sigma = sqrt(2 ln k)``.
@@ -165,15 +173,11 @@ def misleading_bound_gaussian(ratio: npt.ArrayLike) -> Any:
     """
     from scipy.special import ndtr
 
-    return _plain(ndtr(-np.sqrt(2.0 * np.log(_ratios(ratio)))))
+    return number_or_array(ndtr(-np.sqrt(2.0 * np.log(_ratios(ratio)))))
 
 
-def _ratios(ratio: npt.ArrayLike) -> Any:
+def _ratios(ratio: float | Numbers) -> FloatArray:
     values = np.asarray(ratio, dtype=np.float64)
     if not np.all(values >= 1.0):
         raise InputError(f"the likelihood ratio must be at least 1, got {ratio!r}")
     return values
-
-
-def _plain(values: Any) -> Any:
-    return float(values) if np.ndim(values) == 0 else values

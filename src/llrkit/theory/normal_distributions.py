@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arguments import positive
 from llrkit._arrays import FloatArray
-from llrkit.theory.distribution import Distribution, Size, elementwise, positive
+from llrkit.theory.distribution import Distribution, Size
 
 _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 
@@ -93,25 +92,11 @@ class NormalMixture(Distribution):
         """Mean variance of the components plus variance of their means."""
         return float(self.weights @ (self.scales**2 + (self.locs - self.mean()) ** 2))
 
-    def below(self, x: npt.ArrayLike) -> Any:
-        """``P(X < x)``.
+    def _below(self, x: FloatArray) -> FloatArray:
+        return self._tail(x, +1.0, strict=True)
 
-        Parameters
-        ----------
-        x
-            Points at which the function is evaluated.
-        """
-        return elementwise(lambda v: self._tail(v, +1.0, strict=True), x, 0.0, 1.0)
-
-    def at_least(self, x: npt.ArrayLike) -> Any:
-        """``P(X >= x)``.
-
-        Parameters
-        ----------
-        x
-            Points at which the function is evaluated.
-        """
-        return elementwise(lambda v: self._tail(v, -1.0, strict=False), x, 1.0, 0.0)
+    def _at_least(self, x: FloatArray) -> FloatArray:
+        return self._tail(x, -1.0, strict=False)
 
     def _cdf(self, x: FloatArray) -> FloatArray:
         return self._tail(x, +1.0, strict=False)

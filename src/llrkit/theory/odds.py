@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Elementwise, FloatArray, Numbers, number_or_array
 from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.errors import InputError
 
 
-def log_odds(p: npt.ArrayLike) -> Any:
+@overload
+def log_odds(p: float) -> float: ...
+@overload
+def log_odds(p: Numbers) -> FloatArray: ...
+def log_odds(p: float | Numbers) -> float | FloatArray:
     """Log-odds of a probability, ``log(p / (1 - p))`` in nats; infinite at 0 and 1.
 
     Parameters
@@ -26,10 +30,14 @@ def log_odds(p: npt.ArrayLike) -> Any:
     >>> log_odds(0.5), round(log_odds(0.01), 6)
     (0.0, -4.59512)
     """
-    return _plain(logit(_probabilities(p)))
+    return number_or_array(logit(_probabilities(p)))
 
 
-def probability_from_log_odds(x: npt.ArrayLike) -> Any:
+@overload
+def probability_from_log_odds(x: float) -> float: ...
+@overload
+def probability_from_log_odds(x: Numbers) -> FloatArray: ...
+def probability_from_log_odds(x: float | Numbers) -> float | FloatArray:
     """Probability with given log-odds, ``1 / (1 + e^-x)``.
 
     Parameters
@@ -42,10 +50,14 @@ def probability_from_log_odds(x: npt.ArrayLike) -> Any:
     >>> round(probability_from_log_odds(log_odds(0.3)), 15)
     0.3
     """
-    return _plain(sigmoid(x))
+    return number_or_array(sigmoid(x))
 
 
-def posterior(llr: npt.ArrayLike, prior: float) -> Any:
+@overload
+def posterior(llr: float, prior: float) -> float: ...
+@overload
+def posterior(llr: Numbers, prior: float) -> FloatArray: ...
+def posterior(llr: float | Numbers, prior: float) -> float | FloatArray:
     """Posterior probability of a target, ``P r / (P r + 1 - P) = sigmoid(llr + logit P)``.
 
     The likelihood ratio is sufficient: whatever was observed, its LLR and the prior are all that matters.
@@ -62,10 +74,14 @@ def posterior(llr: npt.ArrayLike, prior: float) -> Any:
     >>> posterior(np.log(99.0), 0.01)
     0.5
     """
-    return _plain(sigmoid(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior"))))
+    return number_or_array(sigmoid(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior"))))
 
 
-def llr_from_posterior(p: npt.ArrayLike, prior: float) -> Any:
+@overload
+def llr_from_posterior(p: float, prior: float) -> float: ...
+@overload
+def llr_from_posterior(p: Numbers, prior: float) -> FloatArray: ...
+def llr_from_posterior(p: float | Numbers, prior: float) -> float | FloatArray:
     """LLR in nats that takes a prior to a posterior, ``logit p - logit P``; the inverse of :func:`posterior`.
 
     Parameters
@@ -80,10 +96,14 @@ def llr_from_posterior(p: npt.ArrayLike, prior: float) -> Any:
     >>> round(llr_from_posterior(0.5, 0.01), 12)  # log 99
     4.595119850135
     """
-    return _plain(logit(_probabilities(p)) - log_odds(probability(prior, "prior")))
+    return number_or_array(logit(_probabilities(p)) - log_odds(probability(prior, "prior")))
 
 
-def posterior_log_odds(llr: npt.ArrayLike, prior: float) -> Any:
+@overload
+def posterior_log_odds(llr: float, prior: float) -> float: ...
+@overload
+def posterior_log_odds(llr: Numbers, prior: float) -> FloatArray: ...
+def posterior_log_odds(llr: float | Numbers, prior: float) -> float | FloatArray:
     """Posterior log-odds, the odds form of Bayes' rule: ``llr + logit P``.
 
     Parameters
@@ -98,12 +118,12 @@ def posterior_log_odds(llr: npt.ArrayLike, prior: float) -> Any:
     >>> posterior_log_odds(2.0, 0.5)
     2.0
     """
-    return _plain(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior")))
+    return number_or_array(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior")))
 
 
 def other_class_density(
     logpdf: Callable[[FloatArray], npt.ArrayLike], *, given: str = "nontarget"
-) -> Callable[[npt.ArrayLike], Any]:
+) -> Elementwise:
     """Log density of a calibrated LLR in the other class: ``e(x) = e^x d(x)``.
 
     Parameters
@@ -124,19 +144,19 @@ def other_class_density(
         raise InputError(f'given must be "nontarget" or "target", got {given!r}')
     sign = 1.0 if given == "nontarget" else -1.0
 
-    def other(x: npt.ArrayLike) -> Any:
+    @overload
+    def other(x: float) -> float: ...
+    @overload
+    def other(x: Numbers) -> FloatArray: ...
+    def other(x: float | Numbers) -> float | FloatArray:
         values = np.asarray(x, dtype=np.float64)
-        return _plain(np.asarray(logpdf(values), dtype=np.float64) + sign * values)
+        return number_or_array(np.asarray(logpdf(values), dtype=np.float64) + sign * values)
 
     return other
 
 
-def _probabilities(p: npt.ArrayLike) -> FloatArray:
+def _probabilities(p: float | Numbers) -> FloatArray:
     values = np.asarray(p, dtype=np.float64)
     if not np.all((values >= 0.0) & (values <= 1.0)):
         raise InputError(f"a probability must lie between 0 and 1, got {p!r}")
     return values
-
-
-def _plain(values: Any) -> Any:
-    return float(values) if np.ndim(values) == 0 else values

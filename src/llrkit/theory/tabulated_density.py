@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from llrkit._arguments import positive
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import NODES, WEIGHTS, Panels, gauss_legendre, refine
-from llrkit.theory.distribution import Distribution, positive
+from llrkit.theory.distribution import Distribution
 
 LogDensity = Callable[[FloatArray], FloatArray]
 

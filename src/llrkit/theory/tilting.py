@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +29,13 @@ class HasLogpdf(Protocol):
     True
     """
 
-    def logpdf(self, x: FloatArray, /) -> Any:
+    def logpdf(self, x: FloatArray, /) -> npt.ArrayLike:
         """Log density."""
 
-    def support(self) -> tuple[Any, Any]:
+    def support(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
 
-    def ppf(self, q: float, /) -> Any:
+    def ppf(self, q: float, /) -> float:
         """Quantile."""
 
 
@@ -105,7 +105,7 @@ def tilt(
 ) -> TiltedLLR:
     """Make a calibrated pair whose non-target LLRs have the shape of a given density.
 
-    Any density ``q`` with finite ``M(1) = ∫ e^x q(x) dx`` becomes the non-target density of a calibrated
+    Every density ``q`` with finite ``M(1) = ∫ e^x q(x) dx`` becomes the non-target density of a calibrated
     LLR after a shift by ``-log M(1)``; its partner is ``e^x`` times it.
 
     Parameters

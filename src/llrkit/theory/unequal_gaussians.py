@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
+from llrkit._arguments import positive
+from llrkit._arrays import FloatArray, Numbers, number_or_array
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import DetLine
-from llrkit.theory.distribution import positive
 from llrkit.theory.gaussian_pair import GaussianLLR
 from llrkit.theory.normal_distributions import Normal
 
@@ -85,7 +85,11 @@ class UnequalGaussians:
             np.allclose((self.quadratic, self.linear, self.constant), (0.0, 1.0, 0.0), rtol=0.0, atol=1e-12)
         )
 
-    def llr(self, score: npt.ArrayLike, *, monotone: bool = False) -> Any:
+    @overload
+    def llr(self, score: float, *, monotone: bool = False) -> float: ...
+    @overload
+    def llr(self, score: Numbers, *, monotone: bool = False) -> FloatArray: ...
+    def llr(self, score: float | Numbers, *, monotone: bool = False) -> float | FloatArray:
         """LLR of a score in nats; ``monotone`` holds it constant beyond the vertex.
 
         Parameters
@@ -104,8 +108,7 @@ class UnequalGaussians:
         s = np.asarray(score, dtype=np.float64)
         if monotone and self.vertex is not None:
             s = np.maximum(s, self.vertex) if self.quadratic > 0.0 else np.minimum(s, self.vertex)
-        out = (self.quadratic * s + self.linear) * s + self.constant
-        return float(out) if np.ndim(score) == 0 else out
+        return number_or_array((self.quadratic * s + self.linear) * s + self.constant)
 
     def det_line(self) -> DetLine:
         """The DET of the scores: slope ``-sd/se``, intercept ``(md - me)/se``."""

@@ -9,6 +9,7 @@ from typing import Any
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
 from llrkit.io.tables import read_table
+from llrkit.scores.roles import no_column
 
 NAMES = ("name", "comparison")
 """Columns that name a comparison by themselves."""
@@ -39,7 +40,7 @@ def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
     known = (calibration.reading or {}).get("score") or ["score"]
     column = next((name for name in (*known, "score") if name in table.columns), None)
     if column is None:
-        raise InputError(f"{path}: there is no column {known[0]!r}; it has {', '.join(table.columns)}")
+        raise InputError(no_column(known[0], table.columns, str(path)))
     names_of_trials = [name for name in NAMES if name in table.columns][:1]
     ids = names_of_trials or [name for name in ("enroll", "test") if name in table.columns]
     names: dict[str, float] = {}

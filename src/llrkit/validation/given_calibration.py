@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import Array
+from llrkit._arrays import Array, FloatArray
 from llrkit._format import counted
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import Map
@@ -70,7 +70,9 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
     if _is_raw(source, calibration) if apply is None else apply:
         llrs = calibration.on(source)
         factor = 1.0 if calibration.reading is None else source.roles.factor
-        moments, seen = source.reduce(partial(_moments_and_range, fitted=calibration, factor=factor))
+        moments, seen = source.reduce(
+            partial(_moments_and_range, fitted=calibration, factor=factor)
+        ).summaries
         outside = "" if isinstance(calibration, LineupMap) else seen.note(calibration)  # it looks at ranks
         trained = _same_trials(moments, calibration)
         shift = "" if trained or isinstance(calibration, LineupMap) else shift_note(calibration, source, llrs)
@@ -146,7 +148,7 @@ class ScoresOutside(SummaryBase):
         return RangeWatch(fitted.training_range, "warn", *seen).note
 
 
-def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both:
+def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both[tuple[Moments, ScoresOutside]]:
     if chunk.n_systems != fitted.n_systems:
         raise SystemCountError(
             f"this map takes the scores of {fitted.n_systems} systems, got {chunk.n_systems}"
@@ -258,15 +260,19 @@ def _same_trials(moments: Moments, calibration: Map) -> bool:
     if (known["n_target"], known["n_nontarget"]) != (moments.target.count, moments.nontarget.count):
         return False
     found = provenance(moments)
-    spread = float(np.max(np.subtract(found["high"], found["low"])))
+    spread = float(np.max(_array(found["high"]) - _array(found["low"])))
 
     def agrees(name: str) -> bool:
         reach = _SAME if name.startswith(("skewness", "kurtosis")) else _SAME * spread
-        one = np.atleast_1d(known[name])[: calibration.n_systems]  # features of a fusion follow the scores
-        other = np.atleast_1d(found[name])
+        one = _array(known[name])[: calibration.n_systems]  # features of a fusion follow the scores
+        other = _array(found[name])
         return one.shape == other.shape and bool(np.all(np.abs(one - other) <= reach))
 
     return all(agrees(name) for name in found if name in known and name != "llrkit")
+
+
+def _array(numbers: object) -> FloatArray:
+    return np.atleast_1d(np.asarray(numbers, dtype=np.float64))
 
 
 def same_losses(result: Evaluation, calibration: Map) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llrkit._format import number
+from llrkit._plain import as_list, as_number, as_object, as_text
 from llrkit.app.commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.choose.fit_best import fit_best
@@ -33,9 +34,14 @@ def advise_task(task: Task) -> dict[str, Any]:
         method: f"{'advised' if good else 'not advised'}: {why}" for method, good, why in diagnosis.advice
     }
     best = fit_best(trials, groups=speakers or None)
-    table = best.details["cross_validation"]
+    table = [dict(as_object(row)) for row in as_list(best.details["cross_validation"])]
     rows = [
-        (row["method"], number(row["cllr"]), _difference(row, table[0]), _advice(row, advice))
+        (
+            as_text(row["method"]),
+            number(as_number(row["cllr"])),
+            _difference(row, table[0]),
+            _advice(row, advice),
+        )
         for row in table
     ]
     remarks = [f"{problem[0].upper()}{problem[1:]}." for problem in diagnosis.problems]

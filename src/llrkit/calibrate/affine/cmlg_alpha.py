@@ -8,9 +8,8 @@ two sets: no map is ever fitted twice, so a set can be small. Two passes, whatev
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -35,10 +34,10 @@ UNSEEN = 3.0
 """Errors that may be there although none was seen, with 95 % confidence: the rule of three."""
 
 
-class _HashedSets(dict[Any, int]):
+class _HashedSets(dict[Hashable, int]):
     """The set of a group, which depends on its name only: not on the order of the trials."""
 
-    def __missing__(self, group: object) -> int:
+    def __missing__(self, group: Hashable) -> int:
         return zlib.crc32(str(group).encode()) % SETS
 
 

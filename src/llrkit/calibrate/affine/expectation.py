@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -226,7 +225,7 @@ class _Problem:
         self.center, self.scale = (m_e + m_d) / 2.0, math.sqrt(variance)
         self.a0 = (m_e - m_d) / self.scale
 
-    def first_guess(self, on_cells: Any) -> tuple[float, float]:
+    def first_guess(self, on_cells: Callable[[float], ExponentialSumsPair]) -> tuple[float, float]:
         """The solution on the cells: the root of K_d(a) + K_e(-a), or the least penalized sum of squares."""
         from scipy.optimize import brentq, minimize_scalar
 

@@ -88,7 +88,7 @@ def fit_linear(
     shrinkage = shrinkage or Shrinkage()
     if shrinkage.present and rule != LOGARITHMIC:
         raise InputError("robust and regularized fits are for the logarithmic rule only")
-    moments, sample = as_source(source).reduce(both(Moments.of, Sample.of))
+    moments, sample = as_source(source).reduce(both(Moments.of, Sample.of)).summaries
     check_moments(source, moments)
     if len(moments.target.mean) == 1 and not shrinkage.present:
         _refuse_separation(moments)

@@ -6,22 +6,21 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.maps import AffineMap
+from llrkit.calibrate.fitting import FitFunction, fits_map
+from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.core.moments import Moments
-from llrkit.core.summary import Both
+from llrkit.core.summary import Both, Summarizer
 from llrkit.errors import (
     ConstantScoreError,
     InputError,
@@ -36,27 +35,31 @@ from llrkit.scores.scores_and_labels import is_array, is_pair
 from llrkit.scores.source import as_source
 from llrkit.theory import GaussianLLR
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+M_co = TypeVar("M_co", bound=Map, covariant=True)
+TwoGrids: TypeAlias = Both[tuple[DensityGrid, DensityGrid]]
 FEWEST = 4
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 _LOG_SD = (-9.0, 1.0)
 
 
-def takes_labels_or_none(fit: F) -> F:
+def takes_labels_or_none(fit: FitFunction[P, M_co]) -> FitFunction[P, M_co]:
     """A fit that does not look at labels, and so takes an array of scores alone as well."""
 
+    fit_any = cast(Callable[..., Map], fit)
+
     @wraps(fit)
-    def fitting(source: npt.ArrayLike, *labels: object, **options: object) -> Any:
+    def fitting(source: object, *labels: object, **options: object) -> Map:
         if labels or "labels" in options or not is_array(source) or is_pair(source):
-            return cast(Any, fit)(source, *labels, **options)
+            return fit_any(source, *labels, **options)
         values = score_array(source, "scores")
         if len(values) < FEWEST:
             raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
         # any two classes do; what the map records of the densities of its classes would be made up
-        fitted = cast(Any, fit)(Scores.from_classes(values[::2], values[1::2]), **options)
+        fitted = fit_any(Scores.from_classes(values[::2], values[1::2]), **options)
         return replace(fitted, densities=None)
 
-    return cast(F, fitting)
+    return cast("FitFunction[P, M_co]", fitting)
 
 
 @takes_labels_or_none
@@ -108,7 +111,7 @@ def fit_unsupervised(
         raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
     low, high = moments.extremes
     wide = source.with_columns(supervised) if supervised is not None else source
-    free, labeled = wide.reduce(_grids_by_label(DensityGrid.at(low, high), supervised))
+    free, labeled = wide.reduce(_grids_by_label(DensityGrid.at(low, high), supervised)).summaries
     by_label = (
         WeightedPoints.of(free.target + free.nontarget, low, high),
         WeightedPoints.of(labeled.target, low, high),
@@ -118,10 +121,10 @@ def fit_unsupervised(
     return unsupervised_from_points(by_label, moments, known, options)
 
 
-def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Callable[[Scores], Both]:
+def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Summarizer[TwoGrids]:
     """Trials whose labels are not to be used, and those whose labels are."""
 
-    def split(chunk: Scores) -> Both:
+    def split(chunk: Scores) -> TwoGrids:
         none = Scores.part(chunk.target[:0], chunk.nontarget[:0])
         if name is None:
             return Both((make(chunk), make(none)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -122,7 +121,7 @@ def bound_by_counts(fitted: Map, counts: SourceCounts, gap: Mapping[str, object]
     return _bounded(fitted, low, high, "sources", {}, {**counts.details(), **gap})
 
 
-def training_gap(fitted: Map, source: ScoreSource) -> tuple[Moments, dict[str, Any]]:
+def training_gap(fitted: Map, source: ScoreSource) -> tuple[Moments, dict[str, Json]]:
     """Moments of the training scores, and the details to keep if they separate the classes; one pass.
 
     With several systems, those of the LLRs.

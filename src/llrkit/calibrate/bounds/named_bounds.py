@@ -8,6 +8,7 @@ from dataclasses import replace
 from llrkit._arguments import takes
 from llrkit._format import number
 from llrkit._llr_units import LN10
+from llrkit._plain import as_list, as_number, as_text
 from llrkit._warn import warn_caller
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.bounds.bounds import (
@@ -115,7 +116,7 @@ def bound_map(
     else:
         bounded = (bound_elub if kind == "elub" else bound_invariance)(fitted, source)
     _, gap = training_gap(fitted, source)
-    details = {**bounded.details, **gap, "passes": bounded.details.get("passes", 0) + 1}
+    details = {**bounded.details, **gap, "passes": as_number(bounded.details.get("passes", 0)) + 1}
     return replace(bounded, details=details)
 
 
@@ -129,8 +130,8 @@ def _warn_of_gap(fitted: Map) -> None:
     shrunk = any(fitted.options.get(name) for name in ("regularization", "robust"))
     if "gap" not in known or fitted.has_bounds or fitted.method in COUNTING or shrunk or not is_judged():
         return
-    low, high = known["gap"]
-    if low < high and known["mean_target"] > known["mean_nontarget"]:
+    low, high = map(as_number, as_list(known["gap"]))
+    if low < high and as_number(known["mean_target"]) > as_number(known["mean_nontarget"]):
         warn_caller(gap_sentence((low, high), bounded=False), NoOverlapWarning)
 
 
@@ -167,7 +168,10 @@ def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
     )
     why = counted_for_bounds(fitted)
     said += f": {why}." if why else "."
-    gap = gap_sentence(tuple(details["gap"]), details["gap_of"]) if "gap" in details else ""
+    gap = ""
+    if "gap" in details:
+        low, high = map(as_number, as_list(details["gap"]))
+        gap = gap_sentence((low, high), as_text(details["gap_of"]))
     return f"{said} {gap[0].upper()}{gap[1:]}." if gap else said
 
 
@@ -182,8 +186,9 @@ def counted_for_bounds(bounded: BoundedMap) -> str:
     """
     kind, details = bounded.method.rpartition("+")[2], bounded.details
     if kind == "sources" and "target_sources" in details:
-        names = ("n_target_sources", "n_nontarget_sources", "target_sources", "nontarget_sources", "exact")
-        return str(SourceCounts(*(details[name] for name in names)))
+        n_target, n_nontarget = (as_number(details[f"n_{name}_sources"]) for name in ("target", "nontarget"))
+        target, nontarget = (as_text(details[f"{name}_sources"]) for name in ("target", "nontarget"))
+        return str(SourceCounts(n_target, n_nontarget, target, nontarget, details["exact"] is True))
     if kind in ("elub", "invariance") and "n_target" in details:
         method = "empirical lower and upper bounds" if kind == "elub" else "invariance verification"
         return f"{method}, {details['n_target']:,} target and {details['n_nontarget']:,} non-target trials"

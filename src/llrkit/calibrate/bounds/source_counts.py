@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import IntArray
+from llrkit._plain import Json
 from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import ValueCounts, numbered
 from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
@@ -45,7 +45,7 @@ class SourceCounts:
             f"{about}{of_nontargets} {_words(self.nontarget, 'non-target', self.n_nontarget)}"
         )
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Json]:
         """Plain values for the details of a map."""
         return {
             "n_target_sources": _whole(self.n_target),
@@ -125,7 +125,9 @@ def count_sources(
         return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], passes=passes + 1)
 
     numbers = {value: i for i, value in enumerate(values)}
-    joined, pairs = wide.reduce(both(_joined_by_targets(columns, numbers), _pairs(columns, numbers)))
+    joined, pairs = wide.reduce(
+        both(_joined_by_targets(columns, numbers), _pairs(columns, numbers))
+    ).summaries
     if joined.any_joined:  # the values are not speakers: those that share a target trial are one
         numbers = {value: int(joined.lowest[i]) for value, i in numbers.items()}
         pairs, passes = wide.reduce(_pairs(columns, numbers)), passes + 1
@@ -138,19 +140,19 @@ def count_sources(
 
 
 def _sides(
-    chunk: Scores, columns: Sequence[str], numbers: Mapping[Any, int], class_index: int
+    chunk: Scores, columns: Sequence[str], numbers: Mapping[Hashable, int], class_index: int
 ) -> tuple[IntArray, IntArray]:
     left, right = (numbered(chunk, name, class_index, numbers) for name in columns)
     return left, right
 
 
 def _joined_by_targets(
-    columns: Sequence[str], numbers: Mapping[Any, int]
+    columns: Sequence[str], numbers: Mapping[Hashable, int]
 ) -> Callable[[Scores], JoinedNumbers]:
     return lambda chunk: JoinedNumbers.of(len(numbers), *_sides(chunk, columns, numbers, 0))
 
 
-def _pairs(columns: Sequence[str], numbers: Mapping[Any, int]) -> Callable[[Scores], DistinctNumbers]:
+def _pairs(columns: Sequence[str], numbers: Mapping[Hashable, int]) -> Callable[[Scores], DistinctNumbers]:
     n = len(numbers)
 
     def make(chunk: Scores) -> DistinctNumbers:

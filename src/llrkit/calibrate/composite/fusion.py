@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -105,12 +104,12 @@ def fit_fusion(
         "regularization": regularization,
     }
 
-    def fit(trials: ScoreSource) -> tuple[FloatArray, float, dict[str, Any], Moments]:
+    def fit(trials: ScoreSource) -> tuple[FloatArray, float, dict[str, object], Moments]:
         if method == "logistic":
             linear = fit_linear(
                 side_information.source(trials), prior=prior, shrinkage=Shrinkage(robust, regularization)
             )
-            return linear.slopes, linear.offset, linear.settled.details(), linear.moments
+            return linear.slopes, linear.offset, {**linear.settled.details()}, linear.moments
         return (_gaussian if method == "gaussian" else _precalibrated)(trials, alpha)
 
     weights, offset, details, moments = fit(source)
@@ -191,17 +190,17 @@ def fit_quality(
     return replace(fitted, method="quality")
 
 
-def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
+def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, object], Moments]:
     moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
     target, nontarget = moments.target, moments.nontarget
     fusion = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
-    details = {"correlation_target": _correlation(target.covariance), "passes": 1}
+    details: dict[str, object] = {"correlation_target": _correlation(target.covariance), "passes": 1}
     details["correlation_nontarget"] = _correlation(nontarget.covariance)
     return np.asarray(fusion.weights), float(fusion.offset), details, moments
 
 
-def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, Any], Moments]:
+def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, object], Moments]:
     moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
     losses = source.reduce(both(*(_system_losses(i) for i in range(len(moments.target.mean))))).summaries
@@ -219,7 +218,7 @@ def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float
     fusion = fuse_calibrated(
         [GaussianLLR.from_cllr(value) for value in cllrs], (by_class[0] + by_class[1]) / 2
     )
-    details = {
+    details: dict[str, object] = {
         "cllr": cllrs,
         "correlation_target": by_class[0],
         "correlation_nontarget": by_class[1],
@@ -242,5 +241,5 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 def _choose_systems(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
     if chunk.n_systems == 1:
         return chunk
-    pick: Any = chosen[0] if len(chosen) == 1 else list(chosen)
+    pick = chosen[0] if len(chosen) == 1 else list(chosen)
     return Scores.part(chunk.target[:, pick], chunk.nontarget[:, pick], chunk.columns, chunk.categories)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class LinearMap(Map):
     """Whether each score is also multiplied by each feature."""
     missing: str = "error"
     """What happens to a trial without the score of some system: "error", "drop" or "subset"."""
-    subsets: Mapping[str, Any] = field(default_factory=dict)
+    subsets: Mapping[str, FloatArray] = field(default_factory=dict)
     """For each set of systems that are there, "101" say: its weights followed by its offset."""
 
     kind: ClassVar[str] = "linear"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class ByMap(Map):
     """
 
     column: str
-    maps: Mapping[Any, Map]
+    maps: Mapping[Hashable, Map]
     fallback: Map | None = None
 
     kind: ClassVar[str] = "by"

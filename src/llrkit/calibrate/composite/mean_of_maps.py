@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -108,5 +108,5 @@ class MeanMap(Map):
 def _around_zero(fitted: Map) -> tuple[float, float]:
     """The scores with LLRs -1 and 1, or the nearest there are; what bounds a map is further out."""
     inside = fitted.map if isinstance(fitted, BoundedMap) else fitted
-    back: Any = inside.back_to_scores()(np.array([-1.0, 1.0]))
+    back = inside.back_to_scores()(np.array([-1.0, 1.0]))
     return float(back[0]), float(back[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import ClassVar, Protocol, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -232,7 +232,15 @@ def _turning_point(slope: Curve, left: float, right: float) -> float:
     return float(brentq(at, left, right, xtol=1e-14 * max(abs(left), abs(right)), rtol=1e-14))
 
 
-R = TypeVar("R", bound=RatioMap)
+class Held(TypedDict):
+    """The fields of a :class:`DensityRatioMap`."""
+
+    low: float
+    high: float
+    direction: int
+
+
+R = TypeVar("R", bound=DensityRatioMap)
 ClassFit = Callable[[WeightedPoints, ClassMoments], tuple[FloatArray, float, float]]
 
 
@@ -240,16 +248,15 @@ def fit_ratio(make: type[R], fit_class: ClassFit, training: TrainingPoints, mono
     """Fit a density to each class and make the map of their log-ratio, held on its monotone interval.
 
     ``fit_class`` gives the parameters of one class, its mean log-likelihood and what is left of the
-    gradient; ``make`` is a map with fields ``target`` and ``nontarget`` and a ``slope``.
+    gradient.
     """
     moments = training.moments
     target, like_e, grad_e = fit_class(training.target, moments.target)
     nontarget, like_d, grad_d = fit_class(training.nontarget, moments.nontarget)
-    fitted: dict[str, Any] = {"target": target, "nontarget": nontarget}
-    raw: Any = make(**fitted)
-    interval = monotone_interval(raw.slope, training)
+    interval = monotone_interval(make(target=target, nontarget=nontarget).slope, training)
     return make(
-        **fitted,
+        target=target,
+        nontarget=nontarget,
         **held_between(interval, monotone),
         method=method,
         options={"monotone": monotone},
@@ -262,11 +269,11 @@ def fit_ratio(make: type[R], fit_class: ClassFit, training: TrainingPoints, mono
     )
 
 
-def held_between(interval: MonotoneInterval, monotone: bool) -> dict[str, Any]:
+def held_between(interval: MonotoneInterval, monotone: bool) -> Held:
     """The parameters that hold a map on its monotone interval, or leave it as it is."""
     if monotone:
         return {"low": interval.low, "high": interval.high, "direction": interval.direction}
-    return {"direction": interval.direction if interval.everywhere else 0}
+    return {"low": -np.inf, "high": np.inf, "direction": interval.direction if interval.everywhere else 0}
 
 
 def interval_details(interval: MonotoneInterval) -> dict[str, float]:

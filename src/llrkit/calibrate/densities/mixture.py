@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -136,7 +135,7 @@ def mixture_from_training(
     pile = None if point_mass is None else (float(point_mass) - center) / scale
     k = len(grid) if grid is not None else int(components)  # type: ignore[arg-type]
     objective = _objective(training, alpha, k, grid, pile)
-    mu0 = float(np.clip(gaussian.details["mu"], 2.0 * MU[0], 0.5 * MU[1]))
+    mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
     log_a = float(np.log(max(gaussian.a * scale, 1e-3)))
     starts, bounds = [], [(-12.0, 12.0), (-1e3, 1e3)] + [(-40.0, 40.0)] * (k - 1)
     for spread in (1.5, 3.0, 8.0) if k > 1 and grid is None else (1.0,):
@@ -160,7 +159,7 @@ def _map_of(
     point_mass: float | None,
     found: FittedMixture,
     gaussian: AffineMap,
-    options: dict[str, Any],
+    options: dict[str, Json],
 ) -> AffineMap:
     """The map of scores as they are, from what was fitted to standardized ones."""
     moments, center, scale = training.moments, training.center, training.scale
@@ -172,13 +171,13 @@ def _map_of(
         weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
     order = np.argsort(mu)
     pair = MixtureLLR(tuple(weights[order] / weights.sum()), tuple(mu[order]))
-    details: dict[str, Any] = {
+    details: dict[str, Json] = {
         "weights": list(pair.weights),
         "mu": list(pair.mu),
         "eer": pair.eer,
         "cllr": pair.cllr,
         "log_likelihood": found.value - rest * float(np.log(abs(scale))),
-        "log_likelihood_cmlg": gaussian.details["log_likelihood"],
+        "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
         **found.accuracy,
     }
     options |= {"alpha": alpha, "point_mass": point_mass}

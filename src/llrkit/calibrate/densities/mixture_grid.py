@@ -7,12 +7,13 @@ it goes an ascent in a and b, whose slopes at the best weights are those of the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.calibrate.densities.likelihood_maximizer import maximize
 from llrkit.calibrate.densities.weighted_points import TrainingPoints
 from llrkit.calibrate.maps import AffineMap
@@ -34,7 +35,7 @@ class FittedMixture:
     weights: FloatArray
     mu: FloatArray
     value: float
-    accuracy: dict[str, Any]
+    accuracy: Mapping[str, Json]
     """How close to the maximum it is, by name."""
 
 
@@ -59,7 +60,7 @@ def mixture_on_grid(
 ) -> FittedMixture:
     """Weights on a grid around the mu of CMLG, with the map that suits them best."""
     scale = training.scale
-    mu0 = float(np.clip(gaussian.details["mu"], 2.0 * limits[0], 0.5 * limits[1]))
+    mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * limits[0], 0.5 * limits[1]))
     mu = np.geomspace(max(mu0 / BELOW, limits[0]), min(mu0 * ABOVE, limits[1]), SIZE)
     t, w, sign = weighted_trials(training, alpha)
     mass, pile = float(w.sum()), None if point_mass is None else (point_mass - training.center) / scale

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from llrkit._arguments import yes_or_no
-from llrkit._arrays import FloatArray
+from llrkit._arrays import ComplexArray, FloatArray
 from llrkit.calibrate.densities.density_ratio import DensityRatioMap, fit_ratio
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.calibrate.densities.weighted_points import (
@@ -25,6 +25,7 @@ from llrkit.scores import ScoreSource
 
 TAIL, BEND = (1e-4, 30.0), (-20.0, 20.0)
 _ROUND = 0.025
+N = TypeVar("N", float, ComplexArray)
 _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 _BESSEL_SERIES_ABOVE = 300.0  # from here on the asymptotic series of Bessel functions are exact
 
@@ -195,9 +196,10 @@ def nig_from_training(training: TrainingPoints, monotone: bool) -> NIGRatioMap:
     return fit_ratio(NIGRatioMap, _fit_class, training, monotone, "nig")
 
 
-def shape_of(f: Any, p: Any) -> Any:
+def shape_of(f: N, p: N) -> N:
     """``e`` for given ``f`` and ``p``: at least a sixth of ``|p|``, so that no class gets a hard end."""
-    return np.sqrt(f * f + _ROUND * p * p)
+    e: N = np.sqrt(f * f + _ROUND * p * p)
+    return e
 
 
 def natural_parameters(mean: float, sd: float, p: float, e: float) -> tuple[float, float, float, float]:
@@ -225,7 +227,7 @@ def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[Floa
     bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND]
     best = maximize(_likelihood(t), starts, bounds, rough=_likelihood(t.fewer()))
     loc, log_sd, f, p = best.x.tolist()
-    parameters = natural_parameters(mean + sd * loc, sd * float(np.exp(log_sd)), p, float(shape_of(f, p)))
+    parameters = natural_parameters(mean + sd * loc, sd * float(np.exp(log_sd)), p, shape_of(f, p))
     return np.array(parameters), best.value - float(np.log(sd)), best.gradient
 
 
@@ -235,7 +237,7 @@ def _likelihood(t: WeightedPoints) -> Objective:
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
         loc, log_sd, f, p = x.tolist()
-        e = float(shape_of(f, p))
+        e = shape_of(f, p)
         size = float(np.exp(log_sd))
         z = (t.points - loc) / size
         value, by = standard_nig(z, p, e)

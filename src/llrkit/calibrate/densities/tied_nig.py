@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Array, ComplexArray, FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
@@ -68,13 +67,13 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     center, scale = training.center, training.scale
     half = 0.5 * gaussian.a * scale  # half the slope, in units of the standardized scores
     if abs(half) > _STEEPEST:
-        likelihood = gaussian.details["log_likelihood"]
+        likelihood = gaussian.detail("log_likelihood")
         return _affine(training, alpha, gaussian.a, gaussian.b, {
             "log_likelihood": likelihood, "log_likelihood_cmlg": likelihood, "gaussian_limit": True,
             "shape": np.inf, "delta": np.inf,
         })  # fmt: skip
 
-    spread = 0.5 * np.log(gaussian.details["variance"] / scale**2)
+    spread = 0.5 * np.log(gaussian.detail("variance") / scale**2)
     starts = [[0.0, spread, tail, 0.0, half] for tail in (0.1, 0.5)]
     bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND, (-_STEEPEST, _STEEPEST)]
     exact, rough = (
@@ -85,8 +84,8 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     likelihood = best.value - float(np.log(abs(scale)))
     details: dict[str, Json] = {
         "log_likelihood": likelihood,
-        "log_likelihood_cmlg": gaussian.details["log_likelihood"],
-        "gaussian_limit": likelihood <= gaussian.details["log_likelihood"],
+        "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
+        "gaussian_limit": likelihood <= gaussian.detail("log_likelihood"),
         "gradient_left": best.gradient,
     }
     (mean_e, log_sd_e, p_e, e_e), (mean_d, log_sd_d, p_d, e_d) = np.real(np.array(_classes(best.x))).tolist()
@@ -98,7 +97,7 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     level = -delta * (beta_e - beta_d) * (beta_e + beta_d) / (gamma_e + gamma_d) - (beta_e - beta_d) * loc
     b = float(level) - a * center
     if details["gaussian_limit"]:
-        a, b, details["log_likelihood"] = gaussian.a, gaussian.b, gaussian.details["log_likelihood"]
+        a, b, details["log_likelihood"] = gaussian.a, gaussian.b, gaussian.detail("log_likelihood")
         shape = delta = np.inf
     details |= {"shape": shape / abs(scale), "delta": delta * abs(scale), "location": center + scale * loc}
     details |= {"beta_target": beta_e / scale, "beta_nontarget": beta_d / scale}
@@ -138,7 +137,7 @@ def _likelihood(target: WeightedPoints, nontarget: WeightedPoints, alpha: float)
     return objective
 
 
-def _classes(x: Any) -> list[list[Any]]:
+def _classes(x: Array) -> list[list[Array]]:
     """Mean, log sd, p and e of targets and of non-targets, from the five parameters of the search.
 
     These are mean, log sd, tail and bend of the density halfway between the classes, and half the slope in
@@ -164,10 +163,10 @@ def _classes(x: Any) -> list[list[Any]]:
     return classes
 
 
-def jacobian(function: Callable[[Any], Any], x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def jacobian(function: Callable[[Array], list[list[Array]]], x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Values and derivatives of an analytic function, by complex steps, exact to rounding.
 
     The function must take arrays for the numbers in ``x``. Last axis of the derivatives: by ``x[i]``.
     """
-    moved = np.array(function(x[:, None] + 1e-30j * np.eye(len(x))))
+    moved: ComplexArray = np.array(function(x[:, None] + 1e-30j * np.eye(len(x))))
     return np.real(moved[..., 0]), np.imag(moved) / 1e-30

@@ -135,19 +135,24 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     """
     one_of(sigma_from, SIGMA_FROM, "sigma_from")
     ranks = sigma_from != "cllr"
-    first = [Moments.of, DistinctScores.at(MAX_KNOTS)]
-    moments, distinct, *grids = as_source(source).reduce(both(*first, Grid.of) if ranks else both(*first))
+    source, distinct_at = as_source(source), DistinctScores.at(MAX_KNOTS)
+    grid: Grid | None = None
+    if ranks:
+        moments, distinct, grid = source.reduce(both(Moments.of, distinct_at, Grid.of)).summaries
+    else:
+        moments, distinct = source.reduce(both(Moments.of, distinct_at)).summaries
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     check_moments(source, moments, at_least=2)
     low, high = moments.extremes
-    second = [DensityGrid.at(low, high)]
-    if ranks:
-        grid, counts = source.reduce(both(*second, count_on(collect_again(source, grids[0]))))
+    density_at = DensityGrid.at(low, high)
+    if grid is not None:
+        count_again = count_on(collect_again(source, grid))
+        density, counts = source.reduce(both(density_at, count_again)).summaries
         sigma = sigma_of_blocks(pav_blocks(counts.bins()), sigma_from)
-        training = points_of_grid(grid, moments)
+        training = points_of_grid(density, moments)
     else:
-        training = points_of_grid(source.reduce(second[0]), moments)
+        training = points_of_grid(source.reduce(density_at), moments)
         sigma = sigma_of_logistic(training)
     return bigaussian_from_training(training, distinct, sigma, sigma_from)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
 import numpy as np
 
@@ -49,7 +49,16 @@ def llr_blocks(bins: ScoreBins, laplace: str) -> tuple[PavBlocks, FloatArray]:
     return blocks, np.log(blocks.target) - np.log(blocks.nontarget) - offset
 
 
-def tilted_knots(blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float) -> dict[str, Any]:
+class Knots(TypedDict):
+    """Scores and LLRs of knots, and the LLRs beyond the first and the last."""
+
+    x: FloatArray
+    y: FloatArray
+    below: float
+    above: float
+
+
+def tilted_knots(blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float) -> Knots:
     """Knots of the tilted blocks, and the LLRs at and beyond the first and the last."""
     low, high = blocks.low.copy(), blocks.high.copy()
     finite = np.flatnonzero(np.isfinite(llr))
@@ -220,7 +229,7 @@ def fit_pav(
     if not (isinstance(tilt, (int, float)) and 0.0 <= tilt <= 0.1):
         raise InputError(f"tilt must be between 0 and 0.1, got {tilt!r}")
     whole_number(max_knots, 4, "max_knots")
-    moments, grid = as_source(source).reduce(both(_moments_of_one_system, Grid.of))
+    moments, grid = as_source(source).reduce(both(_moments_of_one_system, Grid.of)).summaries
     check_moments(source, moments)
     bins = source.reduce(count_on(collect_again(source, grid))).bins()
     blocks, llr = llr_blocks(bins, laplace)

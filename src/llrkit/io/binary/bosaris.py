@@ -9,14 +9,17 @@ from __future__ import annotations
 import math
 import mmap
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from types import ModuleType
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._arrays import Array, DType
 from llrkit._atomic import replacing
 from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, InputError, LlrkitError, MissingPackageError
@@ -59,6 +62,22 @@ def _ends(data: mmap.mmap, start: int) -> bool:
 
 Ids: TypeAlias = tuple[pl.Series, pl.Series]
 
+
+class Stored(Protocol):
+    """An array in a file: of the types of h5py, which has none, as much as is needed here."""
+
+    shape: tuple[int, ...] | None
+    chunks: tuple[int, ...] | None
+    """The shape of what is packed together."""
+    dtype: DType
+
+    def __getitem__(self, rows: slice, /) -> Array:
+        """Some rows."""
+        ...
+
+
+Archive: TypeAlias = Mapping[str, Stored]
+
 VERSION = "2.0"
 DEFLATE_RATIO, ID_RATIO = 1100, 200
 """How much smaller packed data can be: at most 1,032 times by deflate, and ids, which differ, less."""
@@ -68,12 +87,11 @@ TRIAL_BYTES, CELL_BYTES = 48, 64
 """What a trial takes, two ids and a value, and a cell while it becomes one, with its place in the matrix."""
 
 
-def _h5py() -> Any:
+def _h5py() -> ModuleType:
     try:
-        import h5py
+        return import_module("h5py")
     except ImportError:
         raise MissingPackageError.of_extra("HDF5 files need h5py", "hdf5") from None
-    return h5py
 
 
 def read_hdf5(file: Path) -> TrialTable:
@@ -89,10 +107,10 @@ def read_hdf5(file: Path) -> TrialTable:
         raise FileFormatError(f"{file}: cannot be read as HDF5 ({_first(error)})") from None
 
 
-def _read(archive: Any, file: str) -> TrialTable:
+def _read(archive: Archive, file: str) -> TrialTable:
     if "scores" in archive and "score_mask" in archive:
         blocks = _blocks(archive, ("scores", "score_mask"), file)
-        table = _trials(((ids, values, mask != 0) for ids, values, mask in blocks), "score", file)
+        table = _trials(((ids, both[0], both[1] != 0) for ids, *both in blocks), "score", file)
         return TrialTable(file, "bosaris", table, Roles(("score",), None, "enroll", "test"))
     if "trial_mask" in archive or "target_mask" in archive:
         return _key(archive, file)
@@ -107,12 +125,12 @@ def _read(archive: Any, file: str) -> TrialTable:
     )
 
 
-def _key(archive: Any, file: str) -> TrialTable:
+def _key(archive: Archive, file: str) -> TrialTable:
     """A Key or an Ndx: +1 target, -1 non-target, 0 no trial; old keys have a mask for each class."""
     names = ("trial_mask",) if "trial_mask" in archive else ("target_mask", "nontarget_mask")
     kind, lowest = "b", 0
 
-    def signed() -> Iterator[tuple[Ids, npt.NDArray[Any], npt.NDArray[Any]]]:
+    def signed() -> Iterator[tuple[Ids, Array, Array]]:
         nonlocal kind, lowest
         for ids, *masks in _blocks(archive, names, file):
             mask = masks[0] if len(masks) == 1 else _one_mask(masks[0], masks[1], file)
@@ -127,14 +145,14 @@ def _key(archive: Any, file: str) -> TrialTable:
     return TrialTable(file, "bosaris", table, Roles((), "label", "enroll", "test"))
 
 
-def _one_mask(target: npt.NDArray[Any], nontarget: npt.NDArray[Any], file: str) -> npt.NDArray[Any]:
+def _one_mask(target: Array, nontarget: Array, file: str) -> Array:
     if ((target != 0) & (nontarget != 0)).any():
         raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
     signed: npt.NDArray[np.int8] = (target != 0).astype(np.int8) - (nontarget != 0)
     return signed
 
 
-def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
+def read_segment_quality(file: Path) -> tuple[list[str], Array]:
     """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
     h5py = _h5py()
     try:
@@ -161,7 +179,7 @@ def read_segment_quality(file: Path) -> tuple[list[str], npt.NDArray[Any]]:
     return ids, values.astype(np.float64)
 
 
-def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> npt.NDArray[Any]:
+def _array(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Array:
     """An array; one that is larger than the file or the memory can hold is refused before it is made."""
     there = _announced(archive, name, file, ratio)
     cells = math.prod(there.shape or ())
@@ -169,7 +187,7 @@ def _array(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> np
     return np.asarray(there)
 
 
-def _announced(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Any:
+def _announced(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Stored:
     """An array that is not read yet, and says that it is no larger than the file can hold."""
     if name not in archive:
         raise FileFormatError(f"{file}: no /{name}")
@@ -182,12 +200,12 @@ def _announced(archive: Any, name: str, file: str, ratio: int = DEFLATE_RATIO) -
     return there
 
 
-def _texts(archive: Any, name: str, file: str) -> list[str]:
+def _texts(archive: Archive, name: str, file: str) -> list[str]:
     values = _array(archive, name, file, ID_RATIO).ravel()
     return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
 
 
-def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
+def _ids(archive: Archive, file: str) -> tuple[list[str], list[str]]:
     ids = []
     for name, other in (("ID/row_ids", "modelset"), ("ID/column_ids", "segset")):  # BOSARIS, SIDEKIT
         there = next((known for known in (name, other) if known in archive), None)
@@ -197,7 +215,7 @@ def _ids(archive: Any, file: str) -> tuple[list[str], list[str]]:
     return ids[0], ids[1]
 
 
-def _blocks(archive: Any, names: Sequence[str], file: str) -> Iterator[tuple[Any, ...]]:
+def _blocks(archive: Archive, names: Sequence[str], file: str) -> Iterator[tuple[Ids, *tuple[Array, ...]]]:
     """Blocks of rows of matrices that belong together: the ids of rows and columns, then each matrix."""
     row_ids, column_ids = (pl.Series(ids, dtype=pl.String) for ids in _ids(archive, file))
     matrices = [_announced(archive, name, file) for name in names]
@@ -214,9 +232,7 @@ def _blocks(archive: Any, names: Sequence[str], file: str) -> Iterator[tuple[Any
         yield (row_ids[rows], column_ids), *(matrix[rows] for matrix in matrices)
 
 
-def _trials(
-    blocks: Iterable[tuple[Ids, npt.NDArray[Any], npt.NDArray[Any]]], name: str, file: str
-) -> pl.DataFrame:
+def _trials(blocks: Iterable[tuple[Ids, Array, Array]], name: str, file: str) -> pl.DataFrame:
     """One row per trial, of blocks of values and masks; refused as soon as there are too many."""
     pieces = []
     for ids, values, mask in blocks:
@@ -265,7 +281,7 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
         temporary.write_bytes(written)
 
 
-def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], npt.NDArray[Any]]:
+def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], Array]:
     """The ids in the order in which they come first, and which of them each trial has."""
     column = trials.table[name]
     if column.has_nulls():

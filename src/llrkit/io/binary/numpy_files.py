@@ -7,7 +7,7 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -158,7 +158,7 @@ def _array(member: object, name: str, file: Path) -> Array:
     return member
 
 
-def _refuse_large_arrays(raw: Any, file: Path) -> None:
+def _refuse_large_arrays(raw: IO[bytes], file: Path) -> None:
     """Refuse arrays that announce more than may be held: NumPy makes room before it reads."""
     total = 0.0
     with zipfile.ZipFile(raw) as archive:
@@ -172,7 +172,7 @@ def _refuse_large_arrays(raw: Any, file: Path) -> None:
     require_memory(total, str(file))
 
 
-def _announced_bytes(raw: Any) -> float:
+def _announced_bytes(raw: IO[bytes]) -> float:
     """The size of an array by its header; objects are refused elsewhere."""
     version = np.lib.format.read_magic(raw)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -180,7 +180,7 @@ def _announced_bytes(raw: Any) -> float:
     return float(math.prod(map(float, shape))) * dtype.itemsize
 
 
-def _refuse_bomb(raw: Any, file: Path) -> None:
+def _refuse_bomb(raw: IO[bytes], file: Path) -> None:
     with zipfile.ZipFile(raw) as archive:
         size = sum(member.file_size for member in archive.infolist())
     packed = raw.seek(0, 2)

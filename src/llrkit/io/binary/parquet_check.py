@@ -9,12 +9,47 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, TypeAlias, Union
 
 from llrkit.io.decompress import ALWAYS_FINE, LARGEST_RATIO
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 _DEEPEST = 16
+
+
+Value: TypeAlias = Union[int, bytes, "Struct", list["Value"], tuple["Value", "Value"]]
+
+
+class Struct(dict[int, Value]):
+    """The fields of a structure by their numbers; one that is of another kind is a TypeError."""
+
+    def whole(self, number: int) -> int:
+        """A whole number."""
+        value = self[number]
+        if not isinstance(value, int):
+            raise TypeError("not a number")
+        return value
+
+    def struct(self, number: int) -> Struct:
+        """A structure."""
+        return _struct(self[number])
+
+    def listed(self, number: int) -> list[Value]:
+        """A list."""
+        value = self[number]
+        if not isinstance(value, list):
+            raise TypeError("not a list")
+        return value
+
+    def structs(self, number: int) -> list[Struct]:
+        """A list of structures."""
+        return [_struct(value) for value in self.listed(number)]
+
+
+def _struct(value: Value) -> Struct:
+    if not isinstance(value, Struct):
+        raise TypeError("not a structure")
+    return value
 
 
 @dataclass
@@ -37,9 +72,9 @@ class Reader:
             if shift > 63:
                 raise ValueError("a number of more than 64 bits")
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
+    def struct(self, depth: int = 0) -> Struct:
         """The fields of a structure by their numbers."""
-        fields: dict[int, Any] = {}
+        fields = Struct()
         number = 0
         while (head := self._byte()) != 0:
             number = number + (head >> 4) if head >> 4 else _unzigzag(self.varint())
@@ -51,7 +86,7 @@ class Reader:
         self.at += 1
         return self.data[self.at - 1]
 
-    def _value(self, kind: int, depth: int) -> Any:
+    def _value(self, kind: int, depth: int) -> Value:
         if depth > _DEEPEST:
             raise ValueError("values inside values without end")
         if kind in (_I16, _I32, _I64):
@@ -74,7 +109,7 @@ class Reader:
             return self.struct(depth + 1)
         raise ValueError(f"a field of type {kind}")
 
-    def _item(self, kind: int, depth: int) -> Any:
+    def _item(self, kind: int, depth: int) -> Value:
         return self._value(kind, depth + 1)
 
     def _bytes(self, size: int) -> bytes:
@@ -128,21 +163,22 @@ def decoded_size(file: Path) -> ParquetSize:
             size = file.stat().st_size
             footer = _footer(raw, size)
             groups = [
-                sum(_decoded_bytes(column[3]) for column in group[1] if 3 in column) for group in footer[4]
+                sum(_decoded_bytes(column.struct(3)) for column in group.structs(1) if 3 in column)
+                for group in footer.structs(4)
             ]
-            return ParquetSize(int(footer[3]), max(groups, default=0.0), float(sum(groups)))
+            return ParquetSize(footer.whole(3), max(groups, default=0.0), float(sum(groups)))
         except (IndexError, KeyError, TypeError, AttributeError):
             raise ValueError("its description is broken") from None
 
 
-def _decoded_bytes(chunk: dict[int, Any]) -> float:
+def _decoded_bytes(chunk: Struct) -> float:
     """Values times their width; text has a reference of 16 bytes for each value beside its letters."""
-    width = _WIDTHS.get(chunk[1], 16)
-    letters = max(chunk[6], 0) if chunk[1] in _TEXT else 0
-    return float(max(chunk[5], 0)) * width + letters
+    width = _WIDTHS.get(chunk.whole(1), 16)
+    letters = max(chunk.whole(6), 0) if chunk.whole(1) in _TEXT else 0
+    return float(max(chunk.whole(5), 0)) * width + letters
 
 
-def _footer(raw: BinaryIO, size: int) -> dict[int, Any]:
+def _footer(raw: BinaryIO, size: int) -> Struct:
     if size < 12:
         raise ValueError("too short")
     raw.seek(size - 8)
@@ -154,27 +190,30 @@ def _footer(raw: BinaryIO, size: int) -> dict[int, Any]:
     return Reader(raw.read(length)).struct()
 
 
-def _chunks(footer: dict[int, Any], size: int) -> Iterator[dict[int, Any]]:
+def _chunks(footer: Struct, size: int) -> Iterator[Struct]:
     """The description of each column of each group of rows."""
-    rows, groups = footer[3], footer[4]
-    if rows < 0 or rows != sum(group[3] for group in groups) or any(group[3] < 0 for group in groups):
+    rows, groups = footer.whole(3), footer.structs(4)
+    of_groups = [group.whole(3) for group in groups]
+    if rows < 0 or rows != sum(of_groups) or any(n < 0 for n in of_groups):
         raise ValueError("the numbers of rows do not fit together")
     if rows > ALWAYS_FINE and rows > LARGEST_RATIO * size:
         raise ValueError(f"{rows:,} rows in {size:,} bytes")
-    for group in groups:
-        for column in group[1]:
-            chunk = column[3]
-            if not 0 <= chunk[7] <= size or chunk[6] < 0 or not 0 <= _start(chunk) <= size - chunk[7]:
+    for group, n in zip(groups, of_groups, strict=True):
+        for column in group.structs(1):
+            chunk = column.struct(3)
+            values, unpacked, packed = chunk.whole(5), chunk.whole(6), chunk.whole(7)
+            if not 0 <= packed <= size or unpacked < 0 or not 0 <= _start(chunk) <= size - packed:
                 raise ValueError("a column lies outside of the file")
-            nested = len(chunk[3]) > 1  # a list in each row, say: as many values as it likes
-            if chunk[5] < 0 or (chunk[5] != group[3] and not nested):
-                raise ValueError(f"{chunk[5]:,} values in {group[3]:,} rows")
-            _refuse_large(chunk[6], chunk[7])
+            nested = len(chunk.listed(3)) > 1  # a list in each row, say: as many values as it likes
+            if values < 0 or (values != n and not nested):
+                raise ValueError(f"{values:,} values in {n:,} rows")
+            _refuse_large(unpacked, packed)
             yield chunk
 
 
-def _start(chunk: dict[int, Any]) -> int:
-    return int(min(chunk[9], chunk.get(11, chunk[9]) or chunk[9]))
+def _start(chunk: Struct) -> int:
+    data = chunk.whole(9)
+    return min(data, (chunk.whole(11) if 11 in chunk else data) or data)
 
 
 def _refuse_large(size: int, packed: int) -> None:
@@ -182,23 +221,27 @@ def _refuse_large(size: int, packed: int) -> None:
         raise ValueError(f"{packed:,} bytes that unpack to {size:,}")
 
 
-def _look_at_pages(raw: BinaryIO, chunk: dict[int, Any], size: int) -> None:
-    at, end, left = _start(chunk), _start(chunk) + chunk[7], chunk[5]
+def _look_at_pages(raw: BinaryIO, chunk: Struct, size: int) -> None:
+    at, end, left = _start(chunk), _start(chunk) + chunk.whole(7), chunk.whole(5)
     while at < end:
         raw.seek(at)
         reader = Reader(raw.read(min(_LARGEST_HEADER, size - at)))
         page = reader.struct()
-        at += reader.at + page[3]
-        if page[2] < 0 or page[3] < 0 or at > end:
+        unpacked, packed = page.whole(2), page.whole(3)
+        at += reader.at + packed
+        if unpacked < 0 or packed < 0 or at > end:
             raise ValueError("a page lies outside of its column")
-        _refuse_large(page[2], page[3])
-        about = next((page[kind] for kind in (_DATA, _DICTIONARY, _DATA_2) if kind in page), None)
+        _refuse_large(unpacked, packed)
+        about = next((page.struct(kind) for kind in (_DATA, _DICTIONARY, _DATA_2) if kind in page), None)
         if about is None:
             continue
-        if about[1] < 0 or (_DICTIONARY in page and about[1] > page[2]):
-            raise ValueError(f"a page of {page[2]:,} bytes with {about[1]:,} values")
-        if _DATA_2 in page and not (0 <= about[2] <= about[1] and about[5] >= 0 and about[6] >= 0):
+        values = about.whole(1)
+        if values < 0 or (_DICTIONARY in page and values > unpacked):
+            raise ValueError(f"a page of {unpacked:,} bytes with {values:,} values")
+        if _DATA_2 in page and not (
+            0 <= about.whole(2) <= values and about.whole(5) >= 0 and about.whole(6) >= 0
+        ):
             raise ValueError("a page whose counts do not fit together")
-        left -= 0 if _DICTIONARY in page else about[1]
+        left -= 0 if _DICTIONARY in page else values
     if left:
         raise ValueError("the values in the pages are not as many as announced")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, LabelError, UnknownNameError
 from llrkit.io.binary.numpy_files import Arrays, read_arrays
 from llrkit.io.checked_trials import with_scores
@@ -16,7 +17,7 @@ from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, TEST_NAMES, named
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import class_codes, class_names, listed
 from llrkit.scores.labels import classify_words
-from llrkit.scores.roles import Roles
+from llrkit.scores.roles import RoleChanges, Roles
 
 HYPOTHESIS_NAMES = ("hypothesis", "language", "lang", "target_language", "class_id", "class", "candidate")
 """Columns of a long table that name the class a score is for."""
@@ -57,21 +58,26 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
     names = class_names(given if given is not None else range(k))
     if len(names) != k:
         raise FileFormatError(f"{file}: {k} columns in {name!r}, but {len(names)} classes")
-    columns: dict[str, Any] = {one: values[:, i].astype(np.float64) for i, one in enumerate(names)}
+    columns: dict[str, Array | list[str]] = {
+        one: values[:, i].astype(np.float64) for i, one in enumerate(names)
+    }
     ids = _texts(arrays, ("ids", "id", "test", "segments"))
     label = named(list(arrays), NPZ_LABELS)
-    roles: dict[str, Any] = {}
+    roles: RoleChanges = {}
     for role, content in (("label", arrays[label] if label else None), ("test", ids)):
         if content is None:
             continue
         if np.shape(content) != (len(values),):
             raise FileFormatError(f"{file}: {len(values)} rows in {name!r}, but {role}s {np.shape(content)}")
         at = f"_{role}" if role in names else role
-        columns[at], roles[role] = content, at
+        columns[at] = content
+        roles |= {"label": at} if role == "label" else {"test": at}
     table = pl.DataFrame(columns)
-    if label is not None:
-        table = table.with_columns(_label_names(table[roles["label"]], names, str(file)))
-    return TrialTable(str(file), "npz", table, Roles(tuple(chosen(names, classes, str(file))), **roles))
+    of_label = roles.get("label")
+    if of_label is not None:
+        table = table.with_columns(_label_names(table[of_label], names, str(file)))
+    scores = Roles(tuple(chosen(names, classes, str(file))))
+    return TrialTable(str(file), "npz", table, replace(scores, **roles))
 
 
 def _texts(arrays: Arrays, names: Sequence[str]) -> list[str] | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from llrkit.core.summary import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.cohort_scoring import normalized_scores
 from llrkit.recognize.backends.cosine import cosine_scores
-from llrkit.recognize.backends.pooled_sessions import pool_sessions
+from llrkit.recognize.backends.pooled_sessions import Models, pool_sessions
 from llrkit.recognize.backends.transform_training import Step, train_chain
 from llrkit.recognize.backends.transforms import Chain
 from llrkit.recognize.embeddings import Embeddings
@@ -31,12 +31,23 @@ from llrkit.recognize.psda.toroidal_training import train_toroidal_psda
 
 SCHEMA = "llrkit.backend/1"
 SCORERS = ("plda", "htplda", "psda", "tpsda", "cosine")
-MODELS: dict[str, Any] = {"plda": PLDA, "htplda": HeavyTailedPLDA, "psda": PSDA, "tpsda": ToroidalPSDA}
+MODELS = ("plda", "htplda", "psda", "tpsda")
+Model: TypeAlias = PLDA | HeavyTailedPLDA | PSDA | ToroidalPSDA
+M = TypeVar("M", PLDA, HeavyTailedPLDA, PSDA, ToroidalPSDA)
 OPTIONS_OF = {
     "rank": ("plda", "htplda"), "shrinkage": ("plda",), "degrees": ("htplda",), "speaker_dims": ("tpsda",),
     "channel_dims": ("tpsda",),
 }  # fmt: skip
 """Which scorers have which options."""
+
+
+class ScorerOptions(TypedDict):
+    """Options that only some scorers have."""
+
+    rank: int | None
+    degrees: float | None
+    speaker_dims: Sequence[int] | None
+    channel_dims: Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,11 +78,11 @@ class Backend(ReadOnlyArrays):
             raise InputError("a back-end scores by one model, not by several")
         super().__post_init__()
 
-    def _models(self) -> dict[str, Any]:
+    def _models(self) -> dict[str, Model | None]:
         return {name: getattr(self, name) for name in MODELS}
 
     @property
-    def model(self) -> tuple[str, Any]:
+    def model(self) -> tuple[str, Model | None]:
         """Name of the scorer, and its model; None of 'cosine'."""
         return next(
             ((name, model) for name, model in self._models().items() if model is not None), ("cosine", None)
@@ -90,13 +101,12 @@ class Backend(ReadOnlyArrays):
         embeddings
             The embeddings.
         """
-        ready: Embeddings = self.chain(embeddings)
-        return ready
+        return self.chain(embeddings)
 
     def enroll(
         self,
         embeddings: Embeddings,
-        models: Mapping[str, Sequence[str]] | Sequence[str] | Array | None = None,
+        models: Models | None = None,
     ) -> Embeddings:
         """Raw sessions made ready for scoring, one row per model (by default per speaker).
 
@@ -109,7 +119,7 @@ class Backend(ReadOnlyArrays):
         """
         return self.pool(self.chain(embeddings), models)
 
-    def pool(self, ready: Embeddings, models: Any = None) -> Embeddings:
+    def pool(self, ready: Embeddings, models: Models | None = None) -> Embeddings:
         """Sessions that are ready for scoring, one row per model: see :func:`pool_sessions`.
 
         Parameters
@@ -153,8 +163,7 @@ class Backend(ReadOnlyArrays):
             model = self.model[1]
             if model is None:
                 return cosine_scores(left, right, dtype=dtype)
-            scores: Array = model.scores(left, right, dtype=dtype)
-            return scores
+            return model.scores(left, right, dtype=dtype)
 
         return normalized_scores(score, enroll, test, cohort, normalize=normalize, top=top)
 
@@ -191,8 +200,18 @@ class Backend(ReadOnlyArrays):
             What the arrays belong to, for messages.
         """
         chain = Chain.from_arrays(arrays, where)
-        saved = {name for name in MODELS if any(key.startswith(f"{name}.") for key in arrays)}
-        return cls(chain, **{name: MODELS[name].from_arrays(arrays, f"{name}.") for name in saved})
+
+        def saved(name: str, kind: type[M]) -> M | None:
+            there = any(key.startswith(f"{name}.") for key in arrays)
+            return kind.from_arrays(arrays, f"{name}.") if there else None
+
+        return cls(
+            chain,
+            plda=saved("plda", PLDA),
+            psda=saved("psda", PSDA),
+            htplda=saved("htplda", HeavyTailedPLDA),
+            tpsda=saved("tpsda", ToroidalPSDA),
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Backend:
@@ -278,7 +297,7 @@ def train_backend(
     return Backend(chain, train_plda(ready, iterations=iterations, rank=rank, shrinkage=shrinkage).model)
 
 
-def refuse_of_others(scorer: str, **options: Any) -> None:
+def refuse_of_others(scorer: str, **options: object) -> None:
     """An option of another scorer is refused, not dropped."""
     for name, value in options.items():
         if value is not None and scorer not in OPTIONS_OF[name]:

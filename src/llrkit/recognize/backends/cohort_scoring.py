@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
+from typing import TypeVar
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array
@@ -12,17 +11,18 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.score_normalization import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
 from llrkit.recognize.backends.trial_sides import Side
 from llrkit.recognize.embeddings import Embeddings
+from llrkit.scores.checked_arrays import first_nan
 
-Scorer = Callable[[Embeddings, Embeddings], Array]
+E = TypeVar("E", Embeddings, Side)
 NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 
 
 @takes(enroll=Embeddings | Side, test=Embeddings | Side, cohort=Embeddings | Side)
 def normalized_scores(
-    score: Scorer,
-    enroll: Embeddings,
-    test: Embeddings,
-    cohort: Embeddings | None = None,
+    score: Callable[[E, E], Array],
+    enroll: E,
+    test: E,
+    cohort: E | None = None,
     *,
     normalize: str = "none",
     top: int | None = None,
@@ -46,6 +46,7 @@ def normalized_scores(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from llrkit.recognize.backends.cosine import cosine_scores
     >>> rng = np.random.default_rng(1)
     >>> enroll, test, cohort = (
@@ -60,8 +61,9 @@ def normalized_scores(
     if top is not None and normalize not in ("as1", "as2"):
         raise InputError(f"top needs 'as1' or 'as2', not {normalize!r}")
     raw = score(enroll, test)
-    if raw.size and np.isnan(raw.min()):  # min() hands a NaN through
-        model, segment = (int(i) for i in np.argwhere(np.isnan(raw))[0])
+    where = first_nan(raw)
+    if where is not None:
+        model, segment = where
         raise InputError(
             f"the score of model {enroll.ids[model]!r} and segment {test.ids[segment]!r} is NaN: the model "
             "is damaged, or its numbers are too large to be multiplied"

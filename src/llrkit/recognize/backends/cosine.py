@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import Array
+from llrkit._arrays import Array, DType
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.backends.transforms import lengths
@@ -54,7 +52,7 @@ def cosine_scores(
     return scores
 
 
-def _directions(rows: Any, kind: np.dtype[Any], side: str) -> Array:
+def _directions(rows: Embeddings | npt.ArrayLike, kind: DType, side: str) -> Array:
     vectors = vectors_of(rows, what=f"{side} embeddings")
     ids = rows.ids if isinstance(rows, Embeddings) else None
     return np.asarray(vectors / lengths(vectors, ids)[:, None], dtype=kind)

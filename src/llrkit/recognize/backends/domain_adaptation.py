@@ -55,10 +55,13 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
             moved = Affine(unlabeled.vectors.mean(axis=0, dtype=np.float64), step.matrix, step.name)
         steps.append(moved)
         unlabeled = moved(unlabeled)
-    name, model = backend.model
-    if name in ("plda", "htplda"):
-        model = dataclasses.replace(model, mean=unlabeled.vectors.mean(axis=0, dtype=np.float64))
-    return Backend(Chain(tuple(steps)), **({} if model is None else {name: model}))
+    mean, plda, htplda = unlabeled.vectors.mean(axis=0, dtype=np.float64), backend.plda, backend.htplda
+    return dataclasses.replace(
+        backend,
+        chain=Chain(tuple(steps)),
+        plda=None if plda is None else dataclasses.replace(plda, mean=mean),
+        htplda=None if htplda is None else dataclasses.replace(htplda, mean=mean),
+    )
 
 
 @takes(background=Embeddings, unlabeled=Embeddings)

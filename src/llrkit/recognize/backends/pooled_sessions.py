@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arguments import takes
-from llrkit._arrays import Array
+from llrkit._arrays import Array, FloatArray
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings, checked_texts
 from llrkit.recognize.plda.heavy_tailed_model import WEIGHT, HeavyTailedPLDA
 from llrkit.recognize.plda.plda_model import PLDA, SESSIONS
 
+Models: TypeAlias = Mapping[str, Sequence[str]] | Sequence[str] | Array
+"""The sessions of each model, or the model of each session."""
+Positions: TypeAlias = npt.NDArray[np.intp]
+
 
 @takes(embeddings=Embeddings)
 def pool_sessions(
     embeddings: Embeddings,
-    models: Mapping[str, Sequence[str]] | Sequence[str] | Array | None = None,
+    models: Models | None = None,
     *,
     plda: PLDA | HeavyTailedPLDA | None = None,
 ) -> Embeddings:
@@ -79,7 +83,7 @@ def pool_sessions(
     )
 
 
-def model_rows(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.intp]]:
+def model_rows(embeddings: Embeddings, models: Models | None) -> dict[str, Positions]:
     """The rows of each model, in the order in which the models come first."""
     if SESSIONS in embeddings.columns and (embeddings.columns[SESSIONS] != 1).any():
         raise InputError("these embeddings are averages already; pool the sessions themselves")
@@ -96,7 +100,7 @@ def model_rows(embeddings: Embeddings, models: Any) -> dict[str, npt.NDArray[np.
     return rows_by_name(names)
 
 
-def rows_by_name(names: Array) -> dict[str, npt.NDArray[np.intp]]:
+def rows_by_name(names: Array) -> dict[str, Positions]:
     """The rows that have each name, in the order in which the names come first.
 
     Examples
@@ -110,7 +114,9 @@ def rows_by_name(names: Array) -> dict[str, npt.NDArray[np.intp]]:
     return {str(distinct[i]): rows_by_code[i] for i in np.argsort(first)}
 
 
-def _precision_weighted(embeddings: Embeddings, rows: Any, plda: PLDA | None) -> tuple[Any, Any]:
+def _precision_weighted(
+    embeddings: Embeddings, rows: Positions, plda: PLDA | None
+) -> tuple[FloatArray, FloatArray]:
     assert embeddings.covariances is not None
     vectors = np.asarray(embeddings.vectors[rows], dtype=np.float64)
     covariances = np.asarray(embeddings.covariances[rows], dtype=np.float64)
@@ -124,13 +130,13 @@ def _precision_weighted(embeddings: Embeddings, rows: Any, plda: PLDA | None) ->
     return vector, 0.5 * (rest + rest.T)
 
 
-def _values_if_constant(values: Any, rows: list[Any]) -> Any:
+def _values_if_constant(values: Array, rows: list[Positions]) -> Array | None:
     if all((values[own_rows] == values[own_rows[0]]).all() for own_rows in rows):
         return values[[own_rows[0] for own_rows in rows]]
     return None
 
 
-def _refuse_mixed_speakers(embeddings: Embeddings, groups: Mapping[str, Any]) -> None:
+def _refuse_mixed_speakers(embeddings: Embeddings, groups: Mapping[str, Positions]) -> None:
     for name, own_rows in groups.items():
         several = np.unique(embeddings.known_speakers[own_rows])
         if len(several) > 1:

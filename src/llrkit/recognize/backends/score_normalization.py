@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InfiniteScoreError, InputError, NaNScoreError, UnknownNameError
 from llrkit.recognize.covariances import rows_per_block
+from llrkit.scores.checked_arrays import first_nan
 
 SELECTIONS = ("own", "other")
 
@@ -247,8 +247,8 @@ def _cohort_spread(cohort: Array, side: str, top: int | None = None, use: Array 
         block = np.asarray(cohort[rows], dtype=np.float64)
         if top is not None and top < block.shape[1]:
             block = np.partition(block, block.shape[1] - top, axis=1)[:, block.shape[1] - top :]
-        counts: Any = True if use is None else np.asarray(use[rows], dtype=bool)
-        if use is not None and not counts.any(axis=1).all():
+        counts = np.ones((len(block), 1), dtype=bool) if use is None else np.asarray(use[rows], dtype=bool)
+        if not counts.any(axis=1).all():
             row = rows.start + int(np.argmin(counts.any(axis=1)))
             raise InputError(f"no cohort score of {side} {row} may be used")
         mean[rows], sd[rows] = block.mean(axis=1, where=counts), block.std(axis=1, where=counts)
@@ -285,14 +285,15 @@ def _apply_by_blocks(scores: Array, change: Callable[[slice, FloatArray], Array]
     return out
 
 
-def _score_matrix(values: Any, what: str) -> Array:
+def _score_matrix(values: object, what: str) -> Array:
     matrix = np.asarray(values)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InputError(f"{what} must be a matrix, got shape {matrix.shape}")
-    if np.isnan(matrix.min()):
-        row, column = np.argwhere(np.isnan(matrix))[0]
+    where = first_nan(matrix)
+    if where is not None:
+        row, column = where
         raise NaNScoreError(f"{what}: NaN in row {row}, column {column}")
     if what != "scores" and not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
         row, column = np.argwhere(np.isinf(matrix))[0]

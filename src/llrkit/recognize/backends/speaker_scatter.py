@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arguments import not_negative
 from llrkit._arrays import Array, FloatArray
@@ -46,7 +46,9 @@ class SpeakerSums:
         return int(self.means.shape[1])
 
 
-def rows_and_speakers(vectors: Any, speakers: Any = None) -> tuple[FloatArray, Array]:
+def rows_and_speakers(
+    vectors: Embeddings | npt.ArrayLike, speakers: npt.ArrayLike | None = None
+) -> tuple[FloatArray, Array]:
     """Vectors as a matrix and the speaker of each row, which embeddings may know themselves.
 
     Examples
@@ -65,7 +67,9 @@ def rows_and_speakers(vectors: Any, speakers: Any = None) -> tuple[FloatArray, A
     return matrix, names
 
 
-def speaker_sums(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) -> SpeakerSums:
+def speaker_sums(
+    vectors: Embeddings | npt.ArrayLike, speakers: npt.ArrayLike | None = None, *, shrinkage: float = 0.0
+) -> SpeakerSums:
     """Collect what training needs; one session of every speaker is not enough.
 
     ``shrinkage`` adds that share of the mean variance within speakers to every direction. Without it, a

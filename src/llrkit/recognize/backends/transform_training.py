@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -208,7 +207,7 @@ def _train_named_step(text: str, embeddings: Embeddings) -> Transform:
     return _NAMED[name](embeddings, size)
 
 
-def _shrunk(covariance: Any, shrinkage: float) -> FloatArray:
+def _shrunk(covariance: FloatArray, shrinkage: float) -> FloatArray:
     not_negative(shrinkage, "shrinkage")
     return np.asarray(
         covariance + shrinkage * np.trace(covariance) / len(covariance) * np.eye(len(covariance))

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary import ReadOnlyArrays
@@ -16,7 +17,6 @@ from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, finite_matrix, vectors_of
 from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
 
-E = TypeVar("E", Embeddings, Any)
 SCHEMA = "llrkit.chain/1"
 LENGTHS = ("unit", "sqrt-dim")
 
@@ -30,8 +30,14 @@ class Transform(ReadOnlyArrays, ABC):
 
     kind: ClassVar[str]
 
+    @overload
     @abstractmethod
-    def __call__(self, embeddings: E) -> E:
+    def __call__(self, embeddings: Embeddings) -> Embeddings: ...
+    @overload
+    @abstractmethod
+    def __call__(self, embeddings: npt.ArrayLike) -> Array: ...
+    @abstractmethod
+    def __call__(self, embeddings: Embeddings | npt.ArrayLike) -> Embeddings | Array:
         """Apply the step."""
 
     @abstractmethod
@@ -42,7 +48,11 @@ class Transform(ReadOnlyArrays, ABC):
 class Step(Transform):
     """A single step, which says what becomes of vectors and of their covariances."""
 
-    def __call__(self, embeddings: E) -> E:
+    @overload
+    def __call__(self, embeddings: Embeddings) -> Embeddings: ...
+    @overload
+    def __call__(self, embeddings: npt.ArrayLike) -> Array: ...
+    def __call__(self, embeddings: Embeddings | npt.ArrayLike) -> Embeddings | Array:
         """Apply the step."""
         vectors = vectors_of(embeddings)
         self._check(vectors.shape[1])
@@ -58,11 +68,11 @@ class Step(Transform):
         """Refuse vectors of another size."""
 
     @abstractmethod
-    def _vectors(self, vectors: Any, ids: Any = None) -> Any:
+    def _vectors(self, vectors: Array, ids: Array | None = None) -> Array:
         """The vectors after the step."""
 
     @abstractmethod
-    def _covariances(self, covariances: Any, vectors: Any) -> Any:
+    def _covariances(self, covariances: Array, vectors: Array) -> Array:
         """The covariances after the step."""
 
 
@@ -98,11 +108,11 @@ class Affine(Step):
         if dim != len(self.mean):
             raise InputError(f"embeddings have {dim} dimensions, the {self.name} step {len(self.mean)}")
 
-    def _vectors(self, vectors: Any, ids: Any = None) -> Any:
+    def _vectors(self, vectors: Array, ids: Array | None = None) -> Array:
         centered = vectors.astype(np.float64) - self.mean
         return centered if self.matrix is None else centered @ self.matrix
 
-    def _covariances(self, covariances: Any, vectors: Any) -> Any:
+    def _covariances(self, covariances: Array, vectors: Array) -> Array:
         if self.matrix is None:
             return covariances
         return self.matrix.T @ covariances.astype(np.float64) @ self.matrix
@@ -143,10 +153,10 @@ class LengthNorm(Step):
     def _wanted(self, dim: int) -> float:
         return 1.0 if self.length == "unit" else float(np.sqrt(dim))
 
-    def _vectors(self, vectors: Any, ids: Any = None) -> Any:
+    def _vectors(self, vectors: Array, ids: Array | None = None) -> Array:
         return vectors * (self._wanted(vectors.shape[1]) / lengths(vectors, ids)[:, None])
 
-    def _covariances(self, covariances: Any, vectors: Any) -> Any:
+    def _covariances(self, covariances: Array, vectors: Array) -> Array:
         size = lengths(vectors)[:, None]
         unit = vectors / size
         # the derivative of x / |x| takes away what points along x
@@ -174,11 +184,16 @@ class Chain(Transform):
     """Applied from the first to the last."""
     kind: ClassVar[str] = "chain"
 
-    def __call__(self, embeddings: E) -> E:
+    @overload
+    def __call__(self, embeddings: Embeddings) -> Embeddings: ...
+    @overload
+    def __call__(self, embeddings: npt.ArrayLike) -> Array: ...
+    def __call__(self, embeddings: Embeddings | npt.ArrayLike) -> Embeddings | Array:
         """Apply all steps in their order."""
+        moved = embeddings if isinstance(embeddings, Embeddings) else np.asarray(embeddings)
         for step in self.steps:
-            embeddings = step(embeddings)
-        return embeddings
+            moved = step(moved)
+        return moved
 
     def then(self, step: Transform) -> Chain:
         """The chain with one step more, or with the steps of another chain.
@@ -250,7 +265,7 @@ class Chain(Transform):
         return cls.from_arrays(load_arrays(path, SCHEMA, ("kinds",)), str(path))
 
 
-def lengths(vectors: Any, ids: Sequence[str] | Array | None = None) -> FloatArray:
+def lengths(vectors: Array, ids: Sequence[str] | Array | None = None) -> FloatArray:
     """The length of each row; none may be zero."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
     if not norms.all():

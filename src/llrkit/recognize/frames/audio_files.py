@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -139,12 +140,11 @@ def _ends_with_last_page(tail: bytes) -> bool:
     return len(tail) >= at + 27 + tail[at + 26] + sum(sizes)
 
 
-def _soundfile() -> Any:
+def _soundfile() -> ModuleType:
     try:
-        import soundfile
+        return import_module("soundfile")
     except ImportError:
         raise MissingPackageError.of_extra("audio needs soundfile", "audio") from None
-    return soundfile
 
 
 @dataclass(frozen=True)

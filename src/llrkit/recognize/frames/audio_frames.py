@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ def audio_frames(
     *,
     ids: Sequence[str] | None = None,
     speakers: Sequence[str] | None = None,
-    columns: Mapping[str, Sequence[Any]] | None = None,
+    columns: Mapping[str, Sequence[object]] | None = None,
 ) -> Frames:
     """Frames of audio files (WAV, FLAC, OGG, MP3), each read when it is needed.
 
@@ -69,7 +68,7 @@ def frames_of(
     how: FrontEnd,
     ids: Sequence[str],
     speakers: Sequence[str] | None,
-    columns: Mapping[str, Sequence[Any]] | None = None,
+    columns: Mapping[str, Sequence[object]] | None = None,
     contents: Sequence[str] | None = None,
 ) -> Frames:
     """Frames of recordings whose headers have been checked."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ class Frames(Sequence[Array]):
     load: Callable[[int], npt.ArrayLike]
     speakers: tuple[str, ...] | None = None
     ahead: bool = False
-    columns: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    columns: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     contents: tuple[str, ...] | None = None
     per_second: float | None = None
     remarks: Mapping[str, str] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Frames(Sequence[Array]):
         arrays: Sequence[npt.ArrayLike],
         *,
         ids: Sequence[str] | None = None,
-        speakers: Sequence[Any] | None = None,
+        speakers: Sequence[object] | None = None,
     ) -> Frames:
         """Frames that are in memory; Frames are given back as they are.
 
@@ -151,7 +151,7 @@ class Frames(Sequence[Array]):
             raise InputError(f"an utterance must keep at least 1 frame, got {n_frames}")
         return replace(self, load=lambda i: self[i][:n_frames], contents=None)
 
-    def with_columns(self, columns: Mapping[str, tuple[Any, ...]]) -> Frames:
+    def with_columns(self, columns: Mapping[str, tuple[object, ...]]) -> Frames:
         """The same with more columns, or with others in their place.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -131,7 +131,7 @@ class HeavyTailedPLDA(SavedModel):
             score_into(scores[rows], left.rows(rows), right)
         return scores
 
-    def _rows(self, rows: Any, weights: Any, what: str) -> PLDARows:
+    def _rows(self, rows: Embeddings | npt.ArrayLike, weights: npt.ArrayLike | None, what: str) -> PLDARows:
         vectors = np.asarray(vectors_of(rows, self.dim, what), dtype=np.float64)
         if weights is None and isinstance(rows, Embeddings):
             weights = rows.columns.get(WEIGHT)

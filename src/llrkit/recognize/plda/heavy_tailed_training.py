@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 
 from llrkit._arguments import whole_number
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError
 from llrkit.recognize.backends.speaker_scatter import SpeakerSums, rows_and_speakers, speaker_sums
 from llrkit.recognize.embeddings import Embeddings
@@ -96,7 +96,7 @@ def train_heavy_tailed_plda(
 @dataclass(frozen=True, eq=False)
 class _Sessions:
     x: FloatArray
-    codes: Any
+    codes: IntArray
     n_speakers: int
     penalty: float
     """What is added to every direction of the scatter within speakers, where sessions are few."""

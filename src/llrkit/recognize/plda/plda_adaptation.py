@@ -6,8 +6,6 @@ embeddings of the new domain.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
@@ -21,7 +19,7 @@ from llrkit.recognize.plda.plda_model import PLDA
 Unlabeled = Embeddings | npt.ArrayLike
 
 
-def mean_and_covariance(vectors: Any, dim: int | None = None) -> tuple[FloatArray, FloatArray]:
+def mean_and_covariance(vectors: Unlabeled, dim: int | None = None) -> tuple[FloatArray, FloatArray]:
     """Mean and covariance (1/n) of embeddings.
 
     Examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -221,9 +221,15 @@ class PLDA(SavedModel):
             yield rows, block
 
     def _both_sides(
-        self, enroll: Any, test: Any, counts: Any, test_counts: Any, covariances: Any, test_covariances: Any,
+        self,
+        enroll: Embeddings | npt.ArrayLike,
+        test: Embeddings | npt.ArrayLike,
+        counts: npt.ArrayLike | None,
+        test_counts: npt.ArrayLike | None,
+        covariances: npt.ArrayLike | None,
+        test_covariances: npt.ArrayLike | None,
         uncertainty: str,
-    ) -> tuple[PLDARows, PLDARows]:  # fmt: skip
+    ) -> tuple[PLDARows, PLDARows]:
         if uncertainty not in UNCERTAINTY:
             raise UnknownNameError(f"uncertainty={uncertainty!r}: expected one of {', '.join(UNCERTAINTY)}")
         return (
@@ -231,7 +237,14 @@ class PLDA(SavedModel):
             self._plda_rows(test, test_counts, test_covariances, uncertainty, "test embeddings"),
         )
 
-    def _plda_rows(self, rows: Any, counts: Any, covariances: Any, uncertainty: str, what: str) -> PLDARows:
+    def _plda_rows(
+        self,
+        rows: Embeddings | npt.ArrayLike,
+        counts: npt.ArrayLike | None,
+        covariances: npt.ArrayLike | None,
+        uncertainty: str,
+        what: str,
+    ) -> PLDARows:
         vectors = vectors_of(rows, self.dim, what)
         n = len(vectors)
         if isinstance(rows, Embeddings):
@@ -244,15 +257,15 @@ class PLDA(SavedModel):
         y = np.asarray(vectors, dtype=np.float64) @ basis - self.mean @ basis
         if covariances is None:
             return rows_from_counts(y, self.ratios, sizes)
-        covariances = np.asarray(covariances)
-        if covariances.shape != (n, self.dim, self.dim):
+        given: Array = np.asarray(covariances)
+        if given.shape != (n, self.dim, self.dim):
             raise InputError(
-                f"{what}: covariances must have shape {(n, self.dim, self.dim)}, got {covariances.shape}"
+                f"{what}: covariances must have shape {(n, self.dim, self.dim)}, got {given.shape}"
             )
         if uncertainty == "diagonal":
-            variances = np.einsum("dr,nde,er->nr", basis, covariances, basis, optimize=True)
+            variances = np.einsum("dr,nde,er->nr", basis, given, basis, optimize=True)
             return rows_from_variances(y, self.ratios, sizes, variances)
-        return rows_from_covariances(y, self.ratios, sizes, covariances, basis)
+        return rows_from_covariances(y, self.ratios, sizes, given, basis)
 
     def __repr__(self) -> str:
         return f"PLDA({self.dim} dimensions, rank {self.rank})"

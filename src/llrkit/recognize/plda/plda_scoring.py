@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -97,7 +96,7 @@ def rows_from_variances(
 
 
 def rows_from_covariances(
-    y: FloatArray, ratios: FloatArray, counts: FloatArray, covariances: Any, basis: FloatArray
+    y: FloatArray, ratios: FloatArray, counts: FloatArray, covariances: Array, basis: FloatArray
 ) -> PLDARows:
     """The same with a full covariance per row; ``y`` has all dimensions, ``ratios`` those that matter.
 
@@ -201,7 +200,7 @@ def _score_in_stacks(
     return out
 
 
-def _inverse_and_log_det(precision: FloatArray, diagonal: bool) -> tuple[FloatArray, Any]:
+def _inverse_and_log_det(precision: FloatArray, diagonal: bool) -> tuple[FloatArray, FloatArray]:
     """Inverse and log-determinant of ``I + P``; of each, for a stack."""
     if diagonal:
         return 1.0 / (1.0 + precision), np.log1p(precision).sum(axis=-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +88,9 @@ def train_plda(
     return PLDATraining(model, np.array(history))
 
 
-def moment_estimate(vectors: Any, speakers: Any = None, *, shrinkage: float = 0.0) -> PLDA:
+def moment_estimate(
+    vectors: Embeddings | npt.ArrayLike, speakers: npt.ArrayLike | None = None, *, shrinkage: float = 0.0
+) -> PLDA:
     """Analysis of variance: the within-speaker covariance, and what is left over it between speaker means.
 
     ``within = S_w / (N - K)``, ``between = (S_b / (K - 1) - within) / n0`` with

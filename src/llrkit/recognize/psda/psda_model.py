@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arguments import whole_number
-from llrkit._arrays import Array, FloatArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.errors import InputError
 from llrkit.recognize.backends.speaker_scatter import rows_and_speakers
 from llrkit.recognize.covariances import float_type
@@ -149,7 +149,9 @@ def train_psda(
     return PSDATraining(model, np.array(history))
 
 
-def unit_rows_and_codes(vectors: Any, speakers: Any = None) -> tuple[FloatArray, Any]:
+def unit_rows_and_codes(
+    vectors: Embeddings | npt.ArrayLike, speakers: npt.ArrayLike | None = None
+) -> tuple[FloatArray, IntArray]:
     """Embeddings of length one as a matrix, and the number of the speaker of each row."""
     matrix, names = rows_and_speakers(vectors, speakers)
     if not np.allclose(np.linalg.norm(matrix, axis=1), 1.0, atol=1e-5):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arguments import whole_number
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.psda.psda_model import MOST_CONCENTRATED, unit_rows_and_codes
@@ -80,7 +80,9 @@ def train_toroidal_psda(
     return ToroidalTraining(model, np.array(history))
 
 
-def factor_sizes(dim: int, speaker: Sequence[int] | None, channel: Sequence[int] | None) -> tuple[Any, int]:
+def factor_sizes(
+    dim: int, speaker: Sequence[int] | None, channel: Sequence[int] | None
+) -> tuple[tuple[int, ...], int]:
     """Sizes of all factors, and how many belong to the speaker.
 
     Examples
@@ -103,7 +105,9 @@ def factor_sizes(dim: int, speaker: Sequence[int] | None, channel: Sequence[int]
     return tuple(int(size) for size in sizes), len(of_speaker)
 
 
-def _starting_basis(x: FloatArray, sums: FloatArray, codes: Any, of_speaker: int, of_channel: int) -> Any:
+def _starting_basis(
+    x: FloatArray, sums: FloatArray, codes: IntArray, of_speaker: int, of_channel: int
+) -> FloatArray:
     """Where speaker means are long, and beside it where sessions differ from them most."""
     means = sums / np.bincount(codes)[:, None]
     speaker = np.linalg.eigh(sums.T @ means)[1][:, ::-1][:, :of_speaker]
@@ -119,7 +123,9 @@ def _slices(sizes: Sequence[int]) -> list[slice]:
     return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
 
 
-def _hard_points(x: FloatArray, sums: FloatArray, basis: FloatArray, sizes: Any, n_speaker: int) -> Any:
+def _hard_points(
+    x: FloatArray, sums: FloatArray, basis: FloatArray, sizes: Sequence[int], n_speaker: int
+) -> list[FloatArray]:
     """As if every factor were where its projection points."""
     points = []
     for i, part in enumerate(_slices(sizes)):
@@ -141,7 +147,12 @@ def _expected(model: ToroidalPSDA, x: FloatArray, sums: FloatArray) -> tuple[lis
 
 
 def _maximized(
-    x: FloatArray, codes: Any, sizes: Any, n_speaker: int, points: Sequence[FloatArray], basis: FloatArray
+    x: FloatArray,
+    codes: IntArray,
+    sizes: Sequence[int],
+    n_speaker: int,
+    points: Sequence[FloatArray],
+    basis: FloatArray,
 ) -> ToroidalPSDA:
     parts = _slices(sizes)
     cross = np.hstack([x.T @ (p[codes] if i < n_speaker else p) for i, p in enumerate(points)])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln, ive
 
 from llrkit._arrays import FloatArray
@@ -18,7 +17,7 @@ _DEBYE_FROM = 30.0
 """Orders from which the uniform expansion is used: its error is below 1e-12 there."""
 
 
-def log_bessel_over_power(order: float, k: Any) -> FloatArray:
+def log_bessel_over_power(order: float, k: npt.ArrayLike) -> FloatArray:
     """``log(I_v(k) / k^v)``, smooth down to ``k = 0``, where it is ``-v log 2 - log Gamma(v + 1)``.
 
     By the scaled Bessel function for small orders, and the uniform expansion of Debye for large ones
@@ -57,7 +56,7 @@ def log_bessel_over_power(order: float, k: Any) -> FloatArray:
     )
 
 
-def log_normalizer(dim: int, k: Any) -> FloatArray:
+def log_normalizer(dim: int, k: npt.ArrayLike) -> FloatArray:
     """``log C_d(k)``: the density is ``C_d(k) exp(k m'x)`` on the sphere in ``dim`` dimensions.
 
     Examples
@@ -68,7 +67,7 @@ def log_normalizer(dim: int, k: Any) -> FloatArray:
     return np.asarray(-0.5 * dim * np.log(2.0 * np.pi) - log_bessel_over_power(dim / 2.0 - 1.0, k))
 
 
-def mean_length(dim: int, k: Any) -> FloatArray:
+def mean_length(dim: int, k: npt.ArrayLike) -> FloatArray:
     """The length of the mean, ``I_{d/2}(k) / I_{d/2-1}(k)``.
 
     Examples
@@ -128,7 +127,9 @@ def add_sphere_llrs(out: FloatArray, prior: FloatArray, enroll: FloatArray, test
         out[rows] += alone[rows, None] + alone_test - together - norm
 
 
-def session_sums(rows: Any, counts: Any, dim: int, what: str) -> FloatArray:
+def session_sums(
+    rows: Embeddings | npt.ArrayLike, counts: npt.ArrayLike | None, dim: int, what: str
+) -> FloatArray:
     """Sums of sessions of length one, from their averages and numbers."""
     vectors = np.asarray(vectors_of(rows, dim, f"{what} embeddings"), dtype=np.float64)
     if counts is None and isinstance(rows, Embeddings):

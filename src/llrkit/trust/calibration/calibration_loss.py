@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
+from llrkit.calibrate.maps import Map
 from llrkit.choose.fit_best import cross_calibrate
 from llrkit.choose.methods import Fit
 from llrkit.metrics.llr_costs import cross_entropy
@@ -44,13 +44,13 @@ class CalibrationLoss(Result):
 @takes_labels
 def calibration_loss(
     source: ScoreSource,
-    method: str | Fit = "logistic",
+    method: str | Fit[Map] = "logistic",
     *,
     groups: str | Sequence[str] | None = None,
     folds: int | str = 5,
     prior: float = 0.5,
     rng: RNG = 0,
-    **options: Any,
+    **options: object,
 ) -> CalibrationLoss:
     """What calibrating the LLRs again would gain, by cross-validation (Ferrer & Ramos 2025).
 

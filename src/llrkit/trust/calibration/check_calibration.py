@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from llrkit._format import number
+from llrkit._plain import Json
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.calibrate.training_checks import training_moments
@@ -93,7 +93,7 @@ class CalibrationCheck(Result):
         observed = self.in_cells[name]
         return math.nan if self.null is None else self.null.p_value(name, observed)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, lists and words."""
         result = self.evaluation
         return {

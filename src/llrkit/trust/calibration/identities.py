@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._plain import Json
 from llrkit.core.moments import Moments
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.centered_sums import ContributionSums
@@ -76,7 +76,7 @@ class Identities:
     target: ClassShape
     nontarget: ClassShape
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         return {
             "expectations": [asdict(one) for one in self.expectations],

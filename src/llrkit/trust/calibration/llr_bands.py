@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +47,7 @@ def llr_band(
     speakers: str | Sequence[str],
     at: npt.ArrayLike | None = None,
     level: float = 0.95,
-    **options: Any,
+    **options: object,
 ) -> LlrBand:
     """Band around the score-to-LLR curve of any calibrator, fitted again without each speaker.
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._plain import as_number
 from llrkit._results import Result
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
-from llrkit.calibrate.maps import AffineMap
+from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.moments import Moments
 from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
@@ -34,7 +35,7 @@ from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.speaker_cells import CellSet, speaker_cells
 from llrkit.trust.intervals.speakers import Speakers, find_speakers
 
-METHODS = ("logistic", "cmlg")
+METHODS: Mapping[str, Callable[..., Map]] = MappingProxyType({"logistic": fit_logistic, "cmlg": fit_cmlg})
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def map_uncertainty(
     method: str = "logistic",
     *,
     speakers: str | Sequence[str] | None = None,
-    **options: Any,
+    **options: object,
 ) -> MapUncertainty:
     """Standard errors of an affine calibration, and with them of every LLR it gives.
 
@@ -115,10 +116,10 @@ def map_uncertainty(
     groups = find_speakers(source, speakers).grouped() if speakers else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
-        fitted = fit_logistic(source, **options) if method == "logistic" else fit_cmlg(source, **options)
+        fitted = METHODS[method](source, **options)
     if not isinstance(fitted, AffineMap):
         raise InputError(f"standard errors exist for straight lines only: leave out {', '.join(options)}")
-    prior, alpha = float(options.get("prior", 0.5)), float(fitted.options.get("alpha", 0.5))
+    prior, alpha = as_number(options.get("prior", 0.5)), as_number(fitted.options.get("alpha", 0.5))
     if method == "logistic":
         terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), groups)
         inverse = inverse_of_hessian(line_hessian(source, fitted.a, fitted.b, prior))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._plain import Json
 from llrkit.core.elementary_functions import LN2, logit, sigmoid, softplus
 from llrkit.core.newton_sums import NewtonSums
 from llrkit.scores import ScoreSource
@@ -87,7 +87,7 @@ class Recalibration(LineErrors):
         z = value / error
         return 2.0 * float(ndtr(-abs(z)) if math.isinf(self.df) else stdtr(self.df, -abs(z)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         names = ("a", "b", "se_a", "se_b", "factor", "bias", "se_bias", "statistic", "p_value")
         return {name: getattr(self, name) for name in (*names, "p_factor", "p_bias")}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from llrkit._format import p_words
 from llrkit._llr_units import Amount, LlrUnit, in_unit
+from llrkit._plain import Json
 from llrkit.metrics.identity_test import FEWEST, IdentityTest, detectable, misleading_p_value
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.separation import Separation, reversed_text, separation
@@ -64,7 +64,7 @@ class Verdict:
         end = "" if self.text.endswith("?") else "."
         return f"{self.text[0].upper()}{self.text[1:]}{end}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers and words."""
         plain = asdict(self) | {"p_value": None if math.isnan(self.p_value) else self.p_value}
         del plain["amounts"]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any
 
 from llrkit._format import chance, counted, number, p_words, percent
+from llrkit._plain import Json
 from llrkit._results import Result, html_table, html_text
 from llrkit.errors import SystemCountError
 from llrkit.scores import Scores, ScoreSource
@@ -78,9 +78,9 @@ class PairwiseComparison(Result):
             rows.append([self.number_name(key), *values, ends, *map(chance, p_values)])
         return header + (["p (Holm)"] if many else []), rows
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> list[dict[str, Json]]:
         return [
-            {**row, "corrected_p_value": corrected.get(row["number"])}
+            {**row, "corrected_p_value": corrected.get(str(row["number"]))}
             for pair, corrected in zip(self.pairs, self.corrected, strict=True)
             for row in pair._frame_rows()
         ]
@@ -129,7 +129,7 @@ class PairwiseComparison(Result):
         listed = f" ({', '.join(differ)})" if differ else ""
         return f"{name}: {len(differ)} of {counted(len(tested), 'pair')} differ{listed}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         first = self.pairs[0]
         rows = [
@@ -168,7 +168,7 @@ def compare_many_systems(
     points: Points = ("sre08", "sre10"),
     *,
     all_pairs: bool = False,
-    **options: Any,
+    **options: object,
 ) -> PairwiseComparison:
     """Differences between systems that scored the same trials: the first against each other, or all pairs.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._format import number as shown
+from llrkit._plain import Json
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result, text_table
 from llrkit.core.elementary_functions import probability
@@ -96,7 +96,7 @@ class SystemComparison(Result):
             )
         return self.differences[name]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         rows = {name: {**asdict(d), "difference": d.difference} for name, d in self.differences.items()}
         return {
@@ -104,7 +104,7 @@ class SystemComparison(Result):
             "no_test": dict(self.no_test), "n_speakers": self.n_speakers, "notes": list(self.notes),
         }  # fmt: skip
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> list[dict[str, Json]]:
         systems = {"first_system": self.names[0], "second_system": self.names[1]}
         return [
             {"number": name, **systems, **asdict(one), "difference": one.difference}

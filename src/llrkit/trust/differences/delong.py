@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
+from llrkit._plain import Json
 from llrkit._results import Result
 from llrkit.errors import TooFewTrialsError
 from llrkit.metrics.measure import measure
@@ -43,7 +43,7 @@ class DeLong(Result):
         """Two-sided."""
         return 2.0 * float(ndtr(-abs(self.z)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         covariance = [list(row) for row in self.covariance]
         return {"auc": list(self.auc), "covariance": covariance, "z": self.z, "p_value": self.p_value}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
-from llrkit._results import FrameKind, Result, frame_of_columns
+from llrkit._plain import Json
+from llrkit._results import Column, Result
 from llrkit.core.elementary_functions import LN2, probability, probit, sigmoid, softplus
 from llrkit.core.pav_and_hull import error_path
 from llrkit.metrics.curve_base import Curve, curve_columns
@@ -86,14 +86,8 @@ class CurveBands(Result):
     notes: tuple[str, ...] = ()
     """Remarks, in words."""
 
-    def to_frame(self, kind: FrameKind = "polars") -> Any:
-        """The bands side by side; shorter columns end with missing values.
-
-        Parameters
-        ----------
-        kind
-            ``"polars"`` or ``"pandas"``.
-        """
+    def _frame_columns(self) -> Mapping[str, Column]:
+        """The bands side by side; shorter columns end with missing values."""
         bands = {"det": self.det, "tippett": self.tippett, "ece": self.ece}
         columns = {
             f"{name}.{key}": values
@@ -101,9 +95,9 @@ class CurveBands(Result):
             for key, values in curve_columns(one).items()
         }
         n = max(map(len, columns.values()))
-        return frame_of_columns({name: [*v, *[None] * (n - len(v))] for name, v in columns.items()}, kind)
+        return {name: [*v, *[None] * (n - len(v))] for name, v in columns.items()}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain lists and numbers."""
         return {
             "det": self.det.to_dict(), "tippett": self.tippett.to_dict(), "ece": self.ece.to_dict(),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.column_values import numbered
 from llrkit.scores import Scores
 
-Partition = tuple[frozenset[Any], ...]
+Partition = tuple[frozenset[Hashable], ...]
 """Values of speakers, those that are compared with each other together."""
 
 FEWEST_IN_BLOCK = 5

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -275,7 +275,9 @@ def leave_out(cells: SpeakerCells, result: Measurements) -> Jackknife:
 
 def exact_number(result: Measurements, name: str) -> float:
     """A number of an evaluation by its name, such as ``points.0.min_dcf``."""
-    found: Any = result
+    found: object = result
     for part in name.replace("fixed_threshold", "fixed").split("."):
-        found = found[int(part)] if part.isdecimal() else getattr(found, part)
+        found = found[int(part)] if isinstance(found, tuple) else getattr(found, part)
+    if not isinstance(found, (int, float)):
+        raise TypeError(f"{name} is no number")
     return float(found)

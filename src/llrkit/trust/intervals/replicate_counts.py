@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from llrkit.core.summary import SummaryBase
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.resampling import Draw, SpeakerResampling, TrialResampling
+from llrkit.trust.intervals.resampling import Draw, SpeakerIndices, SpeakerResampling, TrialResampling
 
 MOST_NUMBERS = 1 << 25
 """Counts kept at a time; more replicates than this allows for take another pass."""
@@ -134,7 +133,7 @@ def replicates(
 class _SortedClass:
     """The trials of one class of a chunk in ascending order, and where they are cut."""
 
-    indices: Any
+    indices: SpeakerIndices
     loss: FloatArray
     filled: npt.NDArray[np.intp]
     """Cells that hold a trial, and the first trial of each."""

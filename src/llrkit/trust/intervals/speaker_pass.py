@@ -7,13 +7,13 @@ times as fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.elementary_functions import BLOCK, blocks
-from llrkit.core.summary import Both
+from llrkit.core.summary import Both, Summarizer
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Covariance, InfluenceSums, covariance_of, pair_columns
 from llrkit.trust.intervals.influence import StepInfluences
@@ -22,6 +22,7 @@ from llrkit.trust.intervals.speakers import Speakers
 
 _FEW_EDGES = 2
 """Steps of the errors at a threshold, or at the crossing of the hull with Pmiss = Pfa."""
+CellsAndInfluences: TypeAlias = Both[tuple[SpeakerCells, InfluenceSums]]
 
 
 def speaker_pass(
@@ -29,14 +30,14 @@ def speaker_pass(
 ) -> tuple[SpeakerCells, Covariance]:
     """Counts and losses by speaker, and the covariance of the influences."""
     wide = source.with_columns(*speakers.columns)
-    cells, sums = wide.reduce(cells_and_influences(influences, speakers))
+    cells, sums = wide.reduce(cells_and_influences(influences, speakers)).summaries
     return cells, covariance_of(sums, influences, speakers)
 
 
-def cells_and_influences(influences: StepInfluences, speakers: Speakers) -> Callable[[Scores], Both]:
+def cells_and_influences(influences: StepInfluences, speakers: Speakers) -> Summarizer[CellsAndInfluences]:
     """A summarizer: :class:`SpeakerCells` with the logarithmic loss, and :class:`InfluenceSums`."""
 
-    def make(chunk: Scores) -> Both:
+    def make(chunk: Scores) -> CellsAndInfluences:
         (target, t_loss, t_sums), (nontarget, n_loss, n_sums) = (
             _of_class(chunk, i, influences, speakers) for i in (0, 1)
         )

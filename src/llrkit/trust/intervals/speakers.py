@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class Speakers:
     """
 
     columns: tuple[str, ...]
-    number_of: Mapping[Any, int]
+    number_of: Mapping[Hashable, int]
     targets_cross: bool
     """Whether some target trial has two different values (models and segments, say, in place of speakers)."""
     n_groups: int | None = None
@@ -143,7 +142,7 @@ def find_speakers(source: ScoreSource, columns: Columns) -> Speakers:
 
 @dataclass(frozen=True, eq=False)
 class _SpeakerValues(SummaryBase):
-    values: frozenset[Any]
+    values: frozenset[Hashable]
     targets_cross: bool
     compared: Partition
 

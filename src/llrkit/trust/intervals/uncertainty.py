@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
+
+from llrkit._plain import Json
 
 Range = tuple[float, float]
+V = TypeVar("V")
 
 
-def _empty() -> Mapping[str, Any]:
+def _empty() -> Mapping[str, V]:
     return MappingProxyType({})
 
 
@@ -48,17 +51,17 @@ class Uncertainty:
     n_speakers: int | None = None
     notes: tuple[str, ...] = ()
 
-    def with_prefix(self, prefix: str) -> dict[str, Any]:
+    def with_prefix(self, prefix: str) -> dict[str, Json]:
         """The intervals of the object whose numbers have this prefix, as in the JSON."""
 
-        def own(values: Mapping[str, Any]) -> dict[str, Any]:
+        def own(values: Mapping[str, V]) -> dict[str, V]:
             names = (name for name in values if name.startswith(prefix))
             return {
                 name.removeprefix(prefix): values[name] for name in names
                 if "." not in name.removeprefix(prefix)
             }  # fmt: skip
 
-        plain = {
+        plain: dict[str, Json] = {
             "intervals": {name: list(ends) for name, ends in own(self.intervals).items()},
             "no_interval": own(self.no_interval),
         }
@@ -67,7 +70,7 @@ class Uncertainty:
         more = {"upper_bound": own(self.upper_bound), "bias_corrected": own(self.corrected)}
         return plain | {name: values for name, values in more.items() if values}
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """How the intervals were made."""
         return {
             "kind": self.kind, "level": self.level, "n_speakers": self.n_speakers, "notes": list(self.notes)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from llrkit._arrays import Array, FloatArray
+from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.calibrate.affine.conditions.condition_terms import (
     ConditionTerms,
     condition_values,
     quadratic_powers,
 )
 from llrkit.calibrate.training_checks import check_moments
-from llrkit.core.column_values import decoded, positions_by_value
+from llrkit.core.column_values import decoded, positions_by_code
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.summary import Grouped, SummaryBase, both
 from llrkit.errors import InputError, SystemCountError
@@ -87,7 +86,7 @@ class ConditionCells:
     terms: ConditionTerms
     moments: Moments
     """Of all trials together."""
-    cells: Grouped
+    cells: Grouped[int, Moments]
 
     @cached_property
     def target(self) -> ClassCells:
@@ -112,7 +111,7 @@ class ConditionCells:
         return replace(self, cells=Grouped(kept))
 
 
-def cell_numbers(units: FloatArray) -> Array:
+def cell_numbers(units: FloatArray) -> IntArray:
     """The cell of each trial: the range of every condition is cut evenly."""
     n = units.shape[1]
     cuts = min(256, int(_CELLS ** (1.0 / n) + 1e-9))
@@ -127,7 +126,7 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
     recordings were cut to a few durations, nothing is lost.
     """
     trials = as_source(source).with_columns(*names)
-    moments, ranges = trials.reduce(both(Moments.of, ConditionRange.at(names, basis)))
+    moments, ranges = trials.reduce(both(Moments.of, ConditionRange.at(names, basis))).summaries
     check_moments(source, moments)
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}; use fit_fusion")
@@ -136,12 +135,12 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
             raise InputError(f"column {name!r} has the same value in all trials, so it cannot be a condition")
     terms = ConditionTerms(tuple(names), basis, ranges.low, ranges.high, quadratic_powers(len(names)))
 
-    def of(chunk: Scores) -> Grouped:
-        groups: list[dict[Any, ClassMoments]] = []
+    def of(chunk: Scores) -> Grouped[int, Moments]:
+        groups: list[dict[int, ClassMoments]] = []
         for k, scores in enumerate((chunk.target, chunk.nontarget)):
             units = terms.units(_decoded(chunk, names, k))
             wide = np.concatenate([scores.reshape(-1, 1).astype(np.float64), units], axis=1)
-            where = positions_by_value(cell_numbers(units))
+            where = positions_by_code(cell_numbers(units))
             groups.append({key: ClassMoments.of(wide[rows]) for key, rows in where.items()})
         empty = ClassMoments.of(np.empty((0, 1 + len(names))))
         keys = sorted({*groups[0], *groups[1]})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -105,7 +106,7 @@ class ConditionedMap(Map):
             np.exp(weighted_sum(terms, self.log_variance_nontarget)),
         )
 
-    def at(self, *in_order: Any, **conditions: float) -> AffineMap:
+    def at(self, *in_order: float | Sequence[float], **conditions: float) -> AffineMap:
         """The straight line of one set of conditions; ``details`` has standard errors and what it promises.
 
         The conditions are given by name, or in the order of ``columns``. One beyond its range in training
@@ -133,10 +134,10 @@ class ConditionedMap(Map):
         >>> round(fitted.at(seconds=40.0).details["se_a"], 3)
         0.129
         """
-        if len(in_order) == 1 and isinstance(in_order[0], (tuple, list)):
-            in_order = tuple(in_order[0])
-        given = {**dict(zip(self.columns, in_order, strict=False)), **conditions}
-        if len(in_order) + len(conditions) != len(self.columns) or set(given) != set(self.columns):
+        first = in_order[0] if len(in_order) == 1 else None
+        values = first if isinstance(first, (tuple, list)) else in_order
+        given = {**dict(zip(self.columns, values, strict=False)), **conditions}
+        if len(values) + len(conditions) != len(self.columns) or set(given) != set(self.columns):
             raise InputError(f"at() takes one number for each of {', '.join(self.columns)}")
         conditions = given
         ends = self.condition_ranges

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ class Foils(SummaryBase):
     {'x': array([1., 2.])}
     """
 
-    by_value: dict[Any, FloatArray]
+    by_value: dict[Hashable, FloatArray]
 
     @classmethod
     def of(cls, chunk: Scores, by: str, targets: bool = False) -> Foils:
@@ -78,7 +77,7 @@ class RankCounts(FieldwiseSums):
 
 
 def foil_counts(
-    scores: FloatArray, values: Array, foils: Mapping[Any, FloatArray]
+    scores: FloatArray, values: Array, foils: Mapping[Hashable, FloatArray]
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each score how many foils of its value score more, how many the same, how many there are.
 

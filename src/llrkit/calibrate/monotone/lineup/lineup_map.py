@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray, IntArray
+from llrkit._arrays import FloatArray, IntArray, Numbers
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.monotone.lineup.foil_counts import Foils, foil_counts
 from llrkit.calibrate.monotone.lineup.rank_probabilities import lr_of_ranks
@@ -18,6 +19,9 @@ from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.scores_and_labels import given_source
 from llrkit.scores.source import rows_in_memory
+
+if TYPE_CHECKING:
+    from llrkit.scores import Trials
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -56,7 +60,11 @@ class LineupMap(Map):
         """The column that says whose line-up a trial is in."""
         return (self.by,)
 
-    def llr_of_rank(self, rank: npt.ArrayLike, cohort: npt.ArrayLike) -> Any:
+    @overload
+    def llr_of_rank(self, rank: int, cohort: int) -> float: ...
+    @overload
+    def llr_of_rank(self, rank: npt.ArrayLike, cohort: npt.ArrayLike) -> float | FloatArray: ...
+    def llr_of_rank(self, rank: npt.ArrayLike, cohort: npt.ArrayLike) -> float | FloatArray:
         """LLR of the rank (1 = best, whole numbers) of a trial among itself and ``cohort`` foils."""
         ranks, cohorts = np.broadcast_arrays(np.asarray(rank), np.asarray(cohort))
         for name, values in (("rank", ranks), ("cohort", cohorts)):
@@ -75,7 +83,7 @@ class LineupMap(Map):
 
     def on(
         self,
-        source: Any,
+        source: object,
         labels: npt.ArrayLike | None = None,
         *,
         positive: object = None,
@@ -84,9 +92,9 @@ class LineupMap(Map):
         """The trials of a source with LLRs in place of scores; their foils are collected in one pass."""
         if not (labels is positive is weights is None):
             raise InputError("a line-up needs the column of its foils: give Trials, not arrays")
-        source = given_source(source)
-        bound = self.against(source)
-        return LineupAgainst(lineup=self, foils=bound.foils, own=1, method=self.method).on(source)
+        trials = given_source(source)
+        bound = self.against(trials)
+        return LineupAgainst(lineup=self, foils=bound.foils, own=1, method=self.method).on(trials)
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """Not possible: a score alone has no rank."""
@@ -98,9 +106,19 @@ class LineupMap(Map):
     def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
     @overload
     def __call__(
+        self, scores: float, columns: Columns | None = None, *, outside: str | None = None
+    ) -> float: ...
+    @overload
+    def __call__(
+        self, scores: Numbers | Trials, columns: Columns | None = None, *, outside: str | None = None
+    ) -> FloatArray: ...
+    @overload
+    def __call__(
         self, scores: object, columns: Columns | None = None, *, outside: str | None = None
-    ) -> Any: ...
-    def __call__(self, scores: object, columns: Columns | None = None, *, outside: str | None = None) -> Any:
+    ) -> float | FloatArray | Scores: ...
+    def __call__(
+        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
+    ) -> float | FloatArray | Scores:
         """LLRs of ``Trials`` (in row order) or ``Scores``, each trial among its own foils.
 
         A rank is never outside the training range, whatever the scores: ``outside`` has nothing to look at.
@@ -153,7 +171,7 @@ class LineupAgainst(Map):
     """
 
     lineup: LineupMap
-    foils: dict[Any, FloatArray]
+    foils: dict[Hashable, FloatArray]
     own: int
 
     kind: ClassVar[str] = "lineup_against"
