@@ -11,12 +11,16 @@ from llrkit.scores import Scores
 
 _FURTHEST = 100.0
 """Scores beyond this are not looked at: their exponentials would overflow."""
+_MOST = 1 << 13
+"""Of more trials a sum takes longer than the counts that it may save; BLAS would begin to use threads."""
 _STEPS = 30
 _ROOT = 1e-10
 
 
 def slope_may_be(scores: Scores, low: float, high: float) -> bool:
     """Whether the slope of the line with the lowest Cllr may be between two numbers; False is certain.
+
+    Of large sets nothing is said, that is True.
 
     The Cllr of ``a x + b``, at the best ``b`` for each ``a``, is a convex function of ``a``. Where it rises
     the best ``a`` is below, where it falls the best ``a`` is above.
@@ -28,6 +32,8 @@ def slope_may_be(scores: Scores, low: float, high: float) -> bool:
     >>> slope_may_be(scores, 2.2, 2.4), slope_may_be(scores, 0.2, 0.4), slope_may_be(scores, 0.5, 2.0)
     (False, False, True)
     """
+    if sum(scores.sizes) > _MOST:
+        return True
     x = np.concatenate([scores.target, scores.nontarget]).astype(np.float64, copy=False)
     if not (x.min() > -_FURTHEST and x.max() < _FURTHEST):
         return True
