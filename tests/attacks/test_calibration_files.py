@@ -14,7 +14,7 @@ from llrkit.calibrate.map_files import map_from_dict
 from llrkit.calibrate.maps import AffineMap
 from llrkit.errors import LlrkitError, MapFileError
 from llrkit.multiclass.class_map_files import map_from_dict as class_map_from_dict
-from llrkit.multiclass.class_maps import ScaleMap
+from llrkit.multiclass.class_map_forms import ScaleMap
 
 TESTS = Path(__file__).parents[1]
 SAVED = sorted((TESTS / "saved_maps").glob("*.json"))
@@ -206,7 +206,7 @@ def test_huge_numbers_are_one_line(tmp_path, number):
 )
 def test_broken_maps_by_value_are_one_line(parameters):
     plain = {"format": "llrkit.map/2", "kind": "by", "method": "x", "parameters": parameters}
-    with pytest.raises(MapFileError, match="by map"):
+    with pytest.raises(MapFileError, match="of kind .by. "):
         map_from_dict(plain)
 
 

@@ -13,7 +13,8 @@ import llrkit as lk
 from llrkit.core.summary import SummaryBase, subclasses_of
 from llrkit.multiclass.class_losses import ClassLosses, Detection
 from llrkit.multiclass.class_map_files import map_from_dict
-from llrkit.multiclass.class_maps import ClassMap, ScaleMap
+from llrkit.multiclass.class_map_forms import ScaleMap
+from llrkit.multiclass.class_maps import ClassMap
 from llrkit.multiclass.class_moments import ClassMeans, Scatter
 from llrkit.multiclass.class_priors import ClassCounts
 from llrkit.multiclass.class_training import TrainingTrials

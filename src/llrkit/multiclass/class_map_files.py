@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from llrkit.calibrate.map_files import read_json, saved_from_dict
+from llrkit.multiclass import class_map_forms as class_map_forms  # what a file may hold
 from llrkit.multiclass.class_maps import ClassMap
 
 
@@ -24,7 +25,7 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
     --------
     >>> import pathlib, tempfile
     >>> import numpy as np
-    >>> from llrkit.multiclass.class_maps import ScaleMap
+    >>> from llrkit.multiclass.class_map_forms import ScaleMap
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "cal.json"
     >>> ScaleMap(classes=["en", "de"], scales=np.array([2.0]), offsets=np.zeros(2), method="x").save(path)
     >>> load_map(path)
@@ -35,4 +36,5 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
 
 def map_from_dict(plain: object, where: str = "calibration") -> ClassMap:
     """The map that ``to_dict`` described."""
+
     return saved_from_dict(plain, where, ClassMap)  # type: ignore[type-abstract]
