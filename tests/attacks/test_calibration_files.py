@@ -206,7 +206,7 @@ def test_huge_numbers_are_one_line(tmp_path, number):
 )
 def test_broken_maps_by_value_are_one_line(parameters):
     plain = {"format": "llrkit.map/2", "kind": "by", "method": "x", "parameters": parameters}
-    with pytest.raises(MapFileError, match="of kind .by. "):
+    with pytest.raises(MapFileError, match="of kind 'by'"):
         map_from_dict(plain)
 
 
