@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from programs import benchmark
 
+import llrkit as lk
+
 RUNS = 60
 ERROR = 4 * math.sqrt(0.95 * 0.05 / RUNS)
 
@@ -59,3 +61,19 @@ def test_costs_of_rare_errors_cover_where_a_few_speakers_are_taken_for_many_othe
         assert tally.n > RUNS / 2
         # the logarithm of the cost alone covers in 65 to 85 %
         assert tally.covered / tally.n > 0.95 - ERROR
+
+
+def test_a_cost_reaches_as_far_as_its_rates_where_few_speakers_make_the_errors(simulation):
+    # some 15 of 100 speakers make the false alarms at P = 0.01, effectively: misses hide them in the cost
+    trials = simulation.Design(100, unequal=True, heavy=True).trials(np.random.default_rng(4))
+    used = simulation.uncertainty(trials, "speaker", 0, 300)
+    result = lk.evaluate(trials, simulation.POINTS).points[1]
+    costs = (result.point.cost(1.0, 0.0), result.point.cost(0.0, 1.0))
+    reach = [
+        cost * (used.intervals[f"points.1.{name}"][1] - rate)
+        for cost, name, rate in zip(costs, ("p_miss", "p_fa"), (result.p_miss, result.p_fa), strict=True)
+    ]
+    assert reach[1] > 3 * reach[0]
+    # errors add up as two sides of a triangle, whatever their correlation
+    up = used.intervals["points.1.act_dcf"][1] - result.act_dcf
+    assert reach[1] - reach[0] <= up <= reach[1] + reach[0]
