@@ -7,7 +7,7 @@ The trials between two groups are counted in both, which errs on the side of a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,7 @@ class GroupCells(FieldwiseSums):
 
     @classmethod
     def at(
-        cls, columns: Sequence[str], numbers: dict[object, int], cuts: FloatArray
+        cls, columns: Sequence[str], numbers: Mapping[Hashable, int], cuts: FloatArray
     ) -> Callable[[Scores], GroupCells]:
         """A summarizer; cell ``i`` holds the scores with ``i`` cuts at or below them."""
         n_groups, n_cells = max(numbers.values()) + 1, len(cuts) + 1

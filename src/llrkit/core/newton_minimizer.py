@@ -168,7 +168,7 @@ def _newton_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     if len(gradient) > _EIGENVALUES_UP_TO:
         raised = _raised(hessian)
         if raised is not None:
-            return np.asarray(-np.linalg.solve(raised, gradient))
+            return np.asarray(-np.linalg.solve(raised, gradient), dtype=np.float64)
     values, vectors = np.linalg.eigh(hessian)
     size = np.abs(values)
     # systems that repeat each other leave directions without curvature; where all trials are decided all are

@@ -131,7 +131,7 @@ def crossing_of_rejected(missed: Counts, others: Sequence[Counts]) -> float:
     if not n_target or not n:
         return math.nan
     if len(missed) <= _FEW:
-        return crossing(missed / n_target, (n - sum(others)) / n)
+        return crossing(missed / n_target, np.asarray((n - sum(others)) / n))
 
     def rates(i: int) -> tuple[float, float]:
         return missed[i].item() / n_target, (n - sum(sums[i].item() for sums in others)) / n

@@ -72,7 +72,7 @@ class ClassHistogram(SummaryBase):
     @property
     def centers(self) -> FloatArray:
         """The middle of each cell."""
-        return np.asarray((np.arange(len(self.count)) + (self.first + 0.5)) * self.width)
+        return np.asarray((np.arange(len(self.count)) + (self.first + 0.5)) * self.width, dtype=np.float64)
 
     def coarser(self, exponent: int) -> ClassHistogram:
         """The same scores in cells of the width ``2**exponent``."""

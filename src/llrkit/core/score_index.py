@@ -145,7 +145,7 @@ class ScoreIndex:
         left, right = _ranks(ordered, cuts)
         return left + skipped, right + skipped
 
-    def between(self, cuts: FloatArray) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    def between(self, cuts: FloatArray) -> tuple[IntArray, IntArray, Array, Array]:
         """Like :meth:`count_below`, and the smallest and largest score in each open interval.
 
         There are ``len(cuts) + 1`` intervals: below the first cut, between the cuts, above the last.

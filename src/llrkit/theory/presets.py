@@ -189,9 +189,8 @@ def _numbers(point: object) -> list[float] | None:
         except ValueError:
             return []  # meant as numbers, but it is not: the caller says what is accepted
     given = point if isinstance(point, (tuple, list)) else (point,)
-    if any(isinstance(value, bool) or not isinstance(value, Real) for value in given):
-        return None
-    return [float(value) for value in given]
+    numbers = [float(value) for value in given if isinstance(value, Real) and not isinstance(value, bool)]
+    return numbers if len(numbers) == len(given) else None
 
 
 def _point_of(numbers: list[float] | None, given: object) -> OperatingPoint:

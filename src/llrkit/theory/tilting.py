@@ -31,12 +31,15 @@ class HasLogpdf(Protocol):
 
     def logpdf(self, x: FloatArray, /) -> npt.ArrayLike:
         """Log density."""
+        ...
 
     def support(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
+        ...
 
     def ppf(self, q: float, /) -> float:
         """Quantile."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
