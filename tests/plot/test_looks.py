@@ -1,6 +1,7 @@
 """Title, legend, limits, names of classes, base ten: of every plot, whichever renderer draws it."""
 
 import inspect
+from typing import get_type_hints
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import norm
 
 import llrkit as lk
 from llrkit.plot.all_plots import PLOTS
+from llrkit.plot.looks import Look, Looks
 from llrkit.plot.picture import Stairs
 
 EXAMPLES = dict(examples())
@@ -98,3 +100,7 @@ def test_reliability_lines_and_band():
     assert_allclose(corners[:, 1].max(), curve.upper.max())
     assert "miscalibration" in axes.get_legend_handles_labels()[1][-1]
     plt.close("all")
+
+
+def test_the_keywords_with_types_are_those_of_a_look():
+    assert get_type_hints(Looks) == get_type_hints(Look)

@@ -97,6 +97,15 @@ def test_whole_interval_must_be_within_the_bound():
         judged(trials, {**middle, "use": "interval"})
 
 
+def test_the_seed_of_a_bootstrap_is_that_of_evaluate():
+    trials = sample(30, 5000, seed=3)
+    options = {"ci": "bootstrap", "speakers": ["left", "right"], "replicates": 200}
+    whole = {"at_most": 1.0, "use": "interval"}
+    for seed in (1, 2):
+        low, high = lk.evaluate(trials, **options, rng=seed).intervals["cllr"]
+        assert judged(trials, whole, options={**options, "seed": seed}).rows[0].interval == (low, high)
+
+
 def test_an_upper_bound_decides_where_there_is_no_interval():
     rng = np.random.default_rng(8)
     speaker = np.repeat(np.arange(20), 4)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from llrkit.app.choices import Spoken, ToAdvise, ToCalibrate, ToEvaluate, ToReportCase, ToValidate
 from llrkit.app.project import CALIBRATION, DOCUMENTS
 from llrkit.io.reading_options import FLAGS, Reading
 
@@ -30,17 +30,18 @@ def reading_arguments(reading: Reading) -> Command:
     return typed
 
 
-def evaluate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> list[Command]:
+def evaluate_commands(path: str, reading: Reading, asked: ToEvaluate) -> list[Command]:
     """Of the evaluation: the report with its numbers, and the table for a spreadsheet."""
     options = [word for point in asked["points"] for word in ("--point", point)]
-    options += [word for name in ("by", "ci") if asked[name] for word in (f"--{name}", asked[name])]
+    options += ["--by", asked["by"]] if asked["by"] else []
+    options += ["--ci", asked["ci"]] if asked["ci"] else []
     options += _columns("--speakers", asked["speakers"])
     start = ["llrkit", "evaluate", path, *reading_arguments(reading), *options, *_words(asked)]
     out = ["--html", f"{DOCUMENTS}/evaluation.html", "--json", f"{DOCUMENTS}/evaluation.json"]
     return [[*start, *out], [*start, "--table", "csv"]]
 
 
-def advise_commands(path: str, reading: Reading, asked: dict[str, Any]) -> list[Command]:
+def advise_commands(path: str, reading: Reading, asked: ToAdvise) -> list[Command]:
     """Of the advice: what the scores look like, and the methods in cross-validation."""
     how = reading_arguments(reading)
     groups = _columns("--groups", asked["speakers"])
@@ -50,7 +51,7 @@ def advise_commands(path: str, reading: Reading, asked: dict[str, Any]) -> list[
     ]
 
 
-def calibrate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> list[Command]:
+def calibrate_commands(path: str, reading: Reading, asked: ToCalibrate) -> list[Command]:
     """Of the calibration."""
     options = ["--method", asked["method"], "--bound", asked["bound"]]
     if asked["method"] == "best":
@@ -60,7 +61,7 @@ def calibrate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> li
     return [["llrkit", "calibrate", path, *reading_arguments(reading), *options, "-o", _MAP]]
 
 
-def validate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> list[Command]:
+def validate_commands(path: str, reading: Reading, asked: ToValidate) -> list[Command]:
     """Of the validation."""
     options = ["--criteria", f"{DOCUMENTS}/criteria.toml", "--map", _MAP]
     options += [*(["--verbal"] if asked["verbal"] else []), *_words(asked)]
@@ -68,7 +69,7 @@ def validate_commands(path: str, reading: Reading, asked: dict[str, Any]) -> lis
 
 
 def case_commands(
-    reading: Reading, asked: dict[str, Any], *, questioned: str, train: str, validation: str
+    reading: Reading, asked: ToReportCase, *, questioned: str, train: str, validation: str
 ) -> list[Command]:
     """Of the case report; the paths that are not used are empty."""
     scores = ["--scores", questioned] if questioned else []
@@ -82,7 +83,7 @@ def case_commands(
     return [["llrkit", "case", _MAP, *scores, *options, *how, *_written("case")]]
 
 
-def _words(asked: dict[str, Any]) -> Command:
+def _words(asked: Spoken) -> Command:
     return ["--vocabulary", asked["words"], *(["--base-10"] if asked["base_10"] else [])]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from llrkit._llr_units import llr_unit
+from llrkit._plain import Json
+from llrkit.app.choices import Criteria, ToValidate
 from llrkit.app.project import FILES
 from llrkit.validation.criteria import CHARACTERISTICS, LLRS, REPORT_FIELDS
 
@@ -33,7 +34,7 @@ SHOWN = ("accuracy", "discriminating power", "calibration")
 ALL = tuple(CHARACTERISTICS)
 
 
-def criteria_text(asked: Mapping[str, Any]) -> str:
+def criteria_text(asked: Criteria | ToValidate) -> str:
     """The criteria of a form as TOML.
 
     Examples
@@ -54,22 +55,22 @@ def criteria_text(asked: Mapping[str, Any]) -> str:
     <BLANKLINE>
     """
     lines = []
-    options = {"ci": asked["ci"], "speakers": list(asked["speakers"])}
+    options: dict[str, Json] = {"ci": asked["ci"], "speakers": list(asked["speakers"])}
     lines += _table("[options]", {name: value for name, value in options.items() if value})
     stated = {name: asked["report"][name] for name in REPORT_FIELDS if asked["report"].get(name)}
     lines += _table("[report]", stated)
     for row in asked["rows"]:
-        values = {"characteristic": row["characteristic"], "metric": row["metric"]}
-        if row["metric"] != "verdict":
+        values: dict[str, Json] = {"characteristic": row["characteristic"], "metric": row["metric"]}
+        if "value" in row:  # a verdict has none
             nats = llr_unit(asked.get("base_10", False)).nats if row["metric"] in LLRS else 1.0
             values[row["limit"]] = row["value"] * nats
-        if row.get("by"):
-            values["by"] = row["by"]
-        if row.get("change_from"):
-            values["change_from"] = f"../{FILES}/{row['change_from']}"  # as seen from the documents
+        if by := row.get("by"):
+            values["by"] = by
+        if before := row.get("change_from"):
+            values["change_from"] = f"../{FILES}/{before}"  # as seen from the documents
         if (
             asked["interval"]
-            and not row.get("change_from")
+            and not before
             and row["metric"] in ("cllr", "min_cllr", "cllr_cal", "eer", "auc")
         ):
             values["use"] = "interval"
@@ -77,7 +78,7 @@ def criteria_text(asked: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _table(head: str, values: Mapping[str, Any]) -> list[str]:
+def _table(head: str, values: Mapping[str, Json]) -> list[str]:
     if not values:
         return []
     # a text in JSON is one in TOML, if it has no control characters, which forms have not

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Container, Mapping
 
 from llrkit.app.names import one_line
 from llrkit.errors import InputError
@@ -70,7 +69,7 @@ def names_of(text: str) -> list[str]:
     return names
 
 
-def one_of(form: Form, field: str, accepted: Any) -> str:
+def one_of(form: Form, field: str, accepted: Container[str]) -> str:
     """One of the values that a form offers."""
     value = form.get(field, "")
     if value not in accepted:

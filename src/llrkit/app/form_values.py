@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from llrkit.app.choices import StepChoices, ToCalibrate, ToEvaluate, ToReportCase, ToValidate
 from llrkit.app.criteria_form import ALL, METRICS, SECONDARY, SHOWN
 from llrkit.app.jobs import Job
 from llrkit.app.project import Project
@@ -18,38 +18,41 @@ def form_values(project: Project, step: str, job: Job | None) -> dict[str, str]:
         # boxes that were not checked are not in a form
         unchecked = dict.fromkeys(usual(project, None), "")
         return {**unchecked, **job.form}
-    return usual(project, project.results.get(step, {}).get("choices"))
+    return usual(project, project.results[step]["choices"] if step in project.results else None)
 
 
-def _nothing(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]:
+def _nothing(project: Project, chosen: StepChoices | None) -> dict[str, str]:
     return {}
 
 
-def _evaluate(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]:
-    first = next((file.name for file in project.files.values() if file.labeled), "")
-    asked = chosen or {"file": first, "points": [], "ci": _usual_intervals(project), "by": ""}
-    return {"file": asked["file"], "points": " ".join(asked["points"]), "ci": asked["ci"], "by": asked["by"]}
+def _evaluate(project: Project, chosen: ToEvaluate | None) -> dict[str, str]:
+    if chosen is None:
+        first = next((file.name for file in project.files.values() if file.labeled), "")
+        return {"file": first, "points": "", "ci": _usual_intervals(project), "by": ""}
+    points = " ".join(chosen["points"])
+    return {"file": chosen["file"], "points": points, "ci": chosen["ci"], "by": chosen["by"]}
 
 
 def _usual_intervals(project: Project) -> str:
     return "speaker" if project.settings.speakers else "trial"
 
 
-def _calibrate(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]:
-    suggested = project.results.get("advise", {}).get("suggested", "logistic")
-    asked = chosen or {"method": suggested, "bound": "sources"}
+def _calibrate(project: Project, chosen: ToCalibrate | None) -> dict[str, str]:
+    advised = project.results.get("advise")
+    suggested = "logistic" if advised is None else advised.get("suggested", "logistic")
+    method, bound = (suggested, "sources") if chosen is None else (chosen["method"], chosen["bound"])
     unit = project.settings.unit
-    kind, _, limits = asked["bound"].partition(":")
+    kind, _, limits = bound.partition(":")
     ends = [float(end) / unit.nats for end in limits.split(",")] if limits else _usual_bounds(unit.base_10)
     low, high = (f"{end:g}" for end in ends)
-    return {"method": asked["method"], "bound": kind, "low": low, "high": high}
+    return {"method": method, "bound": kind, "low": low, "high": high}
 
 
 def _usual_bounds(base_10: bool) -> list[float]:
     return [-2.0, 2.0] if base_10 else [-4.6, 4.6]
 
 
-def _validate(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]:
+def _validate(project: Project, chosen: ToValidate | None) -> dict[str, str]:
     file = project.with_use("validation") or project.with_use("train")
     values = {
         "file": file.name if file else "",
@@ -79,22 +82,20 @@ def _validate(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]
     return values
 
 
-def _case(project: Project, chosen: dict[str, Any] | None) -> dict[str, str]:
-    train, validation, questioned = (
-        file.name if (file := project.with_use(use)) else "" for use in ("train", "validation", "questioned")
-    )
-    asked = chosen or {
-        "scores": [], "questioned": questioned, "h1": "", "h2": "", "train": train, "validation": validation,
-        "conditions": "", "verbal": False,
+def _case(project: Project, chosen: ToReportCase | None) -> dict[str, str]:
+    if chosen is None:
+        uses = ("questioned", "train", "validation")
+        files = {use: file.name if (file := project.with_use(use)) else "" for use in uses}
+        return {**files, "h1": "", "h2": "", "conditions": "", "scores": "", "verbal": ""}
+    return {
+        "questioned": chosen["questioned"], "train": chosen["train"], "validation": chosen["validation"],
+        "h1": chosen["h1"], "h2": chosen["h2"], "conditions": chosen["conditions"],
+        "scores": "\n".join(map(repr, chosen["scores"])), "verbal": "on" if chosen["verbal"] else "",
     }  # fmt: skip
-    values = {name: asked[name] for name in ("questioned", "h1", "h2", "train", "validation", "conditions")}
-    return values | {
-        "scores": "\n".join(map(repr, asked["scores"])),
-        "verbal": "on" if asked["verbal"] else "",
-    }
 
 
-_OF_STEP: dict[str, Callable[[Project, dict[str, Any] | None], dict[str, str]]] = {
+# each is given the choices of its own step
+_OF_STEP: dict[str, Callable[..., dict[str, str]]] = {
     "evaluate": _evaluate,
     "calibrate": _calibrate,
     "validate": _validate,

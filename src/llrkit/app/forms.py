@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
+from llrkit._plain import Json
+from llrkit.app.choices import (
+    CriterionRow,
+    StepChoices,
+    ToAdvise,
+    ToCalibrate,
+    ToEvaluate,
+    ToReportCase,
+    ToValidate,
+)
 from llrkit.app.criteria_form import ALL, CHOICES, SECONDARY
 from llrkit.app.form_fields import LARGEST, Form, names_of, number_of, one_of, scores_of, text_of
 from llrkit.app.names import one_line
@@ -62,14 +71,13 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in fields.items()}
 
 
-def reading_choices(form: Form, file: ScoreFile) -> tuple[str, dict[str, Any]]:
+def reading_choices(form: Form, file: ScoreFile) -> tuple[str, dict[str, Json]]:
     """What a file is for, and the options of reading it."""
     use = one_of(form, "use", USES)
-    columns = (file.facts or {}).get("columns", ())
-    reading: dict[str, Any] = {}
+    reading: dict[str, Json] = {}
     for name in ("score", "label"):
         column = form.get(name, "")
-        if column and column not in columns:
+        if column and column not in file.columns:
             raise InputError(f"there is no column {one_line(column, 60)!r}")
         if column:
             reading[name] = [column] if name == "score" else column
@@ -104,42 +112,38 @@ def settings_choices(form: Form, project: Project) -> Settings:
 
 def columns_of(project: Project) -> list[str]:
     """All columns of files of known origin, each once."""
-    files = [file for file in project.files.values() if file.labeled and file.facts]
-    return list(dict.fromkeys(name for file in files for name in (file.facts or {}).get("columns", ())))
+    files = [file for file in project.files.values() if file.labeled]
+    return list(dict.fromkeys(name for file in files for name in file.columns))
 
 
-def _said_by(project: Project) -> dict[str, Any]:
-    """The settings, as choices of every step."""
-    return project.settings.to_dict()
-
-
-def _intervals(form: Form, project: Project) -> dict[str, Any]:
+def _intervals(form: Form, project: Project) -> tuple[str, list[str]]:
     """The kind of intervals, with the speakers where they are for trials that share them."""
     ci = one_of(form, "ci", ("", "trial", "speaker"))
     speakers = list(project.settings.speakers)
     if ci == "speaker" and not speakers:
         raise InputError("choose the speaker columns first, on the page Files")
-    return {"ci": ci, "speakers": speakers if ci == "speaker" else []}
+    return ci, speakers if ci == "speaker" else []
 
 
-def evaluate_choices(form: Form, project: Project) -> dict[str, Any]:
+def evaluate_choices(form: Form, project: Project) -> ToEvaluate:
     """Of the evaluation."""
     file = labeled_file(form, project, "file")
     points = [one_line(point, 40) for point in re.split(r"[\s;]+", form.get("points", "")) if point]
     if len(points) > MOST_POINTS:
         raise InputError(f"got {len(points)} operating points; at most {MOST_POINTS} are accepted")
+    ci, speakers = _intervals(form, project)
     return {
-        **_said_by(project), **_intervals(form, project), "file": file.name, "points": points,
+        **project.settings.to_dict(), "ci": ci, "speakers": speakers, "file": file.name, "points": points,
         "by": one_line(form.get("by", ""), 100),
     }  # fmt: skip
 
 
-def advise_choices(form: Form, project: Project) -> dict[str, Any]:
+def advise_choices(form: Form, project: Project) -> ToAdvise:
     """Of the advice."""
-    return {**_said_by(project), "file": _training(project).name}
+    return {**project.settings.to_dict(), "file": _training(project).name}
 
 
-def calibrate_choices(form: Form, project: Project) -> dict[str, Any]:
+def calibrate_choices(form: Form, project: Project) -> ToCalibrate:
     """Of the calibration; fixed bounds are given in the unit of the project."""
     bound = one_of(form, "bound", BOUNDS)
     if bound == "fixed":
@@ -147,13 +151,13 @@ def calibrate_choices(form: Form, project: Project) -> dict[str, Any]:
         nats = project.settings.unit.nats
         bound = f"fixed:{low * nats!r},{high * nats!r}"
     method = one_of(form, "method", METHODS)
-    return {**_said_by(project), "file": _training(project).name, "method": method, "bound": bound}
+    return {**project.settings.to_dict(), "file": _training(project).name, "method": method, "bound": bound}
 
 
-def validate_choices(form: Form, project: Project) -> dict[str, Any]:
+def validate_choices(form: Form, project: Project) -> ToValidate:
     """Of the validation: the criteria that are switched on."""
     _require_calibration(project)
-    rows = []
+    rows: list[CriterionRow] = []
     for i, characteristic in enumerate(ALL):
         if not form.get(f"on{i}"):
             continue
@@ -161,47 +165,49 @@ def validate_choices(form: Form, project: Project) -> dict[str, Any]:
             one_of(form, f"metric{i}", CHOICES),
             one_of(form, f"limit{i}", ("at_most", "at_least")),
         )
-        row: dict[str, Any] = {"characteristic": characteristic, "metric": metric, "limit": limit}
+        row: CriterionRow = {"characteristic": characteristic, "metric": metric, "limit": limit}
         if metric != "verdict":
             row["value"] = number_of(form, f"value{i}", f"limit of {characteristic}")
         if characteristic in SECONDARY:
-            row |= _compared(form, i, characteristic, project)
+            _compare(row, form, i, project)
         rows.append(row)
     if not rows:
         raise InputError("choose at least one criterion")
     report = {name: text_of(form, f"report_{name}", name, 1000) for name in REPORTED}
-    intervals = _intervals(form, project)
-    if form.get("interval") and not intervals["ci"]:
+    ci, speakers = _intervals(form, project)
+    if form.get("interval") and not ci:
         raise InputError("to judge by whole intervals, choose a kind of interval")
     return {
-        **_said_by(project), **intervals, "rows": rows, "report": report,
+        **project.settings.to_dict(), "ci": ci, "speakers": speakers, "rows": rows, "report": report,
         "file": labeled_file(form, project, "file").name, "interval": bool(form.get("interval")),
         "verbal": bool(form.get("verbal")),
     }  # fmt: skip
 
 
-def _compared(form: Form, i: int, characteristic: str, project: Project) -> dict[str, str]:
+def _compare(row: CriterionRow, form: Form, i: int, project: Project) -> None:
     """What a secondary characteristic is about: the values of a column, or the change from another file."""
     by, before = one_line(form.get(f"by{i}", ""), 100), form.get(f"change{i}", "")
+    characteristic = row["characteristic"]
     if characteristic == "generalization" and not (by or before):
-        return {}  # the file itself holds data of another kind
+        return  # the file itself holds data of another kind
     if bool(by) == bool(before):
         raise InputError(
             f"{characteristic}: choose either a column, every value of which must meet the limit, or a file "
             "to measure the change from"
         )
     if before:
-        return {"change_from": labeled_file(form, project, f"change{i}").name}
-    if by not in columns_of(project):
+        row["change_from"] = labeled_file(form, project, f"change{i}").name
+    elif by in columns_of(project):
+        row["by"] = by
+    else:
         raise InputError(f"{characteristic}: there is no column {one_line(by, 60)!r}")
-    return {"by": by}
 
 
 REPORTED = tuple(name for name in REPORT_FIELDS if name not in ("calibration", "bounds"))
 """What is stated in words; calibration and bounds are known."""
 
 
-def case_choices(form: Form, project: Project) -> dict[str, Any]:
+def case_choices(form: Form, project: Project) -> ToReportCase:
     """Of the case report."""
     _require_calibration(project)
     h1 = text_of(form, "h1", "first proposition", 1000)
@@ -220,20 +226,29 @@ def case_choices(form: Form, project: Project) -> dict[str, Any]:
     train = _training(project).name if form.get("train") else ""
     validation = labeled_file(form, project, "validation").name if form.get("validation") else ""
     return {
-        **_said_by(project), "scores": scores, "questioned": questioned, "h1": h1, "h2": h2, "train": train,
+        **project.settings.to_dict(), "scores": scores, "questioned": questioned, "h1": h1, "h2": h2,
+        "train": train,
         "speakers": list(project.settings.speakers) if train else [], "validation": validation,
         "conditions": text_of(form, "conditions", "recordings", 2000),
         "verbal": bool(form.get("verbal")),
     }  # fmt: skip
 
 
-CHOICES_OF: dict[str, Callable[[Form, Project], dict[str, Any]]] = {
+CHOICES_OF: dict[str, Callable[[Form, Project], StepChoices]] = {
     "evaluate": evaluate_choices,
     "advise": advise_choices,
     "calibrate": calibrate_choices,
     "validate": validate_choices,
     "case": case_choices,
 }
+
+
+def files_in(choices: StepChoices) -> list[str]:
+    """The files that a step rests on, by name."""
+    named = [name for field in FILE_FIELDS if isinstance(name := choices.get(field), str) and name]
+    if "rows" in choices:
+        named += [before for row in choices["rows"] if (before := row.get("change_from"))]
+    return named
 
 
 def labeled_file(form: Form, project: Project, field: str) -> ScoreFile:

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+
+from llrkit.app.choices import Outcome, PlainJob, PlainTask
 
 AT_ONCE = 2
 """Jobs that run at the same time; others wait."""
@@ -21,7 +22,7 @@ class Job:
 
     id: str
     step: str
-    task: dict[str, Any]
+    task: PlainTask
     form: dict[str, str] = field(default_factory=dict)
     """What was typed for it, as the page shows it again."""
     state: str = "waiting"
@@ -44,7 +45,7 @@ class Job:
             if self.process is not None:
                 self.process.kill()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PlainJob:
         """What a page is told."""
         what, done, total, unit = self.progress
         share = None if not total else min(done / total, 1.0)
@@ -68,7 +69,7 @@ class Workers:
             if self._spare is None and not self._closed:
                 self._spare = _started()
 
-    def start(self, job: Job, finished: Callable[[Job, dict[str, Any] | None], None]) -> None:
+    def start(self, job: Job, finished: Callable[[Job, Outcome | None], None]) -> None:
         """Run a job in the background; ``finished`` is called with its result, or None."""
         threading.Thread(target=self._run, args=(job, finished), daemon=True).start()
 
@@ -82,7 +83,7 @@ class Workers:
         if spare is not None:
             _end(spare)
 
-    def _run(self, job: Job, finished: Callable[[Job, dict[str, Any] | None], None]) -> None:
+    def _run(self, job: Job, finished: Callable[[Job, Outcome | None], None]) -> None:
         with self._free:
             result = self._answer(job) if job.state == "waiting" else None
         with job.lock:
@@ -92,7 +93,7 @@ class Workers:
         finished(job, result if job.state == "running" else None)
         self.prepare()
 
-    def _answer(self, job: Job) -> dict[str, Any] | None:
+    def _answer(self, job: Job) -> Outcome | None:
         with self._lock:
             process, self._spare = self._spare, None
         process = process if process is not None and process.poll() is None else _started()
@@ -137,7 +138,7 @@ def _end(process: subprocess.Popen[str]) -> None:
                 pipe.close()
 
 
-def _talk(process: subprocess.Popen[str], job: Job) -> tuple[dict[str, Any] | None, bool]:
+def _talk(process: subprocess.Popen[str], job: Job) -> tuple[Outcome | None, bool]:
     """What came of a job, and whether its process may do another."""
     assert process.stdin is not None and process.stdout is not None  # noqa: PT018
     try:

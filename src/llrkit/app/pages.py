@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, pass_context
 from jinja2.runtime import Context
@@ -39,8 +39,7 @@ def _say(context: Context, text: str) -> str:
 def _told(context: Context, text: str) -> str:
     """What the library said, in the words of the project."""
     project: Project = context["project"]
-    columns = (name for file in project.files.values() for name in (file.facts or {}).get("columns", ()))
-    return said_in(project.settings.vocabulary, text, (*project.files, *columns))
+    return said_in(project.settings.vocabulary, text, (*project.files, *project.columns))
 
 
 HTML.filters["say"] = _say
@@ -120,11 +119,11 @@ def project_page(
     with project.lock:
         last = session.jobs_of(project)
         jobs = {name: job.to_dict() for name, job in last.items()}
-        context: dict[str, Any] = {
+        context: dict[str, object] = {
             "version": __version__, "project": project, "step": step, "titles": STEP_TITLES, "error": error,
             "before": steps[at - 1] if at else None, "after": steps[at + 1] if at + 1 < len(steps) else None,
             "jobs": jobs, "results": project.results, "stale": {s: project.is_stale(s) for s in STEPS},
-            "stamps": {s: project.results.get(s, {}).get("made", "") for s in STEPS},
+            "stamps": {s: project.made(s) for s in STEPS},
             "labeled": [file.name for file in project.files.values() if file.labeled],
             "train": project.with_use("train"), "validation": project.with_use("validation"),
             "questioned": project.with_use("questioned"), "uses": USES, "max_upload": session.max_upload,
@@ -133,12 +132,13 @@ def project_page(
             "columns": columns_of(project),
         }  # fmt: skip
         context["values"] = values if values is not None else form_values(project, step, last.get(step))
-        context |= _FURTHER.get(step, lambda _: {})(project)
+        if step in _FURTHER:
+            context |= _FURTHER[step](project)
         page = HTML.get_template(f"{step}.html.j2").render(context)
     return HTMLResponse(page, status)
 
 
-def _documents(project: Project) -> dict[str, Any]:
+def _documents(project: Project) -> dict[str, object]:
     """All documents with kind and size, and all command lines in order."""
     rows = []
     for name, step in project.documents().items():
@@ -151,11 +151,12 @@ def _documents(project: Project) -> dict[str, Any]:
 
 def all_commands(project: Project) -> list[list[str]]:
     """The command lines of all steps that were taken, in order."""
-    return [command for step in STEPS for command in project.results.get(step, {}).get("commands", ())]
+    return [command for _, result in project.in_order() for command in result.get("commands", ())]
 
 
 def _method_titles(project: Project) -> list[tuple[str, str]]:
-    suggested = project.results.get("advise", {}).get("suggested")
+    advised = project.results.get("advise")
+    suggested = None if advised is None else advised.get("suggested")
     titles = {name: "best blend of several" if name == "best" else name for name in METHODS}
     return [
         (name, f"{title} (recommended)" if name == suggested else title) for name, title in titles.items()
@@ -167,7 +168,7 @@ def _metric_titles(project: Project) -> dict[str, str]:
     return {name: f"{title} ({unit})" if name in LLRS else title for name, title in CHOICES.items()}
 
 
-_FURTHER: dict[str, Any] = {
+_FURTHER: dict[str, Callable[[Project], dict[str, object]]] = {
     "documents": _documents,
     "files": lambda _: {"vocabularies": WORDS, "units": UNITS},
     "calibrate": lambda project: {"methods": _method_titles(project), "bounds": BOUNDS},

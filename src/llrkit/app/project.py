@@ -6,11 +6,12 @@ import hashlib
 import json
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
+from llrkit._plain import Json
+from llrkit.app.choices import Facts, SavedProject, StepResult
 from llrkit.app.settings import Settings
 from llrkit.errors import InputError
 
@@ -36,15 +37,20 @@ class ScoreFile:
     size: int
     sha256: str
     use: str = ""
-    reading: dict[str, Any] = field(default_factory=dict)
+    reading: dict[str, Json] = field(default_factory=dict)
     """As :meth:`llrkit.io.reading_options.Reading.to_dict` gives it."""
-    facts: dict[str, Any] | None = None
+    facts: Facts | None = None
     """What reading it told: see :mod:`llrkit.app.tasks.read`."""
 
     @property
     def path(self) -> str:
         """Where it is, seen from the folder of the project."""
         return f"{FILES}/{self.name}"
+
+    @property
+    def columns(self) -> list[str]:
+        """Its columns, as far as they are known."""
+        return [] if self.facts is None else self.facts.get("columns", [])
 
     @property
     def labeled(self) -> bool:
@@ -61,8 +67,8 @@ class Project:
     name: str = ""
     """Of the folder it is saved in; empty if it is not saved."""
     files: dict[str, ScoreFile] = field(default_factory=dict)
-    results: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By step: ``choices``, ``commands``, ``sections``, ``documents``, ``inputs`` and what else it shows."""
+    results: dict[str, StepResult] = field(default_factory=dict)
+    """By step."""
     settings: Settings = field(default_factory=Settings)
     changed: bool = False
     """Since it was saved."""
@@ -94,12 +100,27 @@ class Project:
 
     def documents(self) -> dict[str, str]:
         """All documents that steps made, each with its step."""
-        return {name: step for step in STEPS for name in self.results.get(step, {}).get("documents", ())}
+        return {name: step for step, result in self.in_order() for name in result["documents"]}
 
-    def add_result(self, step: str, result: dict[str, Any], made_in: Path) -> None:
+    def in_order(self) -> Iterator[tuple[str, StepResult]]:
+        """The steps that were taken, with their results."""
+        for step in STEPS:
+            if step in self.results:
+                yield step, self.results[step]
+
+    def made(self, step: str) -> str:
+        """When a step was taken last; empty if it was not."""
+        return self.results[step].get("made", "") if step in self.results else ""
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns of all files."""
+        return [name for file in self.files.values() for name in file.columns]
+
+    def add_result(self, step: str, result: StepResult, made_in: Path) -> None:
         """Take over what a step made; what the step made before is replaced."""
         with self.lock:
-            for name in self.results.get(step, {}).get("documents", ()):
+            for name in self.results[step]["documents"] if step in self.results else ():
                 (self.folder / DOCUMENTS / name).unlink(missing_ok=True)
             for name in result["documents"]:
                 shutil.move(made_in / name, self.folder / DOCUMENTS / name)
@@ -125,7 +146,7 @@ class Project:
         result = self.results.get(step)
         if result is None:
             return False
-        known: Mapping[str, str] = result["inputs"]
+        known = result["inputs"]
         calibrated = RESTS_ON_CALIBRATION in known
         if calibrated and self.is_stale("calibrate"):
             return True
@@ -134,9 +155,9 @@ class Project:
             if train is None or train.name not in known:
                 return True
         names = [name for name in known if not name.startswith((DOCUMENTS + "/", "/"))]
-        return dict(known) != self.inputs(names, calibrated=calibrated)
+        return known != self.inputs(names, calibrated=calibrated)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> SavedProject:
         """As it is saved."""
         with self.lock:
             return {

@@ -6,7 +6,6 @@ import contextlib
 import shlex
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -16,7 +15,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from llrkit.app import pages, uploads
-from llrkit.app.forms import CHOICES_OF, FILE_FIELDS, as_typed, read_form, reading_choices, settings_choices
+from llrkit.app.forms import CHOICES_OF, as_typed, files_in, read_form, reading_choices, settings_choices
 from llrkit.app.guard import SANDBOXED
 from llrkit.app.project import DOCUMENTS, Project
 from llrkit.app.session import Session
@@ -191,21 +190,20 @@ async def page(request: Request) -> Response:
 
 async def work(request: Request) -> Response:
     """Begin the work of a step."""
-    step, project, session = request.path_params["step"], _project(request), _session(request)
+    step: str = request.path_params["step"]
+    project, session = _project(request), _session(request)
     if step not in CHOICES_OF:
         raise HTTPException(404)
     form = await read_form(request)
     shown = PAGE_OF.get(step, step)
     try:
-        if form.get("seen", "") != project.results.get(step, {}).get("made", ""):
+        if form.get("seen", "") != project.made(step):
             raise InputError(
                 "this step was finished in another tab; its result is below. Send the form again if "
                 "you want another one"
             )
         choices = CHOICES_OF[step](form, project)
-        uses = [choices[name] for name in FILE_FIELDS if choices.get(name)]
-        uses += [row["change_from"] for row in choices.get("rows", ()) if row.get("change_from")]
-        calibrated = step in ("validate", "case")
+        uses, calibrated = files_in(choices), step in ("validate", "case")
         session.start(project, step, choices, uses=uses, calibrated=calibrated, form=as_typed(form))
     except LlrkitError as error:
         values = as_typed(form) if step == shown else None
@@ -258,14 +256,15 @@ def _said(error: Exception) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-async def _http_error(request: Request, error: Any) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     texts = {404: "There is nothing at this address.", 405: "This method is not known here."}
-    return pages.refused(error.status_code, texts.get(error.status_code, "This cannot be answered."))
+    return pages.refused(status, texts.get(status, "This cannot be answered."))
 
 
-async def _library_error(request: Request, error: Any) -> Response:
+async def _library_error(request: Request, error: Exception) -> Response:
     return pages.refused(400, _said(error))
 
 
-async def _gone(request: Request, error: Any) -> Response:
+async def _gone(request: Request, error: Exception) -> Response:
     return PlainTextResponse("", 400)

@@ -12,10 +12,10 @@ import os
 import shutil
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from llrkit._atomic import write_atomically
 from llrkit._inputs import file_sha256
+from llrkit.app.choices import SavedProject
 from llrkit.app.names import is_file_name, project_name
 from llrkit.app.project import DOCUMENTS, FILES, SCHEMA, STEPS, USES, Project, ScoreFile
 from llrkit.app.settings import Settings
@@ -75,7 +75,7 @@ def finish_save(folder: Path) -> None:
             file.replace(folder / part / file.name)
     state = _read(ready / STATE if (ready / STATE).exists() else folder / STATE)
     documents = {name for result in state["results"].values() for name in result["documents"]}
-    kept = {FILES: {one["name"] for one in state["files"]}, DOCUMENTS: documents}
+    kept = {FILES: {_score_file(one).name for one in state["files"]}, DOCUMENTS: documents}
     if (ready / STATE).exists():
         (ready / STATE).replace(folder / STATE)
     for part in PARTS:  # only what an earlier save put there and this one has no more
@@ -114,10 +114,10 @@ def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # no
     return project
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> SavedProject:
     """The state of a project; what cannot be one is refused."""
     try:
-        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        plain: SavedProject = json.loads(path.read_text(encoding="utf-8"))
         _require(isinstance(plain, dict) and plain.get("schema") == SCHEMA)
         _require(isinstance(plain["files"], list) and isinstance(plain["results"], dict))
         Settings.from_dict(plain.get("settings", {}))
@@ -132,9 +132,10 @@ def _read(path: Path) -> dict[str, Any]:
     return plain
 
 
-def _score_file(plain: Any) -> ScoreFile:
+def _score_file(plain: object) -> ScoreFile:
     known = {item.name for item in fields(ScoreFile)}
-    _require(isinstance(plain, dict) and set(plain) <= known)
+    if not isinstance(plain, dict) or not set(plain) <= known:
+        raise ValueError
     file = ScoreFile(**plain)
     _require(is_file_name(file.name) and file.use in USES)
     _require(isinstance(file.sha256, str) and isinstance(file.reading, dict))

@@ -8,9 +8,9 @@ import threading
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from llrkit.app import saving
+from llrkit.app.choices import Choices, Outcome, PlainTask, TaskFile
 from llrkit.app.jobs import Job, Workers
 from llrkit.app.project import FILES, Project, ScoreFile
 from llrkit.errors import InputError
@@ -79,7 +79,7 @@ class Session:
         self,
         project: Project,
         step: str,
-        choices: dict[str, Any],
+        choices: Choices,
         *,
         uses: list[str],
         calibrated: bool = False,
@@ -95,18 +95,18 @@ class Session:
             id = secrets.token_hex(6)  # noqa: A001
             out = project.folder / "work" / id
             out.mkdir(parents=True)
-            files = {
+            files: dict[str, TaskFile] = {
                 name: {"path": file.path, "use": file.use, "sha256": file.sha256, "reading": file.reading,
-                       "columns": (file.facts or {}).get("columns", [])}
+                       "columns": file.columns}
                 for name, file in project.files.items()
             }  # fmt: skip
-            task = {"kind": step.partition(" ")[0], "folder": str(project.folder), "out": str(out),
-                    "files": files, "choices": choices}  # fmt: skip
+            task: PlainTask = {"kind": step.partition(" ")[0], "folder": str(project.folder), "out": str(out),
+                               "files": files, "choices": choices}  # fmt: skip
             inputs = project.inputs(uses, calibrated=calibrated)
             job = Job(id, step, task, form or {})
             self.jobs[project.id, step] = job
 
-        def finished(done: Job, result: dict[str, Any] | None) -> None:
+        def finished(done: Job, result: Outcome | None) -> None:
             if result is not None:
                 self._take(project, done, result, inputs)
             shutil.rmtree(out, ignore_errors=True)
@@ -114,19 +114,19 @@ class Session:
         self.workers.start(job, finished)
         return job
 
-    def _take(self, project: Project, job: Job, result: dict[str, Any], inputs: dict[str, str]) -> None:
+    def _take(self, project: Project, job: Job, result: Outcome, inputs: dict[str, str]) -> None:
         """Give a project what its job has made."""
         choices = job.task["choices"]
         with project.lock:
             if self.projects.get(project.id) is not project:
                 return
-            if job.step.startswith("read "):
-                file = project.files.get(choices["file"])
+            if "facts" in result:
+                file = project.files.get(job.step.removeprefix("read "))
                 if file is not None:
-                    file.facts = {**result["facts"], "warnings": result["warnings"]}
+                    file.facts = {**result["facts"], "warnings": result.get("warnings", [])}
                     _suggest_use(project, file)
                     project.touch()
-            else:
+            elif "words" in choices:
                 made = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S.%f %z}"
                 project.add_result(
                     job.step, {**result, "choices": choices, "inputs": inputs, "made": made},

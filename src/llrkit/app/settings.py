@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from llrkit._llr_units import LlrUnit, llr_unit
 from llrkit._vocabulary import VOCABULARIES, Vocabulary
+from llrkit.app.choices import Spoken
 
 WORDS = {
     "forensic": "same-source, different-source",
@@ -34,17 +34,19 @@ class Settings:
     """One or two columns; without them trials are taken as independent."""
 
     @classmethod
-    def from_dict(cls, plain: Any) -> Settings:
-        """As they are saved; what cannot be settings is a ValueError."""
+    def from_dict(cls, plain: object) -> Settings:
+        """As they are saved; what cannot be settings is a ValueError, or a TypeError."""
+        if not isinstance(plain, dict):
+            raise ValueError
         settings = cls(**{**plain, "speakers": tuple(plain.get("speakers", ()))})
         is_one = settings.words in WORDS and isinstance(settings.base_10, bool)
         if not is_one or not all(isinstance(name, str) for name in settings.speakers):
             raise ValueError
         return settings
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Spoken:
         """Plain values."""
-        return {**asdict(self), "speakers": list(self.speakers)}
+        return {"words": self.words, "base_10": self.base_10, "speakers": list(self.speakers)}
 
     @property
     def unit(self) -> LlrUnit:

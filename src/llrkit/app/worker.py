@@ -14,7 +14,12 @@ import sys
 import threading
 import time
 import warnings
-from typing import IO, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from llrkit.app.choices import Choices
 
 PERIOD = 0.1
 """Seconds between two messages on progress."""
@@ -22,28 +27,38 @@ LARGEST = 1 << 30
 """Bytes; a process that needed more does not take another piece of work."""
 
 
+@dataclass(eq=False)
+class Work:
+    """A piece of work that is under way."""
+
+    what: str
+    done: float
+    total: float | None
+    unit: str
+
+
 class Telling:
     """A watcher that writes how far the work is."""
 
     def __init__(self, out: IO[str]) -> None:
         self.out, self.last = out, 0.0
-        self.open: list[list[Any]] = []
+        self.open: list[Work] = []
         self.lock = threading.Lock()
 
-    def begin(self, what: str, total: float | None, unit: str) -> list[Any]:
+    def begin(self, what: str, total: float | None, unit: str) -> Work:
         """A piece of work begins."""
-        work = [what, 0.0, total, unit]
+        work = Work(what, 0.0, total, unit)
         with self.lock:
             self.open.append(work)
         self._tell()
         return work
 
-    def advance(self, work: list[Any], amount: float) -> None:
+    def advance(self, work: Work, amount: float) -> None:
         """So much more of it is done."""
-        work[1] += amount
+        work.done += amount
         self._tell()
 
-    def end(self, work: list[Any]) -> None:
+    def end(self, work: Work) -> None:
         """It is finished, or given up."""
         with self.lock:
             self.open = [one for one in self.open if one is not work]
@@ -54,9 +69,10 @@ class Telling:
             if now - self.last < PERIOD or not self.open:
                 return
             self.last = now
-            self.say({"progress": self.open[0]})
+            first = self.open[0]
+            self.say({"progress": [first.what, first.done, first.total, first.unit]})
 
-    def say(self, message: dict[str, Any]) -> None:
+    def say(self, message: Mapping[str, object]) -> None:
         """Write one line."""
         self.out.write(json.dumps(message) + "\n")
         self.out.flush()
@@ -101,7 +117,7 @@ def _do(line: str, telling: Telling) -> bool:
     from llrkit.app.tasks.task import Task
     from llrkit.errors import LlrkitError, LlrkitWarning
 
-    task: Task | None = None
+    task: Task[Choices] | None = None
     try:
         with warnings.catch_warnings(record=True) as caught, watched_by(telling):
             warnings.simplefilter("ignore")

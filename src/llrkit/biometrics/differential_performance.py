@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -164,16 +163,21 @@ def _effects(
 def _group_rate(
     counts: tuple[float, float, float, float], effects: tuple[float, float], level: float
 ) -> GroupRate:
-    made: dict[str, Any] = {}
-    for rate, n, errors, effect in (("fnmr", counts[0], counts[1], effects[0]),
-                                    ("fmr", counts[2], counts[3], effects[1])):  # fmt: skip
-        effective = n / effect
-        made |= {
-            f"n_{rate}": round(n), f"errors_{rate}": round(errors), f"effective_{rate}": effective,
-            rate: errors / n if n else math.nan,
-            f"{rate}_interval": _exact(errors / effect, effective, level) if n else None,
-        }  # fmt: skip
-    return GroupRate(**made)
+    n_fnmr, errors_fnmr, n_fmr, errors_fmr = counts
+    of_fnmr, of_fmr = effects
+
+    def rate(errors: float, n: float) -> float:
+        return errors / n if n else math.nan
+
+    def interval(errors: float, n: float, effect: float) -> tuple[float, float] | None:
+        return _exact(errors / effect, n / effect, level) if n else None
+
+    return GroupRate(
+        n_fnmr=round(n_fnmr), errors_fnmr=round(errors_fnmr), effective_fnmr=n_fnmr / of_fnmr,
+        fnmr=rate(errors_fnmr, n_fnmr), fnmr_interval=interval(errors_fnmr, n_fnmr, of_fnmr),
+        n_fmr=round(n_fmr), errors_fmr=round(errors_fmr), effective_fmr=n_fmr / of_fmr,
+        fmr=rate(errors_fmr, n_fmr), fmr_interval=interval(errors_fmr, n_fmr, of_fmr),
+    )  # fmt: skip
 
 
 def _exact(errors: float, n: float, level: float) -> tuple[float, float]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from llrkit._format import number, p_words
+from llrkit._plain import Json
 from llrkit.biometrics.verification_result import small_rate
 from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.threshold_choice import Range
@@ -78,7 +79,7 @@ class DifferentialPerformance(Curve):
     by_subject: bool
     """Whether subjects were taken into account."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         return {
             "by": list(self.columns), "threshold": self.threshold / self.factor,

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._format import counted, percent
+from llrkit._plain import Json
 from llrkit.core.column_values import ValueCounts, decoded, plain_value
 from llrkit.core.summary import FieldwiseSums
 from llrkit.errors import InputError
@@ -30,7 +31,7 @@ _MEANINGS: tuple[tuple[Failure, tuple[str, ...]], ...] = (
 _WORDS: Mapping[str, Failure] = MappingProxyType({word: kind for kind, words in _MEANINGS for word in words})
 
 
-def failure_of(value: Any, column: str = "") -> Failure | None:
+def failure_of(value: object, column: str = "") -> Failure | None:
     """Which failure a value of the column means; None if nothing failed.
 
     Examples
@@ -69,7 +70,7 @@ class FailureCounts:
         mated, nonmated = (k / n if n else 0.0 for k, n in zip(failed, self.n, strict=True))
         return mated, nonmated
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         counts = {kind: list(pair) for kind, pair in self.counts.items()}
         return {"column": self.column, "counts": counts, "rates": list(self.rates), "n": list(self.n)}

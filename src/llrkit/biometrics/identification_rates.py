@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -125,8 +124,8 @@ def identification(
 
 
 def _before(
-    source: ScoreSource, probe: str, mates: Mapping[Any, float], gallery: str | None
-) -> dict[Any, float]:
+    source: ScoreSource, probe: str, mates: Mapping[Hashable, float], gallery: str | None
+) -> dict[Hashable, float]:
     """How many subjects of the gallery are before the mate of each search."""
     if gallery is None:
         return source.with_columns(probe).reduce(BeforeMates.at(probe, mates)).counts
@@ -134,7 +133,7 @@ def _before(
     return source.with_columns(probe, gallery).reduce(summarize).counts
 
 
-def _people(order: list[Any], subjects: dict[Any, Any], column: str | None) -> IntArray | None:
+def _people(order: list[Hashable], subjects: dict[Hashable, Hashable], column: str | None) -> IntArray | None:
     if column is None:
         return None
     names = [str(subjects[key]) for key in order]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit._format import percent
+from llrkit._plain import Json
 from llrkit.biometrics.rules_of_thumb import support
 from llrkit.biometrics.verification_result import small_rate
 from llrkit.errors import InputError
@@ -80,7 +80,7 @@ class Identification:
             raise InputError("ranks begin at 1")
         return float(self.cmc.rate[min(rank, len(self.cmc.rate)) - 1])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         ranks = [
             {"rank": k, "rate": self.rank_rate(k), "interval": list(ends)}

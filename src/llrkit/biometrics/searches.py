@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from llrkit.core.summary import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 
+V = TypeVar("V", bound=Hashable)
 
-def _by_probe(chunk: Scores, probe: str, class_index: int) -> tuple[list[Any], IntArray]:
+
+def _by_probe(chunk: Scores, probe: str, class_index: int) -> tuple[list[Hashable], IntArray]:
     """The probes of a class of a chunk, and which of them each comparison belongs to."""
     distinct, place = np.unique(chunk.columns[probe][class_index], return_inverse=True)
     names = chunk.categories.get(probe)
@@ -28,11 +30,11 @@ def _by_probe(chunk: Scores, probe: str, class_index: int) -> tuple[list[Any], I
 class BestScores(SummaryBase):
     """By probe: the highest score of its mates, and of all others in the gallery."""
 
-    mates: dict[Any, float]
+    mates: dict[Hashable, float]
     """Of probes that have a mate among the candidates."""
-    others: dict[Any, float]
-    subjects: dict[Any, Any]
-    enrolled: dict[Any, bool]
+    others: dict[Hashable, float]
+    subjects: dict[Hashable, Hashable]
+    enrolled: dict[Hashable, bool]
     """By probe, whether a column says that its subject is in the gallery."""
 
     @classmethod
@@ -40,8 +42,8 @@ class BestScores(SummaryBase):
         """A summarizer; ``subject`` and ``enrolled`` are columns about the probes."""
 
         def make(chunk: Scores) -> BestScores:
-            best: list[dict[Any, float]] = []
-            about: dict[str, dict[Any, Any]] = {name: {} for name in (subject, enrolled) if name}
+            best: list[dict[Hashable, float]] = []
+            about: dict[str, dict[Hashable, Hashable]] = {name: {} for name in (subject, enrolled) if name}
             for i, scores in enumerate((chunk.target, chunk.nontarget)):
                 keys, place = _by_probe(chunk, probe, i)
                 top = np.full(len(keys), -math.inf)
@@ -65,7 +67,7 @@ class BestScores(SummaryBase):
         return self
 
 
-def _highest(ours: dict[Any, float], theirs: dict[Any, float]) -> dict[Any, float]:
+def _highest(ours: dict[Hashable, float], theirs: dict[Hashable, float]) -> dict[Hashable, float]:
     merged = dict(ours)
     for key, score in theirs.items():
         merged[key] = max(merged.get(key, -math.inf), score)
@@ -73,8 +75,8 @@ def _highest(ours: dict[Any, float], theirs: dict[Any, float]) -> dict[Any, floa
 
 
 def _note(
-    values: dict[Any, Any], chunk: Scores, column: str, class_index: int, keys: list[Any], place: IntArray,
-    probe: str,
+    values: dict[Hashable, Hashable], chunk: Scores, column: str, class_index: int,
+    keys: list[Hashable], place: IntArray, probe: str,
 ) -> None:  # fmt: skip
     """Write down a column about the probes, which must be the same in all comparisons of a probe."""
     codes, names = chunk.columns[column][class_index], chunk.categories.get(column)
@@ -88,7 +90,7 @@ def _note(
             raise InputError(f"{probe} {key!r} has several values in {column!r}; a probe has one")
 
 
-def _merged(ours: dict[Any, Any], theirs: dict[Any, Any], what: str) -> dict[Any, Any]:
+def _merged(ours: dict[Hashable, V], theirs: dict[Hashable, V], what: str) -> dict[Hashable, V]:
     merged = dict(ours)
     for key, value in theirs.items():
         if merged.setdefault(key, value) != value:
@@ -96,7 +98,7 @@ def _merged(ours: dict[Any, Any], theirs: dict[Any, Any], what: str) -> dict[Any
     return merged
 
 
-def _is_true(value: Any) -> bool:
+def _is_true(value: Hashable) -> bool:
     word = str(value).strip().lower()
     if word in ("1", "1.0", "true", "yes", "mated", "enrolled"):
         return True
@@ -109,10 +111,10 @@ def _is_true(value: Any) -> bool:
 class BeforeMates(SummaryBase):
     """By mated probe, how many others in the gallery score at least as high as its best mate."""
 
-    counts: dict[Any, float]
+    counts: dict[Hashable, float]
 
     @classmethod
-    def at(cls, probe: str, best_mate: Mapping[Any, float]) -> Callable[[Scores], BeforeMates]:
+    def at(cls, probe: str, best_mate: Mapping[Hashable, float]) -> Callable[[Scores], BeforeMates]:
         """A summarizer."""
 
         def make(chunk: Scores) -> BeforeMates:
@@ -136,17 +138,17 @@ class BeforeMates(SummaryBase):
 class SubjectsBeforeMates(SummaryBase):
     """By mated probe, the others that score at least as high as its best mate, each subject once."""
 
-    names: dict[Any, dict[str, bool]]
+    names: dict[Hashable, dict[str, bool]]
 
     @classmethod
     def at(
-        cls, probe: str, best_mate: Mapping[Any, float], gallery: str
+        cls, probe: str, best_mate: Mapping[Hashable, float], gallery: str
     ) -> Callable[[Scores], SubjectsBeforeMates]:
         """A summarizer; ``gallery`` is the column with the subjects of gallery entries."""
 
         def make(chunk: Scores) -> SubjectsBeforeMates:
             keys, place = _by_probe(chunk, probe, 1)
-            names: dict[Any, dict[str, bool]] = {}
+            names: dict[Hashable, dict[str, bool]] = {}
             ahead = _ahead(chunk, keys, place, best_mate)
             entries, entry = _by_probe(chunk, gallery, 1)
             pairs = np.unique(place[ahead] * len(entries) + entry[ahead])
@@ -167,18 +169,20 @@ class SubjectsBeforeMates(SummaryBase):
         return self
 
     @property
-    def counts(self) -> dict[Any, float]:
+    def counts(self) -> dict[Hashable, float]:
         """How many subjects they are."""
         return {key: len(names) for key, names in self.names.items()}
 
 
-def _ahead(chunk: Scores, keys: list[Any], place: IntArray, best_mate: Mapping[Any, float]) -> BoolArray:
+def _ahead(
+    chunk: Scores, keys: list[Hashable], place: IntArray, best_mate: Mapping[Hashable, float]
+) -> BoolArray:
     """Which of those who are no mates score at least as high as the best mate of their search."""
     mates: FloatArray = np.array([best_mate.get(key, math.nan) for key in keys], dtype=np.float64)
     return np.asarray(chunk.nontarget >= mates[place]) if len(keys) else np.zeros(0, dtype=bool)
 
 
-def _counted(keys: list[Any], place: IntArray) -> tuple[list[Any], list[int]]:
+def _counted(keys: list[Hashable], place: IntArray) -> tuple[list[Hashable], list[int]]:
     """The probes that occur, and how often."""
     counts = np.bincount(place, minlength=len(keys)).tolist()
     found = [(key, n) for key, n in zip(keys, counts, strict=True) if n]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from llrkit._format import counted
+from llrkit._plain import Json
 from llrkit.biometrics.failures import FailureCounts
 from llrkit.biometrics.rules_of_thumb import ENOUGH_ERRORS, support
 from llrkit.errors import UnknownNameError
@@ -79,7 +79,7 @@ class RatesAtFmr:
         low, high = sorted(end / self.factor for end in self.threshold_interval)
         return low, high
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         plain = asdict(self) | {"name": self.name, "tar": self.tar, "threshold": self.in_file}
         plain["threshold_interval"] = self.in_file_interval
@@ -120,7 +120,7 @@ class VerificationRates:
         """What the rates of false matches and of false non-matches are called."""
         return ("FMR", "FNMR") if self.failures is None else ("FAR", "FRR")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         return {
             "rates": [row.to_dict() for row in self.rows],

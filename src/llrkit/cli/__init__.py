@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import Any
 
 import click
 
@@ -31,7 +30,7 @@ SMALLEST_SPACE = 1_900_000_000
 class Program(click.Group):
     """All commands: llrkit's warnings are one line each, and long work is shown on a terminal."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
         with shown_warnings(), shown_progress():
             return super().invoke(ctx)

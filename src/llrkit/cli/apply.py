@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -14,7 +14,8 @@ from llrkit.cli.kinds.asked import ToApply
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import files_of_map
 from llrkit.cli.output import is_standard_output, parse_points, parse_share
-from llrkit.cli.reading import accept_changed_option, reading_options, worker_options
+from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options, worker_options
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
 
@@ -48,7 +49,8 @@ from llrkit.errors import InputError
 @accept_changed_option
 @reading_options
 @worker_options
-def apply_command(scores: tuple[str, ...], **options: Any) -> None:
+@asking(ToApply)
+def apply_command(asked: ToApply, scores: tuple[str, ...], **reading: Unpack[ReadingAsTyped]) -> None:
     """Turn scores into LLRs with a saved calibration or fusion.
 
     All columns are kept as they are; the LLRs are in the column 'llr', and 'llr_map' says which calibration
@@ -67,7 +69,7 @@ def apply_command(scores: tuple[str, ...], **options: Any) -> None:
       llrkit apply cal.json scores/ -o llrs/ --workers 4
       llrkit apply cal.json eval.csv -o decisions.csv --posterior 0.01 --decide sre08
     """
-    asked, given = ToApply.split(options)
+    given = TrialInput.of(reading)
     files_of_map(asked.calibration, scores, given, accept_changed=asked.accept_changed).apply(asked)
 
 
@@ -97,14 +99,13 @@ def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     if asked.output.endswith("/") or Path(asked.output).is_dir():
         from llrkit.engine.apply_folder import apply_parts
 
-        if len(scores) > 1 or asked.key_output or asked.to not in (None, "parquet"):
+        path, *others = scores
+        if others or asked.key_output or asked.to not in (None, "parquet"):
             raise InputError(
                 f"{asked.output}: output to a folder needs one input directory or pattern, and is written "
                 "as Parquet"
             )
-        done = apply_parts(
-            fitted, scores[0], asked.output, how, options, run=given.part_runner(), judge=judge
-        )
+        done = apply_parts(fitted, path, asked.output, how, options, run=given.part_runner(), judge=judge)
     elif given.cluster.any:
         raise InputError("a cluster writes to a folder: end the name of the output with '/'")
     else:

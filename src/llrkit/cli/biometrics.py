@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from llrkit.cli.output import json_option, parse_share, print_table, split_names, write_json
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from llrkit.scores import ScoreSource
 
 
-fmr_option: Callable[[Any], Any] = click.option(
+fmr_option = click.option(
     "--fmr", "--far", "fmrs", multiple=True, metavar="RATE",
     help="FNMR and threshold at this false match rate, 1e-4 say. Repeatable; implied by the vocabulary "
     "of biometrics (1e-2 to 1e-6).",
 )  # fmt: skip
-failures_option: Callable[[Any], Any] = click.option(
+failures_option = click.option(
     "--failures", metavar="COLUMN",
     help="Column that marks failures to enroll (fte) and to acquire (fta): rejected at every threshold. "
     "Such comparisons need no score.",
@@ -41,10 +42,9 @@ def open_with_failures(given: TrialInput, scores: str, failures: str | None) -> 
             "--failures counts trials without a score, and --missing-scores drop removes them; give one of "
             "the two"
         )
-    # a cluster reads scores only where they are
-    changed = {} if given.cluster.any else {"missing_scores": "reject"}
     with unwarned(MissingScoresWarning):
-        return given.open(scores, **changed)
+        # a cluster reads scores only where they are
+        return given.open(scores) if given.cluster.any else given.open(scores, missing_scores="reject")
 
 
 def scored_only(trials: ScoreSource, failures: str | None) -> ScoreSource:
@@ -121,7 +121,7 @@ def differential_command(
     subjects: str | None,
     level: str,
     json_path: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Compare the error rates of groups of people.
 
@@ -197,7 +197,7 @@ def identify_command(
     fnir_rank: int,
     level: str,
     json_path: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Evaluate identification (1:N): ranks, FNIR at FPIR.
 
@@ -218,7 +218,7 @@ def identify_command(
 
         if given.reading.given() or probe_column or enrolled_column or given.cluster.any:
             raise InputError("--mates is for candidate lists of NIST FRTE; leave out other reading options")
-        trials: Any = read_candidates(scores, mates)
+        trials: ScoreSource = read_candidates(scores, mates)
         enrolled_column = "enrolled"
     else:
         trials = given.open(scores)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from llrkit._plain import as_object
+from llrkit._plain import as_object, unchecked
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
@@ -27,11 +27,13 @@ from llrkit.cli.output import (
     unwarned,
     write_json,
 )
-from llrkit.cli.reading import cluster_options, reading_options
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
     from llrkit.calibrate.bounds.bounded_map import BoundedMap
+    from llrkit.calibrate.maps import Map
     from llrkit.io.reading_options import PathArg
     from llrkit.scores.source import ScoreSource
 
@@ -46,7 +48,7 @@ def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
     from llrkit.choose.fit_best import fit_best
     from llrkit.choose.methods import METHODS
 
-    fits: dict[str, Callable[..., Any]] = {**METHODS, "best": fit_best}
+    fits: dict[str, Callable[..., Map]] = {**METHODS, "best": fit_best}
     for name, fit in fits.items():
         first_line = (fit.__doc__ or "").partition("\n")[0].replace("`", "")
         click.echo(f"{name}: {first_line}")
@@ -56,7 +58,7 @@ def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
     context.exit()
 
 
-def _spelled(value: Any) -> str:
+def _spelled(value: object) -> str:
     """A default as one would type it."""
     if isinstance(value, (list, tuple)):
         return ",".join(str(item) for item in value)
@@ -90,7 +92,10 @@ def _spelled(value: Any) -> str:
 @reading_options
 @cluster_options
 @json_option
-def calibrate_command(train: str, classes: str | None, prior: str | None, **options: Any) -> None:
+@asking(ToCalibrate)
+def calibrate_command(
+    asked: ToCalibrate, train: str, classes: str | None, prior: str | None, **reading: Unpack[ReadingAsTyped]
+) -> None:
     """Train a map from score to LLR and save it.
 
     By default LLRs are bounded by the number of independent sources in the training trials: the trials
@@ -109,7 +114,7 @@ def calibrate_command(train: str, classes: str | None, prior: str | None, **opti
       llrkit calibrate dev.tsv --speakers enroll_speaker,test_speaker -o cal.json
       llrkit calibrate languages.tsv --method scale-offset --prior counts -o cal.json
     """
-    asked, given = ToCalibrate.split(options)
+    given = TrialInput.of(reading)
     score_files((train,), given, classes=classes, prior=prior).calibrate(asked)
 
 
@@ -126,12 +131,12 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     parse_bound(asked.bound)  # a word nobody knows is refused before anything is read
     (train,) = files.paths
     trials = files.given.open(train)
-    options = parse_options(asked.settings)
+    options: dict[str, object] = {**parse_options(asked.settings)}
     if asked.by and "," in asked.by:
         raise InputError(f"calibrate --by takes one column, got {asked.by!r}")
     if asked.method == "best" and asked.by:
         raise InputError("--by and --method best cannot be combined")
-    fit = fit_best if asked.method == "best" else METHODS[method_name(asked.method)]
+    fit: Callable[..., Map] = fit_best if asked.method == "best" else METHODS[method_name(asked.method)]
     refuse_unknown(fit, options, asked.method)
     if options.get("point") is not None:
         options["point"] = parse_points([str(options["point"])])[0]
@@ -150,12 +155,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         }
     # reversed scores are told by the evaluation, which tests for them, and classes without overlap below
     with options_as_typed(), unwarned(ReversedScoresWarning, when=not asked.by), unwarned(NoOverlapWarning):
-        if asked.method == "best":
-            fitted = fit_best(trials, **options)
-        elif asked.by:
-            fitted = fit_by(trials, asked.by, fit, **options)
-        else:
-            fitted = fit(trials, **options)
+        fitted = unchecked(fit_by)(trials, asked.by, fit, **options) if asked.by else fit(trials, **options)
     chosen = fitted.details
     with unwarned(NoOverlapWarning):
         fitted = (
@@ -234,7 +234,7 @@ def _words_on_alpha(choice: Mapping[str, Any]) -> str:
     return f"alpha = {choice['alpha']:.3g}: {at} {choice['cost']:.4f}; {choice['cost_at_half']:.4f} at 1/2"
 
 
-def refuse_unknown(fit: Callable[..., Any], options: dict[str, Any], method: str) -> None:
+def refuse_unknown(fit: Callable[..., object], options: Iterable[str], method: str) -> None:
     """Refuse options that a method does not have."""
     known = [name for name in list(signature(fit).parameters)[1:] if name not in COMMAND_OPTIONS]
     for name in options:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -20,6 +20,7 @@ from llrkit.cli.output import (
 from llrkit.cli.quoted_command import full_paths_option
 from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options
 from llrkit.cli.report import require_word
+from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError
 
 
@@ -71,7 +72,7 @@ def case_command(
     html_path: str | None,
     docx_path: str | None,
     json_path: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Report one comparison in a case: LLR and statement.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from llrkit.io.reading_options import Reading
     from llrkit.multiclass.class_comparison import ClassComparison
     from llrkit.multiclass.class_evaluation import ClassEvaluation
+    from llrkit.multiclass.class_priors import Prior
+    from llrkit.plot.all_plots import Shown
     from llrkit.scores.class_scores import ClassScores
 
 SAME_IDEA = {"logistic": "scale-offset", "cmlg": "gaussian"}
 """What a method for two classes is called for several."""
 
 
-def parse_prior(text: str | None) -> Any:
+def parse_prior(text: str | None) -> Prior:
     """A prior as given on the command line.
 
     Examples
@@ -66,13 +68,14 @@ def evaluate_classes(files: SeveralClassFiles, asked: ToEvaluate) -> None:
 
 def report_classes(files: SeveralClassFiles, asked: ToReport) -> None:
     """The same numbers, and a page."""
-    if len(files.paths) > 1:
+    path, *others = files.paths
+    if others:
         raise InputError(f"a report on several classes takes one file, got {len(files.paths)}")
     assert asked.output is not None  # a Word document is for two classes
     result, scores = _evaluated(files, asked, detection=True)
-    _print_evaluation(result, files.paths[0], asked.to_stderr)
+    _print_evaluation(result, path, asked.to_stderr)
     _write_page(result, scores, asked.output, files, asked.to_stderr)
-    write_json({"scores": files.paths[0], **result.to_dict()}, "report", asked.json_path)
+    write_json({"scores": path, **result.to_dict()}, "report", asked.json_path)
 
 
 def _evaluated(
@@ -148,7 +151,7 @@ def compare_on_classes(files: SeveralClassFiles, asked: ToCompare) -> None:
     show_comparison(comparison, asked, same_trials=train == evaluation)
 
 
-def class_curves(files: SeveralClassFiles, path: str, figure: str) -> Sequence[Any]:
+def class_curves(files: SeveralClassFiles, path: str, figure: str) -> Sequence[Shown]:
     """What a plot of several classes draws of a file: one curve object, or one for each pair of classes."""
     from llrkit.multiclass import evaluate, idempotence, pair_histograms
 

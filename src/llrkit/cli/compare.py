@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -18,8 +18,9 @@ from llrkit.cli.output import (
     print_table,
     write_json,
 )
-from llrkit.cli.reading import cluster_options, reading_options
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,8 +46,14 @@ SAME_TRIALS = "Trained and evaluated on the same trials: the numbers are too opt
 @html_option
 @cluster_options
 @json_option
+@asking(ToCompare)
 def compare_command(
-    train: str, evaluation: str, classes: str | None, prior: str | None, **options: Any
+    asked: ToCompare,
+    train: str,
+    evaluation: str,
+    classes: str | None,
+    prior: str | None,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Train calibrators on one file, evaluate on another.
 
@@ -58,7 +65,7 @@ def compare_command(
       llrkit compare dev.csv eval.csv --methods cmlg,logistic,pav --html report.html
       llrkit compare dev.csv eval.csv --methods logistic,best
     """
-    asked, given = ToCompare.split(options)
+    given = TrialInput.of(reading)
     score_files((train, evaluation), given, classes=classes, prior=prior).compare(asked)
 
 

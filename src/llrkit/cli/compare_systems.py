@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -18,6 +18,7 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError
 
 
@@ -40,7 +41,6 @@ def compare_systems_command(
     scores: tuple[str, ...],
     all_pairs: bool,
     score_columns: str | None,
-    ids: str | None,
     points: tuple[str, ...],
     ci: str | None,
     speakers: str | None,
@@ -50,7 +50,7 @@ def compare_systems_command(
     seed: int,
     allow_unconfirmed: bool,
     json_path: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Compare systems on the same trials, with tests.
 
@@ -71,10 +71,10 @@ def compare_systems_command(
         raise InputError("one file: name the columns of the systems with --score-columns a,b")
     if len(scores) > 1 and score_columns:
         raise InputError("--score-columns is for one file; several files have one score each")
-    missing = reading["missing"]
-    given = TrialInput.of(reading | {"ids": ids, "missing": "error" if missing == "error" else "subset"})
-    columns = {"score": tuple(split_names(score_columns) or ())} if score_columns else {}
-    trials = given.open(*scores, **columns)
+    missing = reading.get("missing", "error")
+    given = TrialInput.of({**reading, "missing": "error" if missing == "error" else "subset"})
+    columns = tuple(split_names(score_columns) or ()) if score_columns else given.reading.score
+    trials = given.open(*scores, score=columns)
     if missing != "error" and isinstance(trials, Trials):
         trials = trials.complete()
     found = compare_many_systems(
@@ -85,13 +85,14 @@ def compare_systems_command(
         **interval_arguments(ci, speakers, recordings, level, replicates, seed),
     )
     to_stderr = json_path == "-"
+    first, *others = found.pairs
     for i, pair in enumerate(found.pairs):
-        title = f"{pair.names[0]} less {pair.names[1]}" if len(found.pairs) > 1 else ""
+        title = f"{pair.names[0]} less {pair.names[1]}" if others else ""
         print_table(*found.table(i), to_stderr=to_stderr, title=title)
         for line in found.not_tested(i):
             click.echo(line, err=to_stderr)
         click.echo("", err=to_stderr)
     click.echo(found.sentence, err=to_stderr)
-    for note in found.pairs[0].notes:
+    for note in first.notes:
         click.echo(f"{note[0].upper()}{note[1:]}.", err=to_stderr)
     write_json({"scores": list(scores), **found.to_dict()}, "compare-systems", json_path)

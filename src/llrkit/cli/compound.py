@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import click
 
 from llrkit._format import counted
 from llrkit.cli.output import named_file, parse_share
 from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped
 
 
 @click.command("compound")
@@ -35,7 +36,7 @@ def compound_command(
     p_known: str,
     model_column: str | None,
     segment_column: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Compute compound LLRs, against all enrolled speakers.
 

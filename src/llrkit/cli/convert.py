@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import click
 
 from llrkit.cli.output import is_standard_output
 from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped
 
 
 @click.command("convert")
@@ -25,7 +26,7 @@ def convert_command(
     output: str | None,
     to: str | None,
     key_output: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Convert trials from any format to another.
 

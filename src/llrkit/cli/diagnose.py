@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import click
 
 from llrkit.cli.output import json_option, parse_points, unwarned, write_json
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped
 
 
 @click.command("diagnose")
@@ -20,7 +21,9 @@ from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 @reading_options
 @cluster_options
 @json_option
-def diagnose_command(scores: str, point: str | None, json_path: str | None, **reading: Any) -> None:
+def diagnose_command(
+    scores: str, point: str | None, json_path: str | None, **reading: Unpack[ReadingAsTyped]
+) -> None:
     """Describe the scores and say which calibrators suit them.
 
     \b

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -20,7 +21,7 @@ from llrkit.cli.interval_arguments import interval_arguments
 from llrkit.cli.kinds.asked import ToEvaluate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.known_costs import known_costs, words_on_known
+from llrkit.cli.known_costs import KnownCost, known_costs, words_on_known
 from llrkit.cli.output import (
     base_10_option,
     by_option,
@@ -37,12 +38,14 @@ from llrkit.cli.output import (
     vocabulary_option,
     write_json,
 )
-from llrkit.cli.reading import cluster_options, reading_options
+from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
 from llrkit.cli.shift import map_option, named_shift
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
+    from llrkit._plain import Json
     from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.scores.source import ScoreSource
 
@@ -88,8 +91,14 @@ if TYPE_CHECKING:
 @table_option
 @html_option
 @json_option
+@asking(ToEvaluate)
 def evaluate_command(
-    scores: str, classes: str | None, prior: str | None, posteriors: bool, **options: Any
+    asked: ToEvaluate,
+    scores: str,
+    classes: str | None,
+    prior: str | None,
+    posteriors: bool,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Evaluate a file of scores: EER, Cllr, detection costs.
 
@@ -115,7 +124,7 @@ def evaluate_command(
       llrkit evaluate llrs.csv --map cal.json
       llrkit evaluate eval.parquet --ci speaker --speakers enroll_speaker,test_speaker
     """
-    asked, given = ToEvaluate.split(options)
+    given = TrialInput.of(reading)
     files = score_files((scores,), given, classes=classes, prior=prior, posteriors=posteriors)
     files.evaluate(asked)
 
@@ -142,7 +151,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     with unwarned(PooledClassesWarning, when=of_kinds):
         comparisons = open_with_failures(given, scores, asked.failures)
     trials = scored_only(comparisons, asked.failures)
-    mixed = []
+    mixed: list[KnownCost] = []
     if asked.known is not None:
         share = None if asked.p_known is None else parse_share(asked.p_known, "--p-known")
         mixed = known_costs(
@@ -215,7 +224,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
-    more: dict[str, Any] = {**({"known": mixed} if mixed else {}), **of_shift}
+    more: dict[str, Json] = {**({"known": [asdict(cost) for cost in mixed]} if mixed else {}), **of_shift}
     if chosen:
         more["where"] = list(given.reading.where)
     if rates is not None:

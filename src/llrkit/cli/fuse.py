@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -23,17 +23,16 @@ from llrkit.cli.output import (
     unwarned,
     write_json,
 )
-from llrkit.cli.reading import reading_options
+from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.cli.spoof import open_spoof_trials, parse_costs, speaking_of_kinds
+from llrkit.cli.typed_options import Command, ReadingAsTyped, asking
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
-    from llrkit.cli.kinds.asked import ToFuse
-    from llrkit.cli.kinds.spoof_files import SpoofFiles
     from llrkit.spoof.spoof_trials import SpoofTrials
 
 
-def sasv_options(command: Any) -> Any:
+def sasv_options(command: Command) -> Command:
     """The options of ``fuse`` that are about spoofing."""
     for option in (
         click.option("--on", "evaluation", multiple=True, metavar="FILE",
@@ -50,7 +49,7 @@ def sasv_options(command: Any) -> Any:
     return command
 
 
-def require_sasv(**given: Any) -> None:
+def require_sasv(**given: str | tuple[str, ...] | None) -> None:
     """Refuse what goes with --sasv only."""
     for name, value in given.items():
         if value:
@@ -60,10 +59,10 @@ def require_sasv(**given: Any) -> None:
 def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     """Train the fusion, save it, and print the a-DCF of every method."""
     from llrkit.spoof.compare_fusions import compare
-    from llrkit.spoof.sasv_fusion import RIDGE, fit_sasv
+    from llrkit.spoof.sasv_fusion import RIDGE, fit_sasv, sasv_method
 
     costs = parse_costs(files.costs[0] if files.costs else "asvspoof5")
-    wanted: Any = "bayes-trained" if asked.method == "logistic" else asked.method
+    wanted = sasv_method("bayes-trained" if asked.method == "logistic" else asked.method)
     with unwarned(PooledClassesWarning), speaking_of_kinds():
         dev, held = _trials(files, files.paths)
         others = _trials(files, files.others)[0] if files.others else None
@@ -131,7 +130,9 @@ def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tup
 @click.option("--missing", type=click.Choice(["error", "drop", "subset"]), default="error", show_default=True,
               help="What to do with trials that some system has not scored.")  # fmt: skip
 @json_option
+@asking(ToFuse)
 def fuse_command(
+    asked: ToFuse,
     scores: tuple[str, ...],
     classes: str | None,
     sasv: bool,
@@ -139,7 +140,7 @@ def fuse_command(
     cm_column: str | None,
     costs: str | None,
     evaluation: tuple[str, ...],
-    **options: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Train the fusion of several systems.
 
@@ -155,7 +156,7 @@ def fuse_command(
       llrkit fuse --sasv asv.tsv cm.tsv -o sasv.json
       llrkit fuse --sasv dev.tsv --asv-column ecapa --cm-column aasist --on eval.tsv -o sasv.json
     """
-    asked, given = ToFuse.split(options)
+    given = TrialInput.of(reading)
     files: ScoreFiles
     if sasv:
         columns = {"asv": asv_column, "cm": cm_column}
@@ -184,8 +185,8 @@ def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
     if given.reading.nontargets is not None:
         raise InputError("--nontargets is for one system; a fusion needs to know which trials are the same")
     parse_bound(asked.bound)
-    columns = {"score": tuple(asked.score_columns.split(","))} if asked.score_columns else {}
-    trials = given.open(*scores, **columns)
+    columns = tuple(asked.score_columns.split(",")) if asked.score_columns else given.reading.score
+    trials = given.open(*scores, score=columns)
     fitted = fit_fusion(
         trials,
         method=asked.method,

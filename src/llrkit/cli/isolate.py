@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from typing import Any
 
 from llrkit._memory import in_words, memory_limit
 from llrkit.errors import InputError
@@ -62,7 +61,7 @@ def run_isolated(arguments: list[str]) -> int:
     return code
 
 
-def _waited_for(child: subprocess.Popen[Any]) -> int:
+def _waited_for(child: subprocess.Popen[bytes]) -> int:
     """The exit code of a child, which ends with us."""
 
     def forward(number: int, _: object) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from llrkit.errors import InputError
 
@@ -18,13 +19,23 @@ NEEDS_SHARE = (
 )
 
 
+@dataclass(frozen=True)
+class KnownCost:
+    """A cost with the share of non-targets that are known; without one there is no number."""
+
+    name: str
+    p_known: float | None = None
+    min: float | None = None
+    act: float | None = None
+
+
 def known_costs(
     trials: ScoreSource,
     points: Sequence[OperatingPoint | str],
     known: str,
     p_known: float | None,
     allow_unconfirmed: bool,
-) -> list[dict[str, Any]]:
+) -> list[KnownCost]:
     """Minimum and actual cost of every point with the two kinds of non-targets weighted."""
     from llrkit.theory.presets import cost_of
 
@@ -37,26 +48,22 @@ def known_costs(
 
 def _known_cost(
     trials: ScoreSource, cost: Preset, known: str, p_known: float | None, *, mixed: bool
-) -> dict[str, Any]:
+) -> KnownCost:
     from llrkit.metrics.primary_cost import c_primary
 
     if not mixed:
-        return {"name": cost.name, "p_known": None, "min": None, "act": None}
-    return {
-        "name": cost.name,
-        "p_known": cost.p_known if p_known is None else p_known,
-        **{
-            which: c_primary(trials, cost, actual=which == "act", known=known, p_known=p_known)
-            for which in ("min", "act")
-        },
-    }
+        return KnownCost(cost.name)
+    least, actual = (
+        c_primary(trials, cost, actual=actual, known=known, p_known=p_known) for actual in (False, True)
+    )
+    return KnownCost(cost.name, cost.p_known if p_known is None else p_known, least, actual)
 
 
-def words_on_known(cost: dict[str, Any]) -> str:
+def words_on_known(cost: KnownCost) -> str:
     """One line for people."""
-    if cost["p_known"] is None:
-        return f"{cost['name']} does not mix known and unknown non-targets (--p-known gives their share)"
+    if cost.p_known is None:
+        return f"{cost.name} does not mix known and unknown non-targets (--p-known gives their share)"
     return (
-        f"{cost['name']}, {100 * cost['p_known']:g} % of non-targets known: minimum {cost['min']:.4f}, "
-        f"actual {cost['act']:.4f}"
+        f"{cost.name}, {100 * cost.p_known:g} % of non-targets known: minimum {cost.min:.4f}, "
+        f"actual {cost.act:.4f}"
     )

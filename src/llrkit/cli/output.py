@@ -5,40 +5,41 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from llrkit._atomic import write_atomically
-from llrkit._plain import spelled
+from llrkit._plain import Json, spelled
 from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.quoted_command import full_paths_wanted, quoted_command
+from llrkit.cli.typed_options import Command
 
 if TYPE_CHECKING:
     from llrkit.io.reading_options import PathArg, Reading
     from llrkit.report.provenance import Provenance
     from llrkit.theory.operating_points import OperatingPoint
 
-json_option: Callable[[Any], Any] = click.option(
+json_option = click.option(
     "--json", "json_path", metavar="PATH|-", help="Write the numbers as JSON; '-' for standard output."
 )
-point_option: Callable[[Any], Any] = click.option(
+point_option = click.option(
     "--point", "points", multiple=True, metavar="NAME|P[,CMISS,CFA]",
     help="Operating point: a preset (sre08, sre10, sre12, ...) or a target prior with costs. Repeatable.",
 )  # fmt: skip
-by_option: Callable[[Any], Any] = click.option(
+by_option = click.option(
     "--by",
     metavar="COL[,COL]",
     help="Also evaluate each value of a column, or each combination of several.",
 )
-unconfirmed_option: Callable[[Any], Any] = click.option(
+unconfirmed_option = click.option(
     "--allow-unconfirmed", is_flag=True, help="Accept presets whose definition could not be confirmed."
 )
 
 
-def words_option(default: str) -> Callable[[Any], Any]:
+def words_option(default: str) -> Callable[[Command], Command]:
     """The option that chooses the words of tables, plots and reports, with its default."""
     from llrkit._vocabulary import VOCABULARIES
 
@@ -48,16 +49,16 @@ def words_option(default: str) -> Callable[[Any], Any]:
     )  # fmt: skip
 
 
-vocabulary_option: Callable[[Any], Any] = words_option("nist")
+vocabulary_option = words_option("nist")
 
 
-base_10_option: Callable[[Any], Any] = click.option(
+base_10_option = click.option(
     "--base-10", "base_10", is_flag=True,
     help="Show LLRs, thresholds and log-odds to base ten: log10 LR instead of nats. JSON stays in nats.",
 )  # fmt: skip
 
 
-def bound_options(command: Any) -> Any:
+def bound_options(command: Command) -> Command:
     """The options that bound the LLRs of a calibration by what its training trials can show."""
     for option in (
         click.option("--speakers", metavar="COL[,COL]",
@@ -71,7 +72,7 @@ def bound_options(command: Any) -> Any:
     return command
 
 
-def interval_options(command: Any, otherwise: str = "none") -> Any:
+def interval_options(command: Command, otherwise: str = "none") -> Command:
     """The options that ask for intervals; ``otherwise`` is their kind without speakers."""
     ask = click.option(
         "--ci", type=click.Choice(["none", "trial", "speaker", "bootstrap"]),
@@ -81,7 +82,7 @@ def interval_options(command: Any, otherwise: str = "none") -> Any:
     return ask(interval_details(command))
 
 
-def interval_details(command: Any) -> Any:
+def interval_details(command: Command) -> Command:
     """The options that say how intervals are made."""
     for option in (
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
@@ -109,7 +110,7 @@ def split_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def parse_options(settings: Sequence[str]) -> dict[str, Any]:
+def parse_options(settings: Sequence[str]) -> dict[str, Json]:
     """``NAME=VALUE`` pairs; values are numbers, true, false or none where they look like it.
 
     Examples
@@ -119,7 +120,7 @@ def parse_options(settings: Sequence[str]) -> dict[str, Any]:
     """
     from llrkit.errors import InputError
 
-    options: dict[str, Any] = {}
+    options: dict[str, Json] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not (equals and name.isidentifier()):
@@ -254,7 +255,7 @@ def print_table(
         click.echo("  ".join(cells).rstrip(), file=stream)
 
 
-def write_json(content: dict[str, Any], command: str, path: str | None) -> None:
+def write_json(content: Mapping[str, Json], command: str, path: str | None) -> None:
     """Write a command's numbers; nothing half-written is ever left behind."""
     if path is None:
         return

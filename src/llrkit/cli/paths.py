@@ -6,9 +6,8 @@ while it runs, what it reads must not change. A test sees to it that every optio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from typing import Any
 
 import click
 
@@ -71,9 +70,9 @@ def guard_inputs(name: str, command: click.Command) -> None:
             one.callback = _guarded(one.callback, reads=name not in READS_NOTHING)
 
 
-def _guarded(callback: Callable[..., Any], *, reads: bool) -> Callable[..., Any]:
+def _guarded(callback: Callable[..., object], *, reads: bool) -> Callable[..., object]:
     @wraps(callback)
-    def run(**options: Any) -> Any:
+    def run(**options: object) -> object:
         read = list(_given(options, READ)) if reads else []
         written = [file for path in _given(options, WRITTEN) for file in _files_written(path)]
         if not read and len(written) < 2:
@@ -89,10 +88,15 @@ def _guarded(callback: Callable[..., Any], *, reads: bool) -> Callable[..., Any]
     return run
 
 
-def _given(options: dict[str, Any], names: frozenset[str]) -> Iterator[str]:
+def _given(options: Mapping[str, object], names: frozenset[str]) -> Iterator[str]:
     for name in sorted(names & options.keys()):
-        value = options[name]
-        yield from (value if isinstance(value, tuple) else () if value is None else (value,))
+        yield from paths_in(options[name])
+
+
+def paths_in(value: object) -> list[str]:
+    """The paths that an option names: none, one, or several."""
+    values = value if isinstance(value, tuple) else (value,)
+    return [path for path in values if isinstance(path, str)]
 
 
 def _files_written(path: str) -> tuple[str, ...]:

@@ -9,15 +9,14 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
-from llrkit.cli.paths import READ
+from llrkit.cli.paths import READ, paths_in
 from llrkit.errors import InputError, LlrkitError
 
 STANDARD_INPUT = "-"
@@ -36,7 +35,7 @@ def takes_pipes(command: click.Command) -> None:
     inputs = [param.name for param in command.params if param.name in READ]
 
     @wraps(call)
-    def with_copies(*args: Any, **given: Any) -> Any:
+    def with_copies(*args: object, **given: object) -> object:
         with (
             tempfile.TemporaryDirectory(prefix="llrkit-") if _any_pipe(given, inputs) else _nothing() as home
         ):
@@ -65,29 +64,26 @@ def as_given(text: str) -> str:
     return text
 
 
-def _any_pipe(given: dict[str, Any], inputs: list[str]) -> bool:
-    return any(_is_pipe(path) for name in inputs for path in _paths(given.get(name)))
+def _any_pipe(given: Mapping[str, object], inputs: Sequence[str]) -> bool:
+    return any(_is_pipe(path) for name in inputs for path in paths_in(given.get(name)))
 
 
-def copied(given: dict[str, Any], inputs: list[str], home: str | None) -> dict[str, Any]:
+def copied(
+    given: Mapping[str, object], inputs: Sequence[str], home: str | None
+) -> dict[str, str | tuple[str, ...]]:
     """The arguments that name pipes, with names of copies in the folder ``home``."""
-    changed: dict[str, Any] = {}
+    changed: dict[str, str | tuple[str, ...]] = {}
     if home is None:
         return changed
-    used = [path for name in inputs for path in _paths(given.get(name)) if path == STANDARD_INPUT]
+    used = [path for name in inputs for path in paths_in(given.get(name)) if path == STANDARD_INPUT]
     if len(used) > 1:
         raise InputError("standard input (-) can be read once only; it is given more than once")
     for name in inputs:
         value = given.get(name)
-        paths = [_copy(path, Path(home)) if _is_pipe(path) else path for path in _paths(value)]
+        paths = [_copy(path, Path(home)) if _is_pipe(path) else path for path in paths_in(value)]
         if paths:
             changed[name] = tuple(paths) if isinstance(value, tuple) else paths[0]
     return changed
-
-
-def _paths(value: Any) -> list[str]:
-    values = value if isinstance(value, tuple) else (value,)
-    return [path for path in values if isinstance(path, str)]
 
 
 def _is_pipe(path: str) -> bool:

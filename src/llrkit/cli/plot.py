@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -11,7 +11,6 @@ from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.several_classes import SeveralClassFiles
 from llrkit.cli.output import (
     base_10_option,
-    parse_points,
     parse_share,
     point_option,
     split_names,
@@ -20,14 +19,14 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.plot_options import (
     OF_CLASSES,
-    OF_PLOTS,
     OF_RESULTS,
     OF_SCORES,
     OTHERS,
-    WITH_BANDS,
+    ToPlot,
     refuse_reading,
     refuse_unused,
 )
+from llrkit.cli.plotted_scores import pictures_of_scores, read_systems, shown_of
 from llrkit.cli.reading import (
     TrialInput,
     cluster_options,
@@ -35,11 +34,12 @@ from llrkit.cli.reading import (
     reading_options,
     score_columns_option,
 )
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
+    from llrkit.plot.all_plots import Shown
     from llrkit.plot.picture import Picture
-    from llrkit.scores.source import ScoreSource
 
 ALIASES = {"ece": "cross-entropy"}
 ENDINGS = (".pdf", ".svg", ".png", ".html", ".htm")
@@ -102,7 +102,15 @@ STYLES = ("above", "crossing")
 @prior_option
 @reading_options
 @cluster_options  # fmt: skip
-def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **options: Any) -> None:
+@asking(ToPlot)
+def plot_command(
+    asked: ToPlot,
+    kind: str,
+    scores: tuple[str, ...],
+    output: str,
+    width: str,
+    **reading: Unpack[ReadingAsTyped],
+) -> None:
     """Draw a figure from score files.
 
     Several files or columns are drawn together.
@@ -145,22 +153,22 @@ def plot_command(kind: str, scores: tuple[str, ...], output: str, width: str, **
     from llrkit.core.spoof_kinds import speaks_of_spoofs
 
     kind = ALIASES.get(kind, kind)
-    if not scores and not (kind == "theory" or (kind == "two-gaussians" and options["eer"])):
+    if not scores and not (kind == "theory" or (kind == "two-gaussians" and asked.eer)):
         raise InputError(f"plot {kind}: give at least one file of scores")
     if not output.lower().endswith(ENDINGS):
         raise InputError(f"{output}: expected a file that ends in pdf, svg, png or html")
     refuse_unused(kind, click.get_current_context())
-    words = vocabulary(options["words"])
-    names = split_names(options["names"] or "") or []
-    with unwarned(PooledClassesWarning, when=speaks_of_spoofs(options["shared"])):
-        pictures = _pictures(kind, scores, options)
-    if options["base_10"]:
+    words = vocabulary(asked.words)
+    names = split_names(asked.names or "") or []
+    with unwarned(PooledClassesWarning, when=speaks_of_spoofs(asked.shared)):
+        pictures = _pictures(kind, scores, asked, TrialInput.of(reading))
+    if asked.base_10:
         pictures = _to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]
-    if options["title"] is not None or options["no_legend"]:
+    if asked.title is not None or asked.no_legend:
         from llrkit.plot.looks import Look
 
-        look = Look(title=options["title"], legend=False if options["no_legend"] else None)
+        look = Look(title=asked.title, legend=False if asked.no_legend else None)
         pictures = [look.of(picture) for picture in pictures]
     if output.lower().endswith((".html", ".htm")):
         from llrkit.plot.plotly_renderer import write_page
@@ -183,139 +191,50 @@ def _to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
     return converted
 
 
-def _pictures(kind: str, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
+def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInput) -> list[Picture]:
     from llrkit.plot.all_plots import PLOTS
 
     plot = PLOTS[kind.replace("-", "_")]
     if kind in OF_CLASSES:
-        files = SeveralClassFiles(scores, _input(options), options["classes"], options["prior"])
-        return [plot.draw(curve, renderer="none") for curve in files.curves(kind)]
-    if options["shared"] and kind not in (*OF_SCORES, "heat-map"):
+        files = SeveralClassFiles(scores, given, asked.classes, asked.prior)
+        return [plot.picture(curve) for curve in files.curves(kind)]
+    if asked.shared and kind not in (*OF_SCORES, "heat-map"):
         raise InputError(f"plot {kind}: --shared is for groups of one column (--by COLUMN)")
     if kind in OF_SCORES:
-        return _of_scores(kind, plot, scores, options)
+        return pictures_of_scores(kind, plot, scores, asked, given)
     if kind in OF_RESULTS:
-        refuse_reading(kind, _input(options).reading)
-        return [plot.draw(curve, renderer="none") for file in scores for curve in _curves(kind, file)]
+        refuse_reading(kind, given.reading)
+        return [plot.picture(curve) for file in scores for curve in _curves(kind, file)]
     if kind == "theory":
         from llrkit.cli.plotted_files import theory_of
 
         if not scores or scores[0].lower().endswith(".json"):
-            refuse_reading(kind, _input(options).reading, by=options["by"])
-        curves = theory_of(scores, options, lambda files: _read(files, options))
+            refuse_reading(kind, given.reading, by=asked.by)
+        curves = theory_of(scores, asked, lambda files: read_systems(files, asked, given))
         for curve in curves:
             click.echo(curve.sentence)
-        return [plot.draw(curve, renderer="none") for curve in curves]
-    if kind == "two-gaussians" and options["eer"]:
+        return [plot.picture(curve) for curve in curves]
+    if kind == "two-gaussians" and asked.eer:
         if scores:
             raise InputError("plot two-gaussians: give a file of scores or --eer, not both")
         from llrkit.theory import GaussianLLR
 
-        rate = parse_share(options["eer"], "--eer")
-        return [plot.draw(GaussianLLR.from_eer(rate), renderer="none")]
-    if kind == "heat-map" and options["by"] and "," not in options["by"]:
+        rate = parse_share(asked.eer, "--eer")
+        return [plot.picture(GaussianLLR.from_eer(rate))]
+    if kind == "heat-map" and asked.by and "," not in asked.by:
         from llrkit.evaluation.conditions import group_map
 
-        read = _read(scores, options)
-        groups = group_map(read, options["by"], value=options["value"], shared=options["shared"])
-        return [plot.draw(groups, renderer="none")]
-    if options["shared"]:
+        read = read_systems(scores, asked, given)
+        groups = group_map(read, asked.by, value=asked.value, shared=asked.shared)
+        return [plot.picture(groups)]
+    if asked.shared:
         raise InputError("plot heat-map: --shared is for groups of one column (--by COLUMN)")
     return [
-        plot.draw(_other(kind, trials, options), renderer="none")
-        for trials in _read(scores, options).values()
+        plot.picture(shown_of(kind, trials, asked)) for trials in read_systems(scores, asked, given).values()
     ]
 
 
-def _of_scores(kind: str, plot: Any, scores: tuple[str, ...], options: dict[str, Any]) -> list[Picture]:
-    from llrkit.evaluation.evaluate import evaluate
-    from llrkit.evaluation.over_groups import group_name
-    from llrkit.trust.intervals.bands import curve_bands
-
-    points = parse_points(options["points"]) or ("sre08", "sre10")
-    if options["shared"] and not options["by"]:
-        raise InputError("--shared needs groups: name their column (--by)")
-    systems, read = {}, _read(scores, options)
-    ece = kind == "cross-entropy" and not options["by"]
-    for name, trials in read.items():
-        result = evaluate(trials, points, by=split_names(options["by"]), shared=options["shared"], ece=ece)
-        if not options["by"]:
-            systems[name] = result
-            continue
-        if kind == "cross-entropy":
-            raise InputError(
-                "plot cross-entropy: --by is not available, because the curves of groups are not computed"
-            )
-        several = len(scores) > 1 or options["score_columns"]
-        systems |= {
-            f"{name} {group_name(group)}" if several else group_name(group): measured
-            for group, measured in result.groups.items()
-        }
-    chosen: dict[str, Any] = {"renderer": "none"}
-    if kind in ("det", "roc"):
-        chosen["curve"] = options["curve"]
-    if kind == "det":
-        chosen["axes"] = options["axes"]
-    if kind == "tippett":
-        chosen["style"] = options["style"]
-    if options["bands"]:
-        if kind not in WITH_BANDS or options["by"]:
-            raise InputError(f"plot {kind}: --bands is for {', '.join(WITH_BANDS)}, without --by")
-        who = split_names(options["speakers"])
-        chosen["bands"] = {
-            name: curve_bands(read[name], result, speakers=who) for name, result in systems.items()
-        }
-    if not plot.many:
-        return [plot.draw({name: result}, **chosen) for name, result in systems.items()]
-    alone = len(systems) == 1 and not options["names"] and not options["bands"]
-    return [plot.draw(next(iter(systems.values())) if alone else systems, **chosen)]
-
-
-def _other(kind: str, trials: Any, options: dict[str, Any]) -> Any:
-    by = options["by"].split(",") if options["by"] else []
-    if kind == "idempotence":
-        from llrkit.trust.calibration.check_calibration import check_calibration
-
-        return check_calibration(trials, speakers=split_names(options["speakers"]))
-    if kind == "reliability":
-        from llrkit.metrics.reliability import reliability_curve
-
-        return reliability_curve(trials)
-    if kind == "two-gaussians":
-        from llrkit.metrics.discrimination import eer
-        from llrkit.theory import GaussianLLR
-
-        return GaussianLLR.from_eer(eer(trials))
-    if kind == "heat-map":
-        from llrkit.evaluation.conditions import condition_map
-        from llrkit.scores.trials import Trials
-
-        if len(by) != 2:
-            raise InputError("plot heat-map: name two columns, --by ROWS,COLUMNS, or one for all systems")
-        if not isinstance(trials, Trials):
-            raise InputError("plot heat-map: the file is too large to be cut into conditions in memory")
-        return condition_map(trials, by[0], by[1], value=options["value"])
-    if kind == "cmc":
-        from llrkit.biometrics.identification_rates import identification
-
-        if len(by) > 1:
-            raise InputError("plot cmc: name the column of the searches, --by COLUMN")
-        return identification(trials, by[0] if by else None).cmc
-    if kind == "groups":
-        from llrkit.biometrics.differential_performance import differential
-
-        if not by:
-            raise InputError("plot groups: name the column of the groups, --by COLUMN, or two for both sides")
-        rate = parse_share(options["fmr"] or "1e-3", "--fmr")
-        return differential(trials, by, fmr=rate, speakers=split_names(options["speakers"]))
-    from llrkit.metrics.zoo import zoo_curve
-
-    if len(by) != 1:
-        raise InputError("plot zoo: name the column of the speakers, --by COLUMN")
-    return zoo_curve(trials, by[0])
-
-
-def _curves(kind: str, file: str) -> list[Any]:
+def _curves(kind: str, file: str) -> list[Shown]:
     from llrkit.cli.plotted_files import fusion_weights_of, mixing_of, scans_of, scatter_of
 
     if kind == "prior-scan":
@@ -323,12 +242,3 @@ def _curves(kind: str, file: str) -> list[Any]:
     if kind == "mixing":
         return [mixing_of(file)]
     return [fusion_weights_of(file) if kind == "fusion-weights" else scatter_of(file)]
-
-
-def _read(scores: tuple[str, ...], options: dict[str, Any]) -> dict[str, ScoreSource]:
-    return _input(options).open_systems(scores, options["score_columns"], options["names"])
-
-
-def _input(options: dict[str, Any]) -> TrialInput:
-    """What is said about reading, among the options of the command."""
-    return TrialInput.of({name: value for name, value in options.items() if name not in OF_PLOTS})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -17,12 +18,6 @@ OTHERS = ("idempotence", "reliability", "two-gaussians", "theory", "heat-map", "
 OF_CLASSES = ("class-det", "confusion", "class-calibration", "pair-histogram", "class-idempotence")
 OF_RESULTS = ("fusion-weights", "mixing", "cllr-scatter", "prior-scan")
 WITH_BANDS = ("det", "tippett", "cross-entropy")
-
-OF_PLOTS = (
-    "score_columns", "names", "points", "by", "shared", "curve", "style", "base_10", "value", "eer",
-    "classes", "prior", "bands", "speakers", "axes", "words", "fmr", "title", "no_legend",
-)  # fmt: skip
-"""Options of the command that say nothing about reading."""
 
 HONORED_BY: dict[str, tuple[str, ...]] = {
     "points": (*OF_SCORES, "theory"),
@@ -41,6 +36,31 @@ HONORED_BY: dict[str, tuple[str, ...]] = {
     "prior": OF_CLASSES,
 }
 """The kinds of figure that honor an option."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToPlot:
+    """Options of ``plot`` that say nothing about reading."""
+
+    score_columns: str | None
+    names: str | None
+    points: tuple[str, ...]
+    by: str | None
+    shared: str | None
+    curve: str
+    style: str
+    axes: str
+    words: str
+    fmr: str | None
+    bands: bool
+    speakers: str | None
+    base_10: bool
+    title: str | None
+    no_legend: bool
+    value: str
+    eer: str | None
+    classes: str | None
+    prior: str | None
 
 
 def refuse_unused(kind: str, context: click.Context) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llrkit.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
+    from llrkit._arrays import FloatArray
+    from llrkit.cli.plot_options import ToPlot
     from llrkit.evaluation.alpha_scan import PriorScan
     from llrkit.evaluation.mixing_curve import MixingCurve
+    from llrkit.metrics.measurements import Measurements
     from llrkit.metrics.theory_costs import TheoryCosts
     from llrkit.plot.paper_figures import CllrScatter
     from llrkit.plot.weights_and_speakers import FusionWeights
@@ -50,8 +53,8 @@ def scatter_of(file: str) -> CllrScatter:
     from llrkit.plot.paper_figures import CllrScatter
 
     try:
-        rows = _results(file)["lists"]
-        x, y = (np.array([float(row[method]) for row in rows]) for method in ("cmlg", "logistic"))
+        rows = _rows(_results(file), "lists")
+        x, y = (np.array([_number(row[method]) for row in rows]) for method in ("cmlg", "logistic"))
         labels = tuple(f"{row['enroll']} / {row['test']}".strip(" /") for row in rows)
     except (KeyError, TypeError, ValueError) as error:
         raise _not_from("reproduce durations", file) from error
@@ -66,12 +69,12 @@ def scans_of(file: str) -> list[PriorScan]:
         results = _results(file)
         return [
             PriorScan(
-                case["log_odds"],
-                {"CMLG": case["cmlg"], "logistic regression": case["logistic"]},
-                float(case["minimum"]),
+                _numbers(case["log_odds"]),
+                {"CMLG": _numbers(case["cmlg"]), "logistic regression": _numbers(case["logistic"])},
+                _number(case["minimum"]),
                 str(results.get("cost", "C_primary")),
             )
-            for case in results["cases"]
+            for case in _rows(results, "cases")
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise _not_from("reproduce prior-scan", file) from error
@@ -79,7 +82,7 @@ def scans_of(file: str) -> list[PriorScan]:
 
 def theory_of(
     files: Sequence[str],
-    options: Mapping[str, Any],
+    asked: ToPlot,
     read: Callable[[tuple[str, ...]], Mapping[str, ScoreSource]],
 ) -> list[TheoryCosts]:
     """Costs against the EER: theory alone, with measured trials, or with the lists of an experiment."""
@@ -88,9 +91,9 @@ def theory_of(
     from llrkit.evaluation.over_groups import group_name
     from llrkit.metrics.theory_costs import CLLR, theory_costs, theory_costs_of
 
-    points = parse_points(options["points"]) or ["sre10", "sre12"]
+    points = parse_points(asked.points) or ["sre10", "sre12"]
     results = [file for file in files if file.lower().endswith(".json")]
-    if results and (len(results) < len(files) or options["points"]):
+    if results and (len(results) < len(files) or asked.points):
         raise InputError(
             "plot theory: lists of an experiment cannot be combined with files of scores or --point"
         )
@@ -104,11 +107,11 @@ def theory_of(
     if not files:
         cllrs = theory_costs(CLLR)
         return [cllrs, cllrs.beyond_gaussian(), *(theory_costs(cost) for cost in points)]
-    systems: dict[str, Any] = {}
+    systems: dict[str, Measurements] = {}
     for name, trials in read(tuple(files)).items():
-        result = evaluate(trials, points, by=split_names(options["by"]))
-        if options["by"]:
-            several = len(files) > 1 or options["score_columns"]
+        result = evaluate(trials, points, by=split_names(asked.by))
+        if asked.by:
+            several = len(files) > 1 or asked.score_columns
             systems |= {
                 f"{name} {group_name(key)}" if several else group_name(key): group
                 for key, group in result.groups.items()
@@ -121,27 +124,51 @@ def theory_of(
 def _rms_of_runs(files: Sequence[str]) -> float:
     """The root mean square that an experiment of several seeds reports; NaN if lists tell it themselves."""
     results = _results(files[0])
-    if len(files) > 1 or len(results.get("seeds", ())) < 2:
+    seeds = results.get("seeds")
+    if len(files) > 1 or not isinstance(seeds, list) or len(seeds) < 2:
         return float("nan")
-    return float(results["rms_cllr_from_eer"])
+    return _number(results["rms_cllr_from_eer"])
 
 
 def lists_of(file: str) -> dict[str, tuple[float, float]]:
     """EER and minimum Cllr of the lists of ``llrkit reproduce durations`` or ``real``."""
     try:
         return {
-            f"{row['enroll']} / {row['test']}".strip(" /"): (float(row["eer"]), float(row["min_cllr"]))
-            for row in _results(file)["lists"]
+            f"{row['enroll']} / {row['test']}".strip(" /"): (_number(row["eer"]), _number(row["min_cllr"]))
+            for row in _rows(_results(file), "lists")
         }
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise _not_from("reproduce durations", file) from error
 
 
-def _results(file: str) -> dict[str, Any]:
-    content = json.loads(Path(file).read_text(encoding="utf-8"))
+def _results(file: str) -> dict[str, object]:
+    content: object = json.loads(Path(file).read_text(encoding="utf-8"))
     if not isinstance(content, dict):
         raise TypeError("not an object")
     return content
+
+
+def _rows(results: Mapping[str, object], name: str) -> list[dict[str, object]]:
+    rows = results[name]
+    if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+        raise TypeError("not a list of objects")
+    return rows
+
+
+def _number(value: object) -> float:
+    """A number; JSON has infinities as words."""
+    if not isinstance(value, (int, float, str)):
+        raise TypeError("not a number")
+    return float(value)
+
+
+def _numbers(values: object) -> FloatArray:
+    import numpy as np
+
+    if not isinstance(values, list):
+        raise TypeError("not a list")
+    # null is a cost of a fit that was refused
+    return np.array([np.nan if value is None else _number(value) for value in values])
 
 
 def _not_from(command: str, file: str) -> FileFormatError:

@@ -7,13 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llrkit._progress import watched_by
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, Task
+    from rich.progress import Progress, ProgressColumn, Task, TaskID
 
 AFTER_SECONDS = 2.0
 
@@ -49,7 +49,7 @@ class Bar:
         self._shown = False
         self._timer: threading.Timer | None = None
 
-    def begin(self, what: str, total: float | None, unit: str) -> Any:
+    def begin(self, what: str, total: float | None, unit: str) -> TaskID:
         """A piece of work begins."""
         if self._progress is None:
             self._progress = self._make()
@@ -62,13 +62,13 @@ class Bar:
         self._show_if_due()
         return task
 
-    def advance(self, work: Any, amount: float) -> None:
+    def advance(self, work: TaskID, amount: float) -> None:
         """So much more of it is done."""
         if self._progress is not None:
             self._progress.advance(work, amount)
             self._show_if_due()
 
-    def end(self, work: Any) -> None:
+    def end(self, work: TaskID) -> None:
         """It is finished."""
         if self._progress is not None:
             self._progress.remove_task(work)
@@ -108,7 +108,7 @@ class Bar:
         )
 
 
-def _rate_column() -> Any:
+def _rate_column() -> ProgressColumn:
     from rich.progress import ProgressColumn
     from rich.text import Text
 

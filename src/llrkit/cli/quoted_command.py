@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
-from typing import Any
 
 import click
 
@@ -19,7 +18,7 @@ def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.meta[_FULL_PATHS] = value
 
 
-full_paths_option: Callable[[Any], Any] = click.option(
+full_paths_option = click.option(
     "--full-paths", is_flag=True, expose_value=False, callback=_remember,
     help="Show full paths in the report, as they were typed, instead of file names.",
 )  # fmt: skip

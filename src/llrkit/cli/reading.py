@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from llrkit.cli.cluster_choice import ClusterChoice
+from llrkit.cli.typed_options import Command, ReadingAsTyped
 from llrkit.errors import InputError
-from llrkit.io.reading_options import CLUSTER, FLAGS, Reading
+from llrkit.io.reading_options import CLUSTER, Reading
 
 if TYPE_CHECKING:
     from distributed import Client
 
+    from llrkit.engine.apply_folder import Run
+    from llrkit.io.reading_options import ReadingOptions
     from llrkit.scores.source import ScoreSource
 
 _CLUSTER = "llrkit.cluster"
 CALIBRATED = "llrkit.calibrated"
 """Where a command notes which of its files hold LLRs that a calibration wrote."""
-_KEYWORDS = {flag.removeprefix("--").replace("-", "_"): keyword for keyword, flag in FLAGS.items()}
 
-_READING: tuple[Callable[[Any], Any], ...] = (
+_READING = (
     click.option("--key", metavar="KEY", help="A file with the labels, joined on the ids of the trials."),
     click.option("--key-columns", metavar="NAME,NAME", help="Names of the columns of a key without header."),
     click.option("--key-label-column", metavar="NAME",
@@ -72,21 +74,27 @@ names_option = click.option(
 )
 
 
-def reading_options(command: Any) -> Any:
+def reading_options(command: Command) -> Command:
     """The options that say how scores are read, for every command that reads some.
 
     :meth:`TrialInput.of` makes a :class:`Reading` of them. An option that the command has already, with a
     meaning of its own, is left alone.
     """
-    own = {param.name for param in getattr(command, "__click_params__", ())}
+    own = {param.name for param in _params(command)}
     for option in reversed(_READING):
-        changed = option(command)
-        if changed.__click_params__[-1].name in own:
-            changed.__click_params__.pop()
+        params = _params(option(command))
+        if params[-1].name in own:
+            params.pop()
     return command
 
 
-def cluster_options(command: Any) -> Any:
+def _params(command: Callable[..., object]) -> list[click.Parameter]:
+    """The options that click has noted at a function, the last one first."""
+    noted: list[click.Parameter] = getattr(command, "__click_params__", [])
+    return noted
+
+
+def cluster_options(command: Command) -> Command:
     """The options of commands that read trials on a cluster."""
     return worker_options(
         click.option(
@@ -96,7 +104,7 @@ def cluster_options(command: Any) -> Any:
     )  # fmt: skip
 
 
-def worker_options(command: Any) -> Any:
+def worker_options(command: Command) -> Command:
     """``--scheduler``, ``--workers`` and what belongs to them, for commands whose work a cluster can do."""
     for option in (
         click.option("--dashboard", type=click.IntRange(1, 65535), metavar="PORT",
@@ -130,52 +138,8 @@ def _calibration_of(source: ScoreSource) -> str:
     return f"{len(maps)} calibrations" if maps else "a calibration"
 
 
-@dataclass(frozen=True)
-class ClusterChoice:
-    """Which cluster a command was told to use, if any."""
-
-    scheduler: str | None = None
-    workers: int | None = None
-    timeout: float | None = None
-    tls_ca_file: str | None = None
-    tls_cert: str | None = None
-    tls_key: str | None = None
-    dashboard: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.scheduler is not None and self.workers is not None:
-            raise InputError("--scheduler and --workers cannot be combined")
-        for name, value in asdict(self).items():
-            flag = f"--{name.replace('_', '-')}"
-            if value is None or name in ("scheduler", "workers"):
-                continue
-            if name.startswith("tls") and self.scheduler is None:
-                raise InputError(f"{flag} is for a running cluster (--scheduler)")
-            if name == "dashboard" and self.workers is None:
-                raise InputError(f"{flag} is for workers on this machine (--workers)")
-            if not self.any:
-                raise InputError(f"{flag} is for a cluster (--scheduler, --workers)")
-
-    @property
-    def any(self) -> bool:
-        """Whether a cluster was asked for."""
-        return self.scheduler is not None or self.workers is not None
-
-    def opened(self) -> AbstractContextManager[Client]:
-        """A client of the cluster, as a context; what is started ends with it."""
-        from llrkit.engine.cluster import cluster, quieten
-        from llrkit.engine.cluster_access import TLSFiles
-        from llrkit.engine.cluster_results import TIMEOUT
-
-        quieten()
-        files = TLSFiles(self.tls_ca_file, self.tls_cert, self.tls_key)
-        return cluster(
-            self.scheduler,
-            workers=self.workers,
-            timeout=self.timeout or TIMEOUT,
-            tls=files,
-            dashboard=self.dashboard,
-        )
+def _names(typed: str | None) -> tuple[str, ...] | None:
+    return None if typed is None else tuple(typed.split(","))
 
 
 @dataclass(frozen=True)
@@ -183,10 +147,10 @@ class TrialInput:
     """What a command was told about its input: how to read it, and which cluster does, if one does."""
 
     reading: Reading
-    cluster: ClusterChoice = ClusterChoice()
+    cluster: ClusterChoice = field(default_factory=ClusterChoice)
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> TrialInput:
+    def of(cls, options: ReadingAsTyped) -> TrialInput:
         """From the options that ``reading_options`` and ``cluster_options`` gave a command.
 
         Examples
@@ -194,17 +158,33 @@ class TrialInput:
         >>> TrialInput.of({"columns": "test,score", "score_column": "score", "log10": True}).reading.to_dict()
         {'score': ['score'], 'columns': ['test', 'score'], 'log10': True}
         """
-        given = {_KEYWORDS.get(name, name): value for name, value in options.items()}
-        cluster = ClusterChoice(**{item.name: given.pop(item.name, None) for item in fields(ClusterChoice)})
-        for name in ("columns", "key_columns", "ids", "classes"):
-            if given.get(name) is not None:
-                given[name] = tuple(given[name].split(","))
-        named = {name: value for name, value in given.items() if value is not None}
-        if "score" in named:
-            named["score"] = (named["score"],)
-        return cls(Reading(**named), cluster)
+        score = options.get("score_column")
+        reading = Reading(
+            key=options.get("key"),
+            score=None if score is None else (score,),
+            label=options.get("label_column"),
+            key_columns=_names(options.get("key_columns")),
+            key_label=options.get("key_label_column"),
+            format=options.get("format"),
+            columns=_names(options.get("columns")),
+            decimal=options.get("decimal"),
+            encoding=options.get("encoding"),
+            nontargets=options.get("nontargets"),
+            positive=options.get("positive"),
+            log10=options.get("log10", False),
+            distance=options.get("distance", False),
+            missing=options.get("missing", "error"),
+            missing_scores=options.get("missing_scores", "error"),
+            duplicates=options.get("duplicates"),
+            quality=options.get("quality_file"),
+            weight=options.get("weight_column"),
+            ids=_names(options.get("ids")) or (),
+            where=options.get("where", ()),
+            unreadable=options.get("unreadable"),
+        )
+        return cls(reading, ClusterChoice.of(options))
 
-    def open(self, *paths: str, **changed: Any) -> ScoreSource:
+    def open(self, *paths: str, **changed: Unpack[ReadingOptions]) -> ScoreSource:
         """The trials of a path, or of one path per system; ``changed`` are options that differ."""
         from llrkit.engine.open_trials import open_trials
 
@@ -237,7 +217,7 @@ class TrialInput:
             raise InputError("--score-column and --score-columns cannot be combined")
         columns = score_columns.split(",") if score_columns else []
         titles = titles_of(files, columns, names.split(",") if names is not None else None)
-        scores: list[Any] = [(column,) for column in columns] or [self.reading.score]
+        scores: list[tuple[str, ...] | None] = [(column,) for column in columns] or [self.reading.score]
         wanted = [(file, score) for file in files for score in scores]
         return {
             title: self.open(file, score=score) for title, (file, score) in zip(titles, wanted, strict=True)
@@ -253,7 +233,7 @@ class TrialInput:
         client: Client = context.meta[_CLUSTER]
         return client
 
-    def part_runner(self) -> Callable[..., Any] | None:
+    def part_runner(self) -> Run | None:
         """How parts of a folder are worked on by the cluster, or None without one."""
         if not self.cluster.any:
             return None

@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from llrkit._progress import stage
 from llrkit.cli.output import named_file
+from llrkit.cli.recognize_progress import Watch
+from llrkit.cli.typed_options import Command
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit.recognize.embeddings import Embeddings
     from llrkit.recognize.frames.front_end import FrontEnd
+    from llrkit.recognize.frames.utterance_frames import Frames
     from llrkit.recognize.recognizer import Recognizer
     from llrkit.recognize.training_stages import Stages
 
-Watch = Callable[[str, int, int], None]
-Check = Callable[[Any, Any], None]
+Speech: TypeAlias = "Frames | Embeddings"
+Check: TypeAlias = "Callable[[Speech, FrontEnd | None], None]"
 """Of frames or embeddings, and of the front end where frames are made from audio."""
-SECONDS_BETWEEN_LINES = 10.0
 OF_AUDIO = ("folder", "seconds", "channel", "rate", "normalize", "resample", "bad_files")
 """Options that mean nothing where frames or embeddings are given."""
-SHORT_STAGE = 2.0
-"""Seconds that a stage must take to be worth a line."""
-seconds_option: Callable[[Any], Any] = click.option(
+seconds_option = click.option(
     "--seconds",
     type=float,
     metavar="S",
     help="Use only the first S seconds of speech; by default as in training.",
 )
-channel_option: Callable[[Any], Any] = click.option(
+channel_option = click.option(
     "--channel", type=click.IntRange(min=0), metavar="N",
     help="Channel of stereo files, counted from 0; by default as in training.",
 )  # fmt: skip
 
 
-def input_options(command: Any) -> Any:
+def input_options(command: Command) -> Command:
     """The options that say where the speech of a list is."""
     for option in (
         click.option("--folder", metavar="DIR",
@@ -64,10 +61,10 @@ def input_options(command: Any) -> Any:
     return command
 
 
-def second_list_options(name: str) -> Callable[[Any], Any]:
+def second_list_options(name: str) -> Callable[[Command], Command]:
     """The options of input again, for a second list that is given as ``--NAME``."""
 
-    def add(command: Any) -> Any:
+    def add(command: Command) -> Command:
         for option, text in (
             ("vad", f"As --vad, for --{name}."), ("utt2spk", f"As --utt2spk, for --{name}."),
             ("segments", f"As --segments, for --{name}."),
@@ -87,9 +84,58 @@ def was_given(name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def where_option(text: str) -> Callable[[Any], Any]:
+def where_option(text: str) -> Callable[[Command], Command]:
     """The option that chooses rows."""
     return click.option("--where", multiple=True, metavar="COND", help=f"{text} Repeatable; all must hold.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfSpeech:
+    """Options of every command that makes something of speech."""
+
+    output: str
+    json_path: str | None
+    folder: str | None
+    source: str | None
+    vectors: str | None
+    segments: str | None
+    speaker_file: str | None
+    vad: str | None
+    resample: str
+    bad_files: str
+    where: tuple[str, ...]
+    seconds: float | None
+    channel: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondList:
+    """A second list of speech, ``--NAME``, and what was told about it alone."""
+
+    name: str
+    path: str | None
+    where: tuple[str, ...]
+    source: str | None
+    segments: str | None
+    speaker_file: str | None
+    vad: str | None
+
+    @property
+    def told(self) -> list[str]:
+        """The options that were given about it."""
+        values = {
+            "where": self.where, "from": self.source, "segments": self.segments,
+            "utt2spk": self.speaker_file, "vad": self.vad,
+        }  # fmt: skip
+        return [f"--{self.name}-{option}" for option, value in values.items() if value]
+
+    def require(self) -> None:
+        """Refuse options of a list that is not given, and one that is not there, before any work."""
+        if self.path is None:
+            for option in self.told:
+                raise InputError(f"{option} needs --{self.name}")
+        elif not Path(self.path).is_file():
+            raise InputError(f"{self.path}: no such file")
 
 
 @dataclass(frozen=True)
@@ -109,20 +155,22 @@ class SpeechInput:
     """Options that were given and say something about audio files only."""
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> SpeechInput:
+    def of(cls, asked: OfSpeech) -> SpeechInput:
         """Those of all options of a command."""
-        own = {name: options[name] for name in cls.__dataclass_fields__ if name in options}
-        return cls(**own, of_audio=tuple(name for name in OF_AUDIO if name in options and was_given(name)))
+        return cls(
+            asked.folder, asked.source, asked.vectors, asked.segments, asked.speaker_file, asked.vad,
+            asked.resample, asked.bad_files, asked.where,
+            of_audio=tuple(name for name in OF_AUDIO if was_given(name)),
+        )  # fmt: skip
 
-    def of_another(self, name: str, options: dict[str, Any]) -> SpeechInput:
-        """The same for a second list, ``--NAME``, of which what is told about the first does not hold."""
+    def of_another(self, path: str, second: SecondList) -> SpeechInput:
+        """The same for a second list, of which what is told about the first does not hold."""
         from llrkit.recognize.speech_inputs import holds_arrays
 
-        of_list = None if holds_arrays(options[name]) else self.source
+        of_list = None if holds_arrays(path) else self.source
         return replace(
-            self, where=tuple(options[f"{name}_where"]), source=options[f"{name}_from"] or of_list,
-            segments=options[f"{name}_segments"], vad=options[f"{name}_vad"],
-            speaker_file=options[f"{name}_utt2spk"], of_audio=(),
+            self, where=second.where, source=second.source or of_list, segments=second.segments,
+            vad=second.vad, speaker_file=second.speaker_file, of_audio=(),
         )  # fmt: skip
 
     def read(
@@ -132,7 +180,7 @@ class SpeechInput:
         watch: Watch,
         stages: Stages | None = None,
         check: Check = lambda given, used: None,
-    ) -> tuple[Any, FrontEnd | None]:
+    ) -> tuple[Speech, FrontEnd | None]:
         """Frames, all loaded once, or embeddings; and the front end where frames are made from audio.
 
         ``check`` is called when lists and headers have been read, before any frames are loaded.
@@ -142,7 +190,7 @@ class SpeechInput:
 
     def open(
         self, speech: str, front_end: FrontEnd | None, check: Check = lambda given, used: None
-    ) -> tuple[Any, FrontEnd | None]:
+    ) -> tuple[Speech, FrontEnd | None]:
         """The same with no frames loaded: what lists and headers tell."""
         from llrkit.recognize.frames.front_end import FrontEnd
         from llrkit.recognize.speech_inputs import read_speech
@@ -160,7 +208,9 @@ class SpeechInput:
             check(given, used)
         return given, used
 
-    def load(self, given: Any, used: FrontEnd | None, watch: Watch, stages: Stages | None = None) -> Any:
+    def load(
+        self, given: Speech, used: FrontEnd | None, watch: Watch, stages: Stages | None = None
+    ) -> Speech:
         """What was opened, with its frames."""
         from llrkit.recognize.frames.load_all import load_all
         from llrkit.recognize.frames.utterance_frames import Frames
@@ -177,17 +227,6 @@ def require_folder(output: str) -> None:
     """Refuse what could not be written at the end, before any work."""
     if not Path(output).absolute().parent.is_dir():
         raise InputError(f"{output}: the folder {Path(output).parent} does not exist")
-
-
-def require_second_list(name: str, options: dict[str, Any]) -> None:
-    """Refuse options of a second list that is not given, and one that is not there, before any work."""
-    path = options[name]
-    if path is None:
-        for option in ("where", "from", "segments", "utt2spk", "vad"):
-            if options[f"{name}_{option}"]:
-                raise InputError(f"--{name}-{option} needs --{name}")
-    elif not Path(path).is_file():
-        raise InputError(f"{path}: no such file")
 
 
 def trained_front_end(recognizer: Recognizer, seconds: float | None, channel: int | None) -> FrontEnd | None:
@@ -213,58 +252,10 @@ def counted_speech(n_utterances: int, n_speakers: int | None = None) -> str:
     return counted(n_utterances, "utterance") + who
 
 
-def seconds_of_speech(given: Any) -> dict[str, Any]:
+def seconds_of_speech(given: Speech) -> dict[str, dict[str, float]]:
     """For JSON: the seconds of speech of each file, if they are known."""
-    spoken: Sequence[float] | None = given.columns.get("speech_seconds")
+    spoken = given.columns.get("speech_seconds")
     if spoken is None:
         return {}
     ids = (str(name) for name in given.ids)
     return {"speech_seconds": {name: float(value) for name, value in zip(ids, spoken, strict=True)}}
-
-
-@contextmanager
-def watching() -> Iterator[Watch]:
-    """A progress bar for each thing that is done, one after the other; without a terminal plain lines."""
-    with ExitStack() as stack:
-        lines = None if sys.stderr.isatty() else PlainLines(lambda line: click.echo(line, err=True))
-        now: list[Any] = ["", 0, None]
-
-        def watch(what: str, done: int, total: int) -> None:
-            if lines is not None:
-                lines.tell(what, done, total)
-            if now[0] != what:
-                stack.close()
-                now[:] = [what, 0, stack.enter_context(stage(what, total, "steps"))]
-            now[2](done - now[1])
-            now[1] = done
-
-        yield watch
-
-
-class PlainLines:
-    """How far a long piece of work is, as lines for a log file: every ten seconds, and when it is done.
-
-    Examples
-    --------
-    >>> clock = iter([0.0, 5.0, 11.0, 12.0])
-    >>> lines = PlainLines(print, clock=lambda: next(clock))
-    >>> for done in (1, 2, 3, 4):
-    ...     lines.tell("frames", done, 4)
-    frames: 3 of 4
-    frames: 4 of 4, 12 s
-    """
-
-    def __init__(self, say: Callable[[str], Any], clock: Callable[[], float] = time.monotonic) -> None:
-        self._say, self._clock = say, clock
-        self._what, self._begun, self._last = "", 0.0, 0.0
-
-    def tell(self, what: str, done: int, total: int) -> None:
-        """So much is done."""
-        now = self._clock()
-        if what != self._what:
-            self._what, self._begun, self._last = what, now, now
-        if done >= total and now - self._begun >= SHORT_STAGE:
-            self._say(f"{what}: {done:,} of {total:,}, {now - self._begun:.0f} s")
-        elif done < total and now - self._last >= SECONDS_BETWEEN_LINES:
-            self._last = now
-            self._say(f"{what}: {done:,} of {total:,}")

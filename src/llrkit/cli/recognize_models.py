@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from llrkit._format import counted
 from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
 from llrkit.cli.recognize_inputs import (
+    OfSpeech,
+    Speech,
     SpeechInput,
     channel_option,
     counted_speech,
@@ -19,10 +22,24 @@ from llrkit.cli.recognize_inputs import (
     seconds_of_speech,
     seconds_option,
     trained_front_end,
-    watching,
     where_option,
 )
+from llrkit.cli.recognize_progress import Watch, watching
+from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.recognize.frames.front_end import FrontEnd
+    from llrkit.recognize.recognizer import Recognizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToMake(OfSpeech):
+    """Options of what a trained recognizer makes of a list."""
+
+    model: str
+    speech: str
+
 
 _WHERE = "Only utterances that satisfy a condition such as 'split = eval'."
 
@@ -37,7 +54,8 @@ _WHERE = "Only utterances that satisfy a condition such as 'split = eval'."
 @where_option(_WHERE)
 @input_options
 @json_option
-def enroll_command(**options: Any) -> None:
+@asking(ToMake)
+def enroll_command(asked: ToMake, each: bool) -> None:
     """Make a model of each speaker from all its utterances.
 
     \b
@@ -46,16 +64,16 @@ def enroll_command(**options: Any) -> None:
       llrkit recognize enroll model.npz calls.tsv --channel 1 --seconds 10 -o enrolled.npz
       llrkit recognize enroll model.npz xvectors.npz --where "side = A" --each -o enrolled.npz
     """
-    output, json_path = options["output"], options["json_path"]
+    output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():
-        recognizer, given = _read(options, watch, _anything if options["each"] else _speakers_known)
-        with named_file(options["source"] or options["speech"]):
-            enrolled = recognizer.enroll(given, each=options["each"], watch=watch)
+        recognizer, given = _read(asked, watch, _anything if each else _speakers_known)
+        with named_file(asked.source or asked.speech):
+            enrolled = recognizer.enroll(given, each=each, watch=watch)
     enrolled.save(output)
     told = f"{counted(len(enrolled), 'model')} from {counted_speech(len(given))}. Saved in {output}"
     click.echo(told, err=json_path == "-")
-    numbers = {"n_models": len(enrolled), "n_utterances": len(given), **seconds_of_speech(given)}
-    write_json(numbers, "recognize-enroll", json_path)
+    counts = {"n_models": len(enrolled), "n_utterances": len(given)}
+    write_json({**counts, **seconds_of_speech(given)}, "recognize-enroll", json_path)
 
 
 @click.command("cohort")
@@ -67,7 +85,8 @@ def enroll_command(**options: Any) -> None:
 @where_option(_WHERE)
 @input_options
 @json_option
-def cohort_command(**options: Any) -> None:
+@asking(ToMake)
+def cohort_command(asked: ToMake) -> None:
     """Make a cohort of impostors once, for the normalization of many scores.
 
     \b
@@ -76,11 +95,11 @@ def cohort_command(**options: Any) -> None:
     """
     from llrkit.recognize.overlap_checks import check_splits
 
-    output, json_path = options["output"], options["json_path"]
+    output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():
-        recognizer, given = _read(options, watch)
-        with named_file(options["source"] or options["speech"]):
-            check_splits(given, options["where"], "a cohort")
+        recognizer, given = _read(asked, watch)
+        with named_file(asked.source or asked.speech):
+            check_splits(given, asked.where, "a cohort")
             cohort = recognizer.cohort(given, watch=watch)
             cohort.save(output, cohort=True)
     told = f"A cohort of {counted_speech(len(cohort))}. Saved in {output}"
@@ -98,7 +117,8 @@ def cohort_command(**options: Any) -> None:
 @where_option(_WHERE)
 @input_options
 @json_option
-def extract_command(**options: Any) -> None:
+@asking(ToMake)
+def extract_command(asked: ToMake) -> None:
     """Make embeddings of recordings once, for every back-end, cohort and list of trials.
 
     They are i-vectors before any step of the back-end, with the speakers and columns of the list, the seconds
@@ -112,39 +132,41 @@ def extract_command(**options: Any) -> None:
     from llrkit.recognize.embedding_files import write_embeddings
     from llrkit.recognize.pair_tables import row_columns
 
-    output, json_path = options["output"], options["json_path"]
+    output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():
-        recognizer, given = _read(options, watch, _makes_embeddings)
-        with named_file(options["source"] or options["speech"]):
+        recognizer, given = _read(asked, watch, _makes_embeddings)
+        with named_file(asked.source or asked.speech):
             embeddings = recognizer.embed(given, watch=watch)
             write_embeddings(embeddings.replace(columns=row_columns(embeddings)), output)
     told = f"{counted(len(embeddings), 'embedding')} of {embeddings.dim} dimensions. Saved in {output}"
     click.echo(told, err=json_path == "-")
-    numbers = {"n_utterances": len(given), "dim": embeddings.dim, **seconds_of_speech(given)}
-    write_json(numbers, "recognize-extract", json_path)
+    counts = {"n_utterances": len(given), "dim": embeddings.dim}
+    write_json({**counts, **seconds_of_speech(given)}, "recognize-extract", json_path)
 
 
-def _anything(recognizer: Any, given: Any, used: Any) -> None:
+def _anything(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
     """Nothing to be said before frames are loaded."""
 
 
-def _speakers_known(recognizer: Any, given: Any, used: Any) -> None:
+def _speakers_known(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
     if given.speakers is None:
         raise InputError("to enroll one model per speaker the speakers must be known, or give --each")
 
 
-def _makes_embeddings(recognizer: Any, given: Any, used: Any) -> None:
+def _makes_embeddings(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
     if recognizer.extractor is not None and recognizer.extractor.model is None:
         raise InputError("a ubm-gmm recognizer scores frames and makes no embeddings")
 
 
 def _read(
-    options: dict[str, Any], watch: Any, check: Callable[[Any, Any, Any], None] = _anything
-) -> tuple[Any, Any]:
+    asked: ToMake,
+    watch: Watch,
+    check: Callable[[Recognizer, Speech, FrontEnd | None], None] = _anything,
+) -> tuple[Recognizer, Speech]:
     from llrkit.recognize.recognizer import Recognizer
 
-    require_folder(options["output"])
-    recognizer = Recognizer.load(options["model"])
-    how = trained_front_end(recognizer, options["seconds"], options["channel"])
-    given, _ = SpeechInput.of(options).read(options["speech"], how, watch, check=partial(check, recognizer))
+    require_folder(asked.output)
+    recognizer = Recognizer.load(asked.model)
+    how = trained_front_end(recognizer, asked.seconds, asked.channel)
+    given, _ = SpeechInput.of(asked).read(asked.speech, how, watch, check=partial(check, recognizer))
     return recognizer, given

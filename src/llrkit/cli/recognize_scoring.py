@@ -2,37 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sized
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from llrkit._format import counted
 from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
 from llrkit.cli.recognize_inputs import (
+    OfSpeech,
+    SecondList,
+    Speech,
     SpeechInput,
-    Watch,
     channel_option,
     input_options,
     require_folder,
-    require_second_list,
     second_list_options,
     seconds_of_speech,
     seconds_option,
     trained_front_end,
-    watching,
     where_option,
 )
+from llrkit.cli.recognize_progress import Watch, watching
+from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit._arrays import Array
     from llrkit.io.trial_table import TrialTable
     from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.recognizer import Recognizer
 
 _NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToScore(OfSpeech):
+    """Options of ``recognize score``."""
+
+    model: str
+    enrolled: str
+    speech: str
+    trials: str | None
+    norm: str
+    cohort: str | None
+    cohort_where: tuple[str, ...]
+    cohort_from: str | None
+    cohort_segments: str | None
+    cohort_utt2spk: str | None
+    cohort_vad: str | None
+    top: int | None
+    to: str | None
+    key_output: str | None
+
+    @property
+    def impostors(self) -> SecondList:
+        """The list of the cohort."""
+        return SecondList(
+            name="cohort", path=self.cohort, where=self.cohort_where, source=self.cohort_from,
+            segments=self.cohort_segments, speaker_file=self.cohort_utt2spk, vad=self.cohort_vad,
+        )  # fmt: skip
 
 
 @click.command("score")
@@ -58,7 +90,8 @@ _NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
               "trials ('enroll_gender = test_gender').")  # fmt: skip
 @input_options
 @json_option
-def score_command(**options: Any) -> None:
+@asking(ToScore)
+def score_command(asked: ToScore) -> None:
     """Score test utterances against enrolled models.
 
     If the speakers of both sides are known, or if the list of trials has labels, the scores have labels too.
@@ -78,84 +111,91 @@ def score_command(**options: Any) -> None:
     from llrkit.recognize.recognizer import Recognizer
     from llrkit.recognize.speech_inputs import holds_arrays
 
-    cohort, output, json_path = options["cohort"], options["output"], options["json_path"]
-    if (options["norm"] == "none") != (cohort is None):
+    cohort, output, json_path = asked.cohort, asked.output, asked.json_path
+    if (asked.norm == "none") != (cohort is None):
         raise InputError("--norm and --cohort need each other")
-    require_second_list("cohort", options)
-    written_as(Path(output), options["to"])
-    for path in (output, options["key_output"]):
+    asked.impostors.require()
+    written_as(Path(output), asked.to)
+    for path in (output, asked.key_output):
         require_folder(path or output)
-    recognizer, models = Recognizer.load(options["model"]), Side.load(options["enrolled"])
-    saved = None if cohort is None else _saved_cohort(cohort, options)
-    with named_file(options["enrolled"]):
+    recognizer, models = Recognizer.load(asked.model), Side.load(asked.enrolled)
+    saved = None if cohort is None else _saved_cohort(cohort, asked.impostors)
+    with named_file(asked.enrolled):
         recognizer.require_own_sides(models)
     with named_file(str(cohort)):
         recognizer.require_own_sides(models, saved)
-    trial_list = None if options["trials"] is None else read_trial_list(options["trials"])
-    on_segments, on_trials = split_conditions(options["where"])
-    inputs = replace(SpeechInput.of(options), where=tuple(on_segments))
+    trial_list = None if asked.trials is None else read_trial_list(asked.trials)
+    on_segments, on_trials = split_conditions(asked.where)
+    inputs = replace(SpeechInput.of(asked), where=tuple(on_segments))
     if cohort is not None and not holds_arrays(cohort):
         inputs = replace(inputs, of_audio=())  # they may be about the cohort
-    how = trained_front_end(recognizer, options["seconds"], options["channel"])
+    how = trained_front_end(recognizer, asked.seconds, asked.channel)
     with watching() as watch, shown_warnings():
-        given, used = inputs.open(options["speech"], how)
-        impostors = None if saved is not None or cohort is None else _open_cohort(options, how)
-        _require_top(options, impostors[1] if impostors is not None else saved)
+        given, used = inputs.open(asked.speech, how)
+        impostors = None if saved is not None or cohort is None else _open_cohort(cohort, asked, how)
+        _require_top(asked, impostors[1] if impostors is not None else saved)
         given = inputs.load(given, used, watch)
         if trial_list is not None:  # an unknown id is told before anything is computed
             find_listed(trial_list, models.ids.tolist(), list(given.ids))
-        with named_file(options["source"] or options["speech"]):
+        with named_file(asked.source or asked.speech):
             segments = recognizer.prepare(given, watch=watch)
         others = saved if impostors is None else _cohort(recognizer, *impostors, watch)
         scores = recognizer.scores(
-            models, segments, normalize=options["norm"], cohort=others, top=options["top"], watch=watch
+            models, segments, normalize=asked.norm, cohort=others, top=asked.top, watch=watch
         )
     scored = _table(scores, models, segments, trial_list, on_trials)
-    write_table(scored, output, format=options["to"], key=options["key_output"])
-    numbers = {"n_models": len(models), "n_utterances": len(segments), **_numbers(scored)}
-    eer = f", EER {100 * numbers['eer']:.2f} %" if numbers.get("eer") is not None else ""
-    click.echo(f"{counted(numbers['n_trials'], 'score')} written to {output}{eer}", err=json_path == "-")
+    write_table(scored, output, format=asked.to, key=asked.key_output)
+    measured = _measured(scored)
+    eer = f", EER {100 * measured['eer']:.2f} %" if "eer" in measured else ""
+    n_trials = scored.table.height
+    click.echo(f"{counted(n_trials, 'score')} written to {output}{eer}", err=json_path == "-")
+    numbers = {"n_models": len(models), "n_utterances": len(segments), "n_trials": n_trials, **measured}
     write_json({**numbers, **seconds_of_speech(given)}, "recognize-score", json_path)
 
 
-def _saved_cohort(cohort: str, options: dict[str, Any]) -> Side | None:
+def _saved_cohort(cohort: str, impostors: SecondList) -> Side | None:
     """The impostors, if they were saved before."""
     from llrkit.io.binary.numpy_files import read_arrays
     from llrkit.recognize.backends.trial_sides import COHORT_SCHEMA, Side
 
     is_array_file = Path(cohort).suffix.lower() == ".npz" and Path(cohort).is_file()
     if is_array_file and str(read_arrays(Path(cohort)).get("schema", "")) == COHORT_SCHEMA:
-        if any(value for name, value in options.items() if name.startswith("cohort_")):
+        if impostors.told:
             raise InputError(f"{cohort}: is a saved cohort, which takes no further options")
         return Side.load(cohort, cohort=True)
     return None
 
 
-def _require_top(options: dict[str, Any], cohort: Any) -> None:
+def _require_top(asked: ToScore, cohort: Sized | None) -> None:
     """Refuse a choice of more impostors than there are, before anything is computed."""
     from llrkit.recognize.backends.score_normalization import require_top
 
-    top = options["top"]
-    if top is not None and cohort is not None and options["norm"] in ("as1", "as2"):
-        require_top(top, len(cohort))
+    if asked.top is not None and cohort is not None and asked.norm in ("as1", "as2"):
+        require_top(asked.top, len(cohort))
 
 
-def _open_cohort(options: dict[str, Any], how: FrontEnd | None) -> tuple[SpeechInput, Any, Any, str]:
+def _open_cohort(
+    cohort: str, asked: ToScore, how: FrontEnd | None
+) -> tuple[SpeechInput, Speech, FrontEnd | None, str]:
     """Impostors that were not saved before; no frames are loaded yet."""
     from llrkit.recognize.overlap_checks import check_splits
 
-    cohort = options["cohort"]
-    inputs = SpeechInput.of(options).of_another("cohort", options)
+    inputs = SpeechInput.of(asked).of_another(cohort, asked.impostors)
     impostors, used = inputs.open(
         cohort,
         how,
-        lambda given, _: check_splits(given, options["cohort_where"], "a cohort", "--cohort-where"),
+        lambda given, _: check_splits(given, asked.cohort_where, "a cohort", "--cohort-where"),
     )
     return inputs, impostors, used, inputs.source or cohort
 
 
 def _cohort(
-    recognizer: Recognizer, inputs: SpeechInput, impostors: Any, used: Any, origin: str, watch: Watch
+    recognizer: Recognizer,
+    inputs: SpeechInput,
+    impostors: Speech,
+    used: FrontEnd | None,
+    origin: str,
+    watch: Watch,
 ) -> Side:
     """The impostors, made now."""
     with named_file(origin):
@@ -163,7 +203,7 @@ def _cohort(
 
 
 def _table(
-    scores: Any, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
+    scores: Array, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
 ) -> TrialTable:
     from llrkit.io.trial_selection import select_trials
     from llrkit.recognize.pair_tables import all_pairs_table, listed_pairs_table
@@ -180,19 +220,19 @@ def _table(
     return select_trials(scored, conditions) if conditions else scored
 
 
-def _numbers(scored: TrialTable) -> dict[str, Any]:
+def _measured(scored: TrialTable) -> dict[str, float]:
+    """What labels tell; nothing without them."""
     from llrkit.errors import EmptyClassError
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.checked_trials import as_trials_checked
 
-    numbers: dict[str, Any] = {"n_trials": scored.table.height}
     if scored.label is None:
-        return numbers
+        return {}
     try:
         result = evaluate(as_trials_checked(scored))
     except EmptyClassError:
-        return numbers
+        return {}
     return {
-        **numbers, "n_target": result.n_target, "n_nontarget": result.n_nontarget, "eer": result.eer,
+        "n_target": result.n_target, "n_nontarget": result.n_nontarget, "eer": result.eer,
         "min_cllr": result.min_cllr,
     }  # fmt: skip

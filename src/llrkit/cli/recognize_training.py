@@ -4,39 +4,45 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
 from llrkit.cli.recognize_inputs import (
     Check,
+    Speech,
     SpeechInput,
-    Watch,
     channel_option,
     counted_speech,
     input_options,
     require_folder,
-    require_second_list,
     second_list_options,
     seconds_of_speech,
     seconds_option,
     trained_front_end,
     was_given,
-    watching,
     where_option,
 )
+from llrkit.cli.recognize_progress import Watch, watching
+from llrkit.cli.recognize_training_options import (
+    OfExtractor,
+    ToTrain,
+    checked_options,
+    refuse_idle,
+    refuse_sizes,
+)
+from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit._plain import Json
+    from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.recognizer import Recognizer
     from llrkit.recognize.training_stages import Stages
 
 _ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
 _BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
-_OF_BACKENDS = {"relevance": "ubm-gmm", "top_gaussians": "ubm-gmm", "cost": "svm"}
-_WITHOUT_EM = ("cosine", "lda-cosine", "svm")
-_OF_SCORERS = ("rank", "degrees", "speaker_dims", "channel_dims")
 
 
 @click.command("train")
@@ -85,7 +91,8 @@ _OF_SCORERS = ("rank", "degrees", "speaker_dims", "channel_dims")
 @where_option("Only utterances that satisfy a condition such as 'split = train'.")
 @input_options
 @json_option
-def train_command(**options: Any) -> None:
+@asking(ToTrain)
+def train_command(asked: ToTrain) -> None:
     """Train a recognizer on speakers that will neither enroll nor be tested.
 
     From audio or frames: a background model and i-vectors, then the back-end. From embeddings: the back-end
@@ -110,50 +117,51 @@ def train_command(**options: Any) -> None:
     from llrkit.recognize.speech_sources import Sources
     from llrkit.recognize.training_sizes import require_feasible
 
-    speech, output, json_path = options["speech"], options["output"], options["json_path"]
-    backend = "lda-cosine" if options["backend"] == "lda" else options["backend"]
-    steps = options["steps"].split(",") if options["steps"] else None
-    own = _checked_options(options, backend, steps)
+    speech, output, json_path = asked.speech, asked.output, asked.json_path
+    backend = "lda-cosine" if asked.backend == "lda" else asked.backend
+    steps = asked.steps.split(",") if asked.steps else None
+    own = checked_options(asked, backend, steps)
     require_folder(output)
-    sizes = {"n_gaussians": options["gaussians"], "n_factors": options["factors"]}
+    sizes: OfExtractor = {"n_gaussians": asked.gaussians, "n_factors": asked.factors}
+    no_sizes: OfExtractor = {}
     with watching() as watch, shown_warnings():
-        base = _base_recognizer(options["source"])
-        stages = _stages(options, base)
-        domain: list[tuple[SpeechInput, Any, Any]] = []
+        base = _base_recognizer(asked.source)
+        stages = _stages(asked, base)
+        domain: list[tuple[SpeechInput, Speech, FrontEnd | None]] = []
 
-        def check(given: Any, used: Any) -> None:
+        def check(given: Speech, used: FrontEnd | None) -> None:
             check_repeats(Sources.of(given))
-            check_splits(given, options["where"], "trained")
+            check_splits(given, asked.where, "trained")
             if base is None and isinstance(given, Embeddings):
-                _refuse_sizes(options)
+                refuse_sizes(asked)
             if base is not None or isinstance(given, Embeddings):
-                _refuse_idle(options, backend)
+                refuse_idle(asked, backend)
             made = None if base is None or base.extractor is None else base.extractor.model
             require_feasible(
                 given, backend, steps=steps if steps is not None else STEPS[backend], rank=own["rank"],
                 speaker_dims=own["speaker_dims"], channel_dims=own["channel_dims"],
-                dim=None if made is None else made.n_factors, **(sizes if base is None else {}),
+                dim=None if made is None else made.n_factors, **(sizes if base is None else no_sizes),
             )  # fmt: skip
-            if options["adapt"] is not None:
-                domain.append(_open_domain(options, base, used))
+            if asked.adapt is not None:
+                domain.append(_open_domain(asked.adapt, asked, base, used))
 
         new = None
-        given, front_end = _training_speech(options, base, watch, stages, check)
-        origin = options["source"] if base is None and options["source"] else speech or options["source"]
+        given, front_end = _training_speech(asked, base, watch, stages, check)
+        origin = asked.source if base is None and asked.source else speech or asked.source or ""
         for inputs, found, used in domain:
             new = inputs.load(found, used, watch)
         with named_file(origin):
             if base is None and isinstance(given, Frames):
-                why = training_sizes(given, **sizes, watch=watch).why
+                why = training_sizes(given, asked.gaussians, asked.factors, watch=watch).why
                 if why:
                     click.echo(f"Sizes chosen from the amount of data: {why}.", err=json_path == "-")
             trained = train_recognizer(
-                given, backend, steps=steps, iterations=options["iterations"], **own,
-                uncertainty=options["uncertainty"], relevance=options["relevance"],
-                top_gaussians=options["top_gaussians"] or None, cost=options["cost"], front_end=front_end,
-                rng=options["seed"], watch=watch, stages=stages,
+                given, backend, steps=steps, iterations=asked.iterations, **own,
+                uncertainty=asked.uncertainty, relevance=asked.relevance,
+                top_gaussians=asked.top_gaussians or None, cost=asked.cost, front_end=front_end,
+                rng=asked.seed, watch=watch, stages=stages,
                 extractor=None if base is None else base.extractor, adapt=new,
-                adaptation=options["adaptation"], adaptation_weight=options["adaptation_weight"], **sizes,
+                adaptation=asked.adaptation, adaptation_weight=asked.adaptation_weight, **sizes,
             )  # fmt: skip
     trained.save(output)
     known = None if given.speakers is None else len(set(given.speakers))
@@ -162,64 +170,21 @@ def train_command(**options: Any) -> None:
     write_json(_numbers(backend, given, known, trained), "recognize-train", json_path)
 
 
-def _checked_options(options: dict[str, Any], backend: str, steps: list[str] | None) -> dict[str, Any]:
-    """Those of the scorer, after everything that can be told before a file is read."""
-    from llrkit.recognize.recognizer_options import require_options
-
-    for name, owner in _OF_BACKENDS.items():
-        if was_given(name) and backend != owner:
-            raise InputError(f"--{name.replace('_', '-')} is an option of {owner}, not of {backend}")
-    require_second_list("adapt", options)
-    if options["adapt"] is None and (was_given("adaptation") or options["adaptation_weight"] is not None):
-        raise InputError("--adaptation and --adaptation-weight need --adapt")
-    own = {name: options[name] for name in _OF_SCORERS}
-    for name in ("speaker_dims", "channel_dims"):
-        own[name] = _sizes_of(f"--{name.replace('_', '-')}", own[name])
-    require_options(
-        backend, steps, uncertainty=options["uncertainty"], adapted=options["adapt"] is not None,
-        adaptation=options["adaptation"], weight=options["adaptation_weight"], **own,
-    )  # fmt: skip
-    return own
-
-
-def _sizes_of(option: str, text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise InputError(f"{option} {text}: expected whole numbers with commas, for example 60,20")
-    return [] if parts == ["0"] and option == "--channel-dims" else [int(part) for part in parts]
-
-
-def _refuse_sizes(options: dict[str, Any]) -> None:
-    for name in ("gaussians", "factors"):
-        if options[name] is not None:
-            raise InputError(f"--{name} is for training from speech; the input holds embeddings")
-
-
-def _refuse_idle(options: dict[str, Any], backend: str) -> None:
-    """What says nothing where only a back-end is trained."""
-    if options["no_stages"]:
-        raise InputError("--no-stages is for training a background model; here only the back-end is trained")
-    if was_given("iterations") and backend in _WITHOUT_EM:
-        raise InputError(f"--iterations is for EM, which {backend} does not use")
-
-
 def _open_domain(
-    options: dict[str, Any], base: Recognizer | None, front_end: Any
-) -> tuple[SpeechInput, Any, Any]:
+    speech: str, asked: ToTrain, base: Recognizer | None, front_end: FrontEnd | None
+) -> tuple[SpeechInput, Speech, FrontEnd | None]:
     """The speech of ``--adapt``, of which nobody needs to know who speaks; no frames are loaded yet."""
     from llrkit.recognize.overlap_checks import check_splits
 
-    inputs = SpeechInput.of(options)
-    of_audio = inputs.of_audio if options["speech"] is None else ()
+    inputs = SpeechInput.of(asked)
+    of_audio = inputs.of_audio if asked.speech is None else ()
     if base is not None:  # --from names the recognizer, not a file of embeddings
         inputs = replace(inputs, source=None)
         front_end = front_end or (None if base.extractor is None else base.extractor.front_end)
-    inputs = replace(inputs.of_another("adapt", options), of_audio=of_audio)
+    inputs = replace(inputs.of_another(speech, asked.domain), of_audio=of_audio)
     given, used = inputs.open(
-        options["adapt"], front_end,
-        lambda given, _: check_splits(given, options["adapt_where"], "adapted", "--adapt-where"),
+        speech, front_end,
+        lambda given, _: check_splits(given, asked.adapt_where, "adapted", "--adapt-where"),
     )  # fmt: skip
     return inputs, given, used
 
@@ -239,54 +204,51 @@ def _base_recognizer(source: str | None) -> Recognizer | None:
     return base
 
 
-def _stages(options: dict[str, Any], base: Recognizer | None) -> Stages | None:
+def _stages(asked: ToTrain, base: Recognizer | None) -> Stages | None:
     from llrkit.recognize.training_stages import Stages
 
     if base is not None:
-        return Stages(Path(f"{options['source']}.stages"))
-    return None if options["no_stages"] else Stages(Path(f"{options['output']}.stages"))
+        return Stages(Path(f"{asked.source}.stages"))
+    return None if asked.no_stages else Stages(Path(f"{asked.output}.stages"))
 
 
 def _training_speech(
-    options: dict[str, Any], base: Recognizer | None, watch: Watch, stages: Stages | None,
-    check: Check,
-) -> tuple[Any, Any]:  # fmt: skip
+    asked: ToTrain, base: Recognizer | None, watch: Watch, stages: Stages | None, check: Check,
+) -> tuple[Speech, FrontEnd | None]:  # fmt: skip
     from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.training_stages import IVECTORS
 
-    speech = options["speech"]
-    inputs = SpeechInput.of(options)
+    speech = asked.speech
+    inputs = SpeechInput.of(asked)
     if base is None:
         if speech is None:
             raise InputError("give a list of speech or a file of embeddings, or a recognizer with --from")
         how = FrontEnd(
-            sample_rate=options["rate"], channel=options["channel"], normalize=options["normalize"],
-            seconds=options["seconds"],
+            sample_rate=asked.rate, channel=asked.channel, normalize=asked.normalize,
+            seconds=asked.seconds,
         )  # fmt: skip
         return inputs.read(speech, how, watch, stages, check)
     for name in ("gaussians", "factors", "rate", "normalize"):
         if was_given(name):
-            raise InputError(
-                f"--{name} is set by {options['source']}: with --from only the back-end is trained"
-            )
+            raise InputError(f"--{name} is set by {asked.source}: with --from only the back-end is trained")
     assert base.extractor is not None
     if speech is not None:
-        how_then = trained_front_end(base, options["seconds"], options["channel"])
+        how_then = trained_front_end(base, asked.seconds, asked.channel)
         return replace(inputs, source=None).read(speech, how_then, watch, None, check)
     assert stages is not None
     file = stages.folder / IVECTORS
     if not file.is_file():
         raise InputError(
-            f"{options['source']}: its training i-vectors are not in {file}; give the list of the training"
+            f"{asked.source}: its training i-vectors are not in {file}; give the list of the training"
         )
     # options of audio can only be about the speech of the new domain, if there is any
-    of_audio = () if options["adapt"] is not None else inputs.of_audio
+    of_audio = () if asked.adapt is not None else inputs.of_audio
     own = replace(inputs, source=None, of_audio=of_audio)
     given, _ = own.read(str(file), None, watch, None, check)
     return given, base.extractor.front_end
 
 
-def _numbers(backend: str, given: Any, known: int | None, trained: Recognizer) -> dict[str, Any]:
+def _numbers(backend: str, given: Speech, known: int | None, trained: Recognizer) -> dict[str, Json]:
     extractor = trained.extractor
     history = {} if extractor is None else {"background_model": extractor.ubm.log_likelihoods.tolist()}
     sizes = {} if extractor is None else {"n_gaussians": extractor.ubm.n_gaussians}

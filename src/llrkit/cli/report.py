@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -31,12 +31,14 @@ from llrkit.cli.output import (
 from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
 from llrkit.cli.reading import (
     CALIBRATED,
+    TrialInput,
     cluster_options,
     names_option,
     reading_options,
     score_columns_option,
 )
 from llrkit.cli.shift import map_option, named_shift
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,19 +46,37 @@ if TYPE_CHECKING:
     from llrkit.evaluation.compare import Comparison
     from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.io.reading_options import PathArg
+    from llrkit.report.section_types import Section
     from llrkit.scores import ScoreSource
+    from llrkit.trust.calibration.check_calibration import CalibrationCheck
+    from llrkit.trust.intervals.bands import CurveBands
 
-table_option: Callable[[Any], Any] = click.option(
+
+class PageParts(TypedDict, total=False):
+    """Parts of a page that commands give to :func:`llrkit.write_report`."""
+
+    bands: Mapping[str, CurveBands]
+    checks: Mapping[str, CalibrationCheck]
+    ties: Mapping[str, TiedScores]
+    first: Sequence[Section]
+    sections: Sequence[Section]
+    cautions: Sequence[str]
+    llrs: bool
+    words: str
+    base_10: bool
+
+
+table_option = click.option(
     "--table", "table_style", type=click.Choice(["latex", "markdown", "csv"]),
     help="Print the numbers as a table for a paper instead.",
 )  # fmt: skip
 
 
-def html_option(command: Any) -> Any:
+def html_option(command: Callable[..., object]) -> Callable[..., object]:
     """The options of commands that may write a report."""
 
     @wraps(command)
-    def with_a_report(**options: Any) -> Any:
+    def with_a_report(**options: object) -> object:
         written = ("html_path", "docx_path", "report_path")
         if full_paths_wanted() and not any(options.get(name) for name in written):
             raise InputError("--full-paths needs a report (--html)")
@@ -68,7 +88,7 @@ def html_option(command: Any) -> Any:
     return page(full_paths_option(with_a_report))
 
 
-docx_option: Callable[[Any], Any] = click.option(
+docx_option = click.option(
     "--docx", "docx_path", metavar="FILE", help="Also write a Word document, which can be edited."
 )
 
@@ -115,7 +135,14 @@ def require_word(docx_path: str | None) -> None:
 @unconfirmed_option
 @full_paths_option
 @json_option
-def report_command(scores: tuple[str, ...], classes: str | None, prior: str | None, **options: Any) -> None:
+@asking(ToReport)
+def report_command(
+    asked: ToReport,
+    scores: tuple[str, ...],
+    classes: str | None,
+    prior: str | None,
+    **reading: Unpack[ReadingAsTyped],
+) -> None:
     """Write a report on one or several score files.
 
     One HTML page that needs no network: plain words, numbers, interactive plots, an operating-point panel,
@@ -130,7 +157,7 @@ def report_command(scores: tuple[str, ...], classes: str | None, prior: str | No
       llrkit report llrs.csv --map cal.json -o report.html
       llrkit report scores.csv --docx report.docx
     """
-    asked, given = ToReport.split(options)
+    given = TrialInput.of(reading)
     if asked.output is None and asked.docx_path is None:
         raise InputError("the output is missing: -o report.html writes a page, --docx a Word document")
     require_word(asked.docx_path)
@@ -158,27 +185,23 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
     moved, of_shift = named_shift(
         asked.map_path, next(iter(systems.values())), who, accept_changed=asked.accept_changed
     )
-    of_intervals: dict[str, Any] = {
-        "ci": asked.ci,
-        "level": confidence,
-        "replicates": asked.replicates,
-        "rng": asked.seed,
-    }
-    of_intervals |= {"recordings": split_names(asked.recordings)}
-    if asked.ci != "none" or not asked.check:  # the check looks at speakers by itself
-        of_intervals["speakers"] = who
     results = {
         name: evaluate(
-            trials, chosen, by=columns, ece=True, allow_unconfirmed=asked.allow_unconfirmed, **of_intervals
+            trials, chosen, by=columns, ece=True, allow_unconfirmed=asked.allow_unconfirmed, ci=asked.ci,
+            # the check looks at speakers by itself
+            speakers=None if asked.ci == "none" and asked.check else who,
+            recordings=split_names(asked.recordings), level=confidence, replicates=asked.replicates,
+            rng=asked.seed,
         )
         for name, trials in tracked(systems.items(), "systems", len(systems), unit="systems")
-    }
-    parts: dict[str, Any] = {
+    }  # fmt: skip
+    parts: PageParts = {
         "ties": ties_of(results, systems),
         "words": asked.words,
         "base_10": asked.base_10,
+        "cautions": [moved] if moved else [],
+        "llrs": all(trials.roles.calibrated for trials in systems.values()),
     }
-    parts["cautions"] = [moved] if moved else []
     if asked.check:
         watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")
         parts["checks"] = {name: check_calibration(trials, speakers=who) for name, trials in watched}
@@ -209,7 +232,6 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
         results,
         asked.output,
         asked.docx_path,
-        llrs=all(trials.roles.calibrated for trials in systems.values()),
         files=input_files(given.reading, *scores, asked.train, asked.train_key, asked.map_path),
         title=asked.title,
         by=asked.by,
@@ -230,14 +252,14 @@ def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource
 
 
 def write_page(
-    results: Any,
+    results: Evaluation | Comparison | Mapping[str, Evaluation],
     *paths: str | None,
     files: Sequence[PathArg],
     title: str = "Evaluation of detection scores",
     by: str | None = None,
     comparison: Comparison | None = None,
     to_stderr: bool = False,
-    **parts: Any,
+    **parts: Unpack[PageParts],
 ) -> None:
     """Write the report of a command, with the hashes of its files and the command line, and say where.
 
@@ -245,7 +267,7 @@ def write_page(
     """
     from llrkit.report.page import write_report
 
-    read = click.get_current_context().meta.get(CALIBRATED, ())
+    read: Sequence[str] = click.get_current_context().meta.get(CALIBRATED, ())
     parts["cautions"] = [*parts.get("cautions", ()), *dict.fromkeys(read)]
     made_from = made_by_command(files)
     for path in filter(None, paths):

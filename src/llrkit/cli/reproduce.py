@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from llrkit.cli.output import (
+    input_files,
     json_option,
     made_by_command,
     print_table,
@@ -14,10 +16,13 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.cli.reproduce_scan import out_option, prior_scan_command, scale_option, seed_option
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.experiments.list_results import ListTable
+    from llrkit.experiments.real_result import RealResult
+    from llrkit.io.reading_options import Reading
 
 
 @click.group("reproduce")
@@ -101,6 +106,19 @@ def durations_command(
 reproduce_command.add_command(prior_scan_command)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ToRunReal:
+    """Options of ``reproduce real`` that are about what was given."""
+
+    embeddings: str | None
+    vectors: str | None
+    scorer: str
+    scores: str | None
+    by: str | None
+    training: str
+    groups: str | None
+
+
 @reproduce_command.command("real")
 @click.option(
     "--embeddings", metavar="FILE", help="NPZ or Kaldi file of embeddings with splits, durations, sides."
@@ -123,8 +141,9 @@ reproduce_command.add_command(prior_scan_command)
 @out_option
 @reading_options
 @json_option
+@asking(ToRunReal)
 def real_command(
-    embeddings: str | None, scores: str | None, out: str | None, json_path: str | None, **options: Any
+    asked: ToRunReal, out: str | None, json_path: str | None, **reading: Unpack[ReadingAsTyped]
 ) -> None:
     """The same comparison on real data: embeddings from scratch, or scored trials with conditions.
 
@@ -136,10 +155,11 @@ def real_command(
       llrkit reproduce real --embeddings embeddings.npz --vectors ivector
       llrkit reproduce real --scores scores.tsv --by train_condition,test_condition
     """
-    if (embeddings is None) == (scores is None):
+    if (asked.embeddings is None) == (asked.scores is None):
         raise InputError("give either --embeddings or --scores")
-    results = _embeddings(embeddings, options) if embeddings else _scores(str(scores), options)
-    names = options["by"].split(",") if scores else ["enroll", "test"]
+    given, file = TrialInput.of(reading).reading, asked.embeddings or asked.scores
+    results = _of_embeddings(asked.embeddings, asked) if asked.embeddings else _of_scores(asked, given)
+    names = asked.by.split(",") if asked.scores and asked.by else ["enroll", "test"]
     _show(results.table, json_path, (names[0], "/".join(names[1:])))
     for name, reason in results.skipped.items():
         click.echo(f"{name} left out: {reason}", err=True)
@@ -148,32 +168,29 @@ def real_command(
     if out:
         from llrkit.experiments.result_folder import write_experiments
 
-        files = [embeddings or scores, *(options[name] for name in ("key", "nontargets", "quality_file"))]
-        page = write_experiments(out, real=results, made_from=made_by_command(files))
+        page = write_experiments(out, real=results, made_from=made_by_command(input_files(given, file)))
         _say(f"The report is in {page}", json_path)
-    content = {"experiment": "real", "file": embeddings or scores, **results.to_dict()}
+    content = {"experiment": "real", "file": file, **results.to_dict()}
     write_json(content, "reproduce", json_path)
 
 
-def _embeddings(path: str, options: dict[str, Any]) -> Any:
+def _of_embeddings(path: str, asked: ToRunReal) -> RealResult:
     from llrkit.experiments.real_embeddings import run_real_embeddings
     from llrkit.recognize.embedding_files import read_embeddings
 
-    given = read_embeddings(path, vectors=options["vectors"])
-    return run_real_embeddings(given, scorer=options["scorer"])
+    given = read_embeddings(path, vectors=asked.vectors)
+    return run_real_embeddings(given, scorer=asked.scorer)
 
 
-def _scores(path: str, options: dict[str, Any]) -> Any:
+def _of_scores(asked: ToRunReal, given: Reading) -> RealResult:
     from llrkit.experiments.real_scores import run_real_scores
     from llrkit.io.files_to_trials import read_whole
 
-    if not options["by"]:
+    if not asked.by:
         raise InputError("--scores needs the columns of the conditions (--by)")
-    own = ("by", "groups", "training", "vectors", "scorer")
-    given = TrialInput.of({name: value for name, value in options.items() if name not in own})
-    trials = read_whole([path], given.reading)
-    groups = options["groups"].split(",") if options["groups"] else None
-    return run_real_scores(trials, options["by"].split(","), training=options["training"], groups=groups)
+    trials = read_whole([str(asked.scores)], given)
+    groups = asked.groups.split(",") if asked.groups else None
+    return run_real_scores(trials, asked.by.split(","), training=asked.training, groups=groups)
 
 
 def _show(table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enroll", "test")) -> None:

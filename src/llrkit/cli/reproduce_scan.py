@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Unpack
 
 import click
 from click.core import ParameterSource
 
 from llrkit.cli.known_costs import NEEDS_SHARE
 from llrkit.cli.output import (
+    input_files,
     json_option,
     made_by_command,
     parse_points,
@@ -18,7 +20,11 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
+
+if TYPE_CHECKING:
+    from llrkit.experiments.prior_scan import PriorScanResult
 
 scale_option = click.option(
     "--scale", default="small", show_default=True, metavar="small|paper|25x",
@@ -28,6 +34,18 @@ seed_option = click.option(
     "--seed", default=2013, show_default=True, help="Seed; the same seed gives the same numbers."
 )
 out_option = click.option("--out", metavar="DIR", help="Folder for a report page and the figures (SVG, PDF).")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToScan:
+    """Options of ``reproduce prior-scan`` that are about trials of a file."""
+
+    scores: str | None
+    test: str | None
+    point: str | None
+    known: str | None
+    p_known: str | None
+    groups: str | None
 
 
 @click.command("prior-scan")
@@ -53,7 +71,15 @@ out_option = click.option("--out", metavar="DIR", help="Folder for a report page
 @out_option
 @reading_options
 @json_option
-def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | None, **options: Any) -> None:
+@asking(ToScan)
+def prior_scan_command(
+    asked: ToScan,
+    scale: str,
+    seed: int,
+    out: str | None,
+    json_path: str | None,
+    **reading: Unpack[ReadingAsTyped],
+) -> None:
     """What the training weight does to a cost: simulated (figure 2), or on scores of a file.
 
     Without --scores: two populations, one where the weight has no effect and one where it decides, and the
@@ -71,20 +97,20 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
     from llrkit.experiments.prior_scan import run_prior_scan
     from llrkit.experiments.result_tables import scan_table
 
-    own = ("scores", "test", "point", "known", "p_known", "groups")
-    reading = TrialInput.of({name: value for name, value in options.items() if name not in own})
-    asked = click.get_current_context().get_parameter_source
-    if options["scores"] is None:
-        for name in own[1:]:
-            if options[name] is not None:
+    given = TrialInput.of(reading)
+    source_of = click.get_current_context().get_parameter_source
+    if asked.scores is None:
+        for name, value in asdict(asked).items():
+            if value is not None:
                 raise InputError(f"--{name.replace('_', '-')} is for --scores")
-        for name in reading.reading.given():
+        for name in given.reading.given():
             raise InputError(f"the option {name!r} of reading is for --scores")
         scan = run_prior_scan(scale, seed=seed)
     else:
-        if asked("scale") is not ParameterSource.DEFAULT:
+        if source_of("scale") is not ParameterSource.DEFAULT:
             raise InputError("--scale is for the simulation, not for --scores")
-        scan = _of_scores(options, reading, seed if asked("seed") is not ParameterSource.DEFAULT else 0)
+        seed = seed if source_of("seed") is not ParameterSource.DEFAULT else 0
+        scan = _of_scores(asked, asked.scores, given, seed)
     header, rows = scan_table(scan.cases)
     print_table(header, rows, to_stderr=json_path == "-", title=scan.cost_name)
     for case in scan.cases:
@@ -94,29 +120,28 @@ def prior_scan_command(scale: str, seed: int, out: str | None, json_path: str | 
     if out:
         from llrkit.experiments.result_folder import write_experiments
 
-        files = [options[name] for name in ("scores", "test", "key", "nontargets", "quality_file")]
-        page = write_experiments(out, scan=scan, made_from=made_by_command([file for file in files if file]))
+        files = input_files(given.reading, asked.scores, asked.test)
+        page = write_experiments(out, scan=scan, made_from=made_by_command(files))
         click.echo(f"The report is in {page}", err=json_path == "-")
     write_json({"experiment": "prior-scan", **scan.to_dict()}, "reproduce", json_path)
 
 
-def _of_scores(options: dict[str, Any], reading: TrialInput, seed: int) -> Any:
+def _of_scores(asked: ToScan, scores: str, given: TrialInput, seed: int) -> PriorScanResult:
     from llrkit.experiments.prior_scan import EVALUATION, run_scan_of_scores
     from llrkit.theory.presets import cost_of
 
-    points = parse_points([options["point"]]) if options["point"] else [EVALUATION]
-    share = options["p_known"]
-    if options["known"] is None and share is not None:
+    points = parse_points([asked.point]) if asked.point else [EVALUATION]
+    share = asked.p_known
+    if asked.known is None and share is not None:
         raise InputError("--p-known needs --known")
-    if options["known"] is not None and share is None and cost_of(points[0]).p_known is None:
+    if asked.known is not None and share is None and cost_of(points[0]).p_known is None:
         raise InputError(NEEDS_SHARE)
-    test = options["test"]
     return run_scan_of_scores(
-        reading.open(options["scores"]),
-        None if test is None else reading.open(test),
+        given.open(scores),
+        None if asked.test is None else given.open(asked.test),
         point=points[0],
-        known=options["known"],
+        known=asked.known,
         p_known=None if share is None else parse_share(share, "--p-known"),
-        groups=split_names(options["groups"]),
+        groups=split_names(asked.groups),
         seed=seed,
     )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit._plain import as_object
+from llrkit._plain import as_object, unchecked
 from llrkit.cli.output import json_option, split_names, write_json
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
+from llrkit.cli.typed_options import Command, ReadingAsTyped
 from llrkit.errors import InputError, TooFewTrialsError
 
 if TYPE_CHECKING:
+    from llrkit._plain import Json
     from llrkit.calibrate.maps import Map
     from llrkit.scores.source import ScoreSource
 
@@ -43,7 +45,7 @@ def shift_command(
     share: str | None,
     accept_changed: bool,
     json_path: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Check whether scores have changed since training.
 
@@ -94,7 +96,7 @@ def adapt_command(
     share: str | None,
     accept_changed: bool,
     json_path: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Adapt a calibration to unlabeled scores of a new domain.
 
@@ -112,7 +114,7 @@ def adapt_command(
     from llrkit.cli.calibrate import sha256_of
     from llrkit.engine.apply import refuse_other_scale
     from llrkit.shift.adapt import fit_adapted
-    from llrkit.shift.few_labels import labels_text
+    from llrkit.shift.shift_words import FewLabels, labels_text
 
     fitted = load_map(calibration, accept_changed=accept_changed)
     given = _for_systems(TrialInput.of(reading), fitted)
@@ -126,7 +128,7 @@ def adapt_command(
     few_labels, told = (as_object(adapted.details.get(name, {})) for name in ("few_labels", "adaptation"))
     click.echo(few_labels["unlabelled"] if few_labels else told["text"], err=json_path == "-")
     if few_labels:
-        click.echo(labels_text(few_labels), err=json_path == "-")
+        click.echo(labels_text(unchecked(FewLabels)(**few_labels)), err=json_path == "-")
         how = "adapted by labels"
     else:
         how = "as it was" if told["rung"] == "no shift" else f"adapted ({told['rung']})"
@@ -165,7 +167,7 @@ def parse_share(typed: str | None) -> float | tuple[float, ...] | None:
     return ends[0] if len(ends) == 1 else ends
 
 
-def map_option(command: Any) -> Any:
+def map_option(command: Command) -> Command:
     """The options of commands that name a shift."""
     given = click.option(
         "--map", "map_path", metavar="FILE",
@@ -177,7 +179,7 @@ def map_option(command: Any) -> Any:
 
 def named_shift(
     map_path: str | None, trials: ScoreSource, speakers: Sequence[str] | None, *, accept_changed: bool
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, dict[str, Json]]:
     """What the calibration says of scores, in words and as plain values; nothing without one."""
     if map_path is None:
         if accept_changed:
@@ -204,8 +206,8 @@ def named_shift(
     except TooFewTrialsError as error:
         text = f"No shift was looked for: {error}."
         return text, {"shift": {"text": text}}
-    plain = check.to_dict()
+    text = check.text
     if check.refusal:  # what scores do not tell, their labels do
         llrs = fitted.on(trials) if scores is trials else trials
-        plain["text"] = text_by_labels(fitted, check, scores, llrs)
-    return plain["text"], {"shift": plain}
+        text = text_by_labels(fitted, check, scores, llrs)
+    return text, {"shift": {**check.to_dict(), "text": text}}

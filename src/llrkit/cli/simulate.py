@@ -3,60 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from llrkit._progress import stage
-from llrkit.cli.output import json_option, parse_share, write_json
+from llrkit.cli.output import parse_share, write_json
+from llrkit.cli.simulate_options import ToSimulate, ToWrite, size_options
+from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit._plain import Json
     from llrkit.simulate.block_source import BlockSource
-
-_OUTPUT = click.option(
-    "-o", "--output", required=True, metavar="FILE|DIR/",
-    help="File to write the trials to (.parquet, .csv, .tsv, .kaldi, ...), or a new folder for "
-    "Parquet parts.",
-)  # fmt: skip
-
-
-def output_options(command: Any) -> Any:
-    """Options of every kind: where the trials go, and how."""
-    for option in (
-        json_option,
-        click.option("--columns", metavar="NAME,NAME", help="For a folder: columns to write; default all."),
-        click.option("--key-output", metavar="FILE", help="File to write the labels to, for Kaldi, "
-        "NIST and BOSARIS."),
-        click.option("--to", metavar="NAME", help="Format to write; by default chosen by the "
-        "ending of FILE."),
-        click.option("--seed", default=0, show_default=True, help="The same seed gives the same trials."),
-        _OUTPUT,
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-def size_options(command: Any) -> Any:
-    """Options of kinds with independent trials."""
-    for option in (
-        click.option("--float32", is_flag=True, help="Write scores in single precision, which "
-        "takes half the space."),
-        click.option("--durations", default="5,10,20,40,100", show_default=True, metavar="S,S",
-                     help="Seconds of speech of the segments."),
-        click.option("--speakers", type=int, metavar="N", help="Number of speakers; by default one for "
-        "every ten targets."),
-        click.option("--offset", default=0.0, show_default=True, help="Number added to every score."),
-        click.option("--scale", default=1.0, show_default=True, help="Factor of every score."),
-        click.option("--target-share", default="2%", show_default=True, metavar="P",
-                     help="With --trials: share of targets."),
-        click.option("--trials", metavar="N", help="Total number of trials, e.g. 1e9."),
-        click.option("--nontargets", metavar="N", help="Number of non-target trials  [default: 50000]"),
-        click.option("--targets", metavar="N", help="Number of target trials  [default: 1000]"),
-    ):  # fmt: skip
-        command = option(command)
-    return output_options(command)
+    from llrkit.simulate.independent_trials import Drawing, ScorePair
+    from llrkit.theory.calibrated_pair import CalibratedPair
 
 
 @click.group("simulate")
@@ -76,7 +39,8 @@ def simulate_command() -> None:
 @simulate_command.command("gaussian")
 @click.option("--eer", default="5%", show_default=True, metavar="E", help="Equal error rate, 0.05 or 5%.")
 @size_options
-def gaussian_command(eer: str, **options: Any) -> None:
+@asking(ToSimulate)
+def gaussian_command(asked: ToSimulate, eer: str) -> None:
     """Calibrated Gaussian LLRs with a given EER.
 
     \b
@@ -87,7 +51,7 @@ def gaussian_command(eer: str, **options: Any) -> None:
     from llrkit.theory import GaussianLLR
 
     pair = GaussianLLR.from_eer(parse_share(eer, "--eer"))
-    _independent("gaussian", pair, pair, {"eer": pair.eer}, options)
+    _independent("gaussian", pair, pair, {"eer": pair.eer}, asked)
 
 
 @simulate_command.command("mixture")
@@ -102,7 +66,8 @@ def gaussian_command(eer: str, **options: Any) -> None:
     "--mu", default="0.5,3,9", show_default=True, metavar="M,M", help="Mean target LLR of each share."
 )
 @size_options
-def mixture_command(weights: str, mu: str, **options: Any) -> None:
+@asking(ToSimulate)
+def mixture_command(asked: ToSimulate, weights: str, mu: str) -> None:
     """Calibrated LLRs of trials of different difficulty: a mixture of Gaussian pairs.
 
     \b
@@ -112,7 +77,7 @@ def mixture_command(weights: str, mu: str, **options: Any) -> None:
     from llrkit.theory import MixtureLLR
 
     pair = MixtureLLR(numbers(weights, "--weights"), numbers(mu, "--mu"))
-    _independent("mixture", pair, pair, {"weights": list(pair.weights), "mu": list(pair.mu)}, options)
+    _independent("mixture", pair, pair, {"weights": list(pair.weights), "mu": list(pair.mu)}, asked)
 
 
 @simulate_command.command("gamma")
@@ -120,7 +85,8 @@ def mixture_command(weights: str, mu: str, **options: Any) -> None:
     "--shape", default=0.3, show_default=True, help="Shape of the gamma distributed likelihood ratio."
 )
 @size_options
-def gamma_command(shape: float, **options: Any) -> None:
+@asking(ToSimulate)
+def gamma_command(asked: ToSimulate, shape: float) -> None:
     """Calibrated LLRs whose likelihood ratios are gamma distributed.
 
     \b
@@ -130,7 +96,7 @@ def gamma_command(shape: float, **options: Any) -> None:
     from llrkit.theory import GammaLLR
 
     pair = GammaLLR(shape)
-    _independent("gamma", pair, pair, {"shape": pair.shape}, options)
+    _independent("gamma", pair, pair, {"shape": pair.shape}, asked)
 
 
 @simulate_command.command("unequal")
@@ -139,8 +105,9 @@ def gamma_command(shape: float, **options: Any) -> None:
 @click.option("--mean-nontarget", default=0.0, show_default=True)
 @click.option("--sd-nontarget", default=1.0, show_default=True)
 @size_options
+@asking(ToSimulate)
 def unequal_command(
-    mean_target: float, sd_target: float, mean_nontarget: float, sd_nontarget: float, **options: Any
+    asked: ToSimulate, mean_target: float, sd_target: float, mean_nontarget: float, sd_nontarget: float
 ) -> None:
     """Gaussian scores of different variances: never calibrated, and no straight line makes them so.
 
@@ -153,7 +120,7 @@ def unequal_command(
     pair = UnequalGaussians(mean_target, sd_target, mean_nontarget, sd_nontarget)
     given = {"mean_target": mean_target, "sd_target": sd_target, "mean_nontarget": mean_nontarget,
              "sd_nontarget": sd_nontarget}  # fmt: skip
-    _independent("unequal", pair, None, given, options)
+    _independent("unequal", pair, None, given, asked)
 
 
 @simulate_command.command("durations")
@@ -164,7 +131,8 @@ def unequal_command(
     "--eer-short", default="26%", show_default=True, metavar="E", help="EER for two of the shortest segments."
 )
 @size_options
-def durations_command(eer_full: str, eer_short: str, **options: Any) -> None:
+@asking(ToSimulate)
+def durations_command(asked: ToSimulate, eer_full: str, eer_short: str) -> None:
     """Calibrated Gaussian LLRs that get weaker as the segments get shorter.
 
     \b
@@ -173,12 +141,12 @@ def durations_command(eer_full: str, eer_short: str, **options: Any) -> None:
     """
     from llrkit.simulate.duration_model import DurationModel, DurationPairs
 
-    seconds = numbers(options["durations"], "--durations")
+    seconds = numbers(asked.durations, "--durations")
     ends = [parse_share(eer_full, "--eer-full"), parse_share(eer_short, "--eer-short")]
     model = DurationModel.between(*ends, short=min(seconds), full=max(seconds))
     pairs = DurationPairs(model)
     given = {"eer_full": ends[0], "eer_short": ends[1], "noise": model.noise}
-    _independent("durations", pairs, pairs.mixture(seconds), given, options)
+    _independent("durations", pairs, pairs.mixture(seconds), given, asked)
 
 
 def numbers(text: str, option: str) -> tuple[float, ...]:
@@ -193,17 +161,13 @@ def _count(text: str | None, default: int, option: str) -> int:
     return int(number)
 
 
-def _sizes(options: dict[str, Any]) -> tuple[int, int]:
-    if options["trials"] is None:
-        return _count(options["targets"], 1_000, "--targets"), _count(
-            options["nontargets"], 50_000, "--nontargets"
-        )
-    if options["targets"] is not None or options["nontargets"] is not None:
+def _sizes(asked: ToSimulate) -> tuple[int, int]:
+    if asked.trials is None:
+        n_target = _count(asked.targets, 1_000, "--targets")
+        return n_target, _count(asked.nontargets, 50_000, "--nontargets")
+    if asked.targets is not None or asked.nontargets is not None:
         raise InputError("give --trials with --target-share, or --targets and --nontargets")
-    total, share = (
-        _count(options["trials"], 0, "--trials"),
-        parse_share(options["target_share"], "--target-share"),
-    )
+    total, share = _count(asked.trials, 0, "--trials"), parse_share(asked.target_share, "--target-share")
     if not 0.0 < share < 1.0 or total < 2:
         raise InputError("--trials must be at least 2, --target-share between 0 and 1")
     n_target = min(max(round(share * total), 1), total - 1)
@@ -211,22 +175,26 @@ def _sizes(options: dict[str, Any]) -> tuple[int, int]:
 
 
 def _independent(
-    kind: str, pair: Any, population: Any, given: dict[str, Any], options: dict[str, Any]
+    kind: str,
+    pair: ScorePair | Drawing | CalibratedPair,
+    population: CalibratedPair | None,
+    given: Mapping[str, Json],
+    asked: ToSimulate,
 ) -> None:
     from llrkit._random import checked_seed
     from llrkit.simulate.independent_trials import simulate_trials
 
-    n_target, n_nontarget = _sizes(options)
+    n_target, n_nontarget = _sizes(asked)
     trials = simulate_trials(
         pair,
         n_target=n_target,
         n_nontarget=n_nontarget,
-        rng=checked_seed(options["seed"]),
-        scale=options["scale"],
-        offset=options["offset"],
-        speakers=options["speakers"],
-        durations=numbers(options["durations"], "--durations"),
-        dtype="float32" if options["float32"] else "float64",
+        rng=checked_seed(asked.seed),
+        scale=asked.scale,
+        offset=asked.offset,
+        speakers=asked.speakers,
+        durations=numbers(asked.durations, "--durations"),
+        dtype="float32" if asked.float32 else "float64",
     )
     known: dict[str, float] = {}
     if population is not None:
@@ -234,25 +202,25 @@ def _independent(
         if (trials.scale, trials.offset) == (1.0, 0.0):
             known["cllr"] = population.cllr
     about = {**given, "scale": trials.scale, "offset": trials.offset, "speakers": trials.people.n_speakers}
-    write_simulated(trials, kind, (n_target, n_nontarget), about, known, options)
+    write_simulated(trials, kind, (n_target, n_nontarget), about, known, asked)
 
 
 def write_simulated(
     trials: BlockSource,
     kind: str,
     counts: tuple[int, int],
-    about: dict[str, Any],
-    population: dict[str, float],
-    options: dict[str, Any],
+    about: Mapping[str, Json],
+    population: Mapping[str, float],
+    asked: ToWrite,
 ) -> None:
     """Write the trials, say what was trials, and the numbers as JSON."""
-    output, total = options["output"], sum(counts)
+    output, total = asked.output, sum(counts)
     if output.endswith(("/", "\\")) or Path(output).is_dir():
         from llrkit.io.write_partitions import write_partitions
 
         names = [
             name
-            for name in (options["columns"] or ",".join(trials.columns)).split(",")
+            for name in (asked.columns or ",".join(trials.columns)).split(",")
             if name not in ("score", "label")
         ]
         wide = trials.with_columns(*names)
@@ -261,17 +229,17 @@ def write_simulated(
     else:
         from llrkit.io.write import write_trials
 
-        if options["columns"]:
+        if asked.columns:
             raise InputError("--columns needs a folder as output; files get all columns")
-        write_trials(trials.trials(), output, format=options["to"], key=options["key_output"])
+        write_trials(trials.trials(), output, format=asked.to, key=asked.key_output)
     said = "".join(f", {name} {value:.4f}" for name, value in population.items())
     click.echo(
         f"{total:,} trials ({counts[0]:,} targets) written to {output}"
         + (f"; expected{said[1:]}" if said else ""),
-        err=options["json_path"] == "-",
+        err=asked.json_path == "-",
     )
-    content = {
-        "kind": kind, "seed": options["seed"], "n_target": counts[0], "n_nontarget": counts[1],
+    content: dict[str, Json] = {
+        "kind": kind, "seed": asked.seed, "n_target": counts[0], "n_nontarget": counts[1],
         "parameters": about, "population": population, "output": output,
     }  # fmt: skip
-    write_json(content, "simulate", options["json_path"])
+    write_json(content, "simulate", asked.json_path)

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from llrkit.cli.output import json_option, parse_share, write_json
-from llrkit.cli.simulate import numbers, output_options, write_simulated
+from llrkit.cli.simulate import numbers, write_simulated
+from llrkit.cli.simulate_options import ToWrite, output_options
+from llrkit.cli.typed_options import Command, asking
 
 if TYPE_CHECKING:
+    from llrkit._plain import Json
     from llrkit.simulate.speaker_population import Population
 
 
-def population_options(command: Any) -> Any:
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """The space that embeddings live in, as it was typed."""
+
+    eer_full: str
+    eer_short: str
+    dim: int
+    shift: float
+    rougher: float
+
+    def population(self) -> Population:
+        """Its speakers."""
+        from llrkit.simulate.speaker_population import Population
+
+        ends = parse_share(self.eer_full, "--eer-full"), parse_share(self.eer_short, "--eer-short")
+        return Population.between_eers(*ends, dim=self.dim)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToSimulatePLDA(ToWrite, Space):
+    """Options of ``simulate plda``."""
+
+
+def population_options(command: Command) -> Command:
     """Options of the space that embeddings live in."""
     for option in (
         click.option("--rougher", default=1.0, show_default=True, help="Factor by which the variance within "
@@ -29,13 +56,6 @@ def population_options(command: Any) -> Any:
     return command
 
 
-def _population(options: dict[str, Any]) -> Population:
-    from llrkit.simulate.speaker_population import Population
-
-    ends = [parse_share(options[name], f"--{name.replace('_', '-')}") for name in ("eer_full", "eer_short")]
-    return Population.between_eers(*ends, dim=options["dim"])
-
-
 @click.command("plda")
 @population_options
 @click.option("--speakers", default=100, show_default=True, help="Number of speakers, half of each gender.")
@@ -44,7 +64,8 @@ def _population(options: dict[str, Any]) -> Population:
 @click.option("--durations", default="100", show_default=True, metavar="S,S",
               help="Seconds of both sides; the model of the longest scores all of them.")  # fmt: skip
 @output_options
-def plda_command(speakers: int, models: int, tests: int, durations: str, **options: Any) -> None:
+@asking(ToSimulatePLDA)
+def plda_command(asked: ToSimulatePLDA, speakers: int, models: int, tests: int, durations: str) -> None:
     """All pairs of recordings of simulated speakers, scored by PLDA: trials that depend on each other.
 
     With one duration and no shift the scores are exact LLRs. Shorter durations than the longest, --shift and
@@ -58,24 +79,26 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
     from llrkit._random import checked_seed
     from llrkit.simulate.plda_trials import simulate_plda
 
-    voices, seconds = _population(options), numbers(durations, "--durations")
+    voices, seconds = asked.population(), numbers(durations, "--durations")
     simulated = simulate_plda(
         voices,
         n_speakers=speakers,
         n_models=models,
         n_tests=tests,
         durations=seconds,
-        shift=options["shift"],
-        rougher=options["rougher"],
-        rng=checked_seed(options["seed"]),
+        shift=asked.shift,
+        rougher=asked.rougher,
+        rng=checked_seed(asked.seed),
     )
     known: dict[str, float] = {}
-    if len(simulated.sources) == 1 and options["shift"] == 0.0 and options["rougher"] == 1.0:
+    if len(simulated.sources) == 1 and asked.shift == 0.0 and asked.rougher == 1.0:
         pair = voices.pair(seconds[0], seconds[0])
         known = {"eer": pair.eer, "cllr": pair.cllr}
-    about = {"speakers": speakers, "models": models, "tests": tests, "durations": list(seconds),
-             "shift": options["shift"], "rougher": options["rougher"], **_described(voices)}  # fmt: skip
-    write_simulated(simulated, "plda", (simulated.n_target, simulated.n_nontarget), about, known, options)
+    about: dict[str, Json] = {
+        "speakers": speakers, "models": models, "tests": tests, "durations": list(seconds),
+        "shift": asked.shift, "rougher": asked.rougher, **_described(voices),
+    }  # fmt: skip
+    write_simulated(simulated, "plda", (simulated.n_target, simulated.n_nontarget), about, known, asked)
 
 
 @click.command("embeddings")
@@ -88,9 +111,10 @@ def plda_command(speakers: int, models: int, tests: int, durations: str, **optio
     "-o", "--output", required=True, metavar="FILE", help="File to write the embeddings to: .npz or .ark."
 )
 @json_option
+@asking(Space)
 def embeddings_command(
-    background: int, speakers: int, sessions: int, seed: int, output: str, json_path: str | None,
-    **options: Any,
+    asked: Space, background: int, speakers: int, sessions: int, seed: int, output: str,
+    json_path: str | None,
 ) -> None:  # fmt: skip
     """Embeddings of simulated speakers in splits train, dev and eval, cut to 5, 10, 20, 40 s and whole.
 
@@ -104,21 +128,21 @@ def embeddings_command(
     from llrkit.recognize.embedding_files import write_embeddings
     from llrkit.simulate.simulated_embeddings import simulate_embeddings
 
-    voices = _population(options)
+    voices = asked.population()
     simulated = simulate_embeddings(
         voices,
         n_background=background,
         n_speakers=speakers,
         n_sessions=sessions,
-        shift=options["shift"],
-        rougher=options["rougher"],
+        shift=asked.shift,
+        rougher=asked.rougher,
         rng=seed,
     )
     write_embeddings(simulated, output)
     click.echo(f"{simulated!r} written to {output}", err=json_path == "-")
-    about = {"background": background, "speakers": speakers, "sessions": sessions, "shift": options["shift"],
-             "rougher": options["rougher"], **_described(voices)}  # fmt: skip
-    content = {
+    about = {"background": background, "speakers": speakers, "sessions": sessions, "shift": asked.shift,
+             "rougher": asked.rougher, **_described(voices)}  # fmt: skip
+    content: dict[str, Json] = {
         "kind": "embeddings",
         "seed": seed,
         "rows": len(simulated),
@@ -144,7 +168,7 @@ def embeddings_command(
 @json_option
 def frames_command(
     components: int, speakers: int, sessions: int, seconds: float, seed: int, output: str,
-    utt2spk: str | None, json_path: str | None, **shape: Any,
+    utt2spk: str | None, json_path: str | None, dim: int, rank: int, strength: float,
 ) -> None:  # fmt: skip
     """Frames of simulated recordings, each from a Gaussian mixture of its own.
 
@@ -155,16 +179,18 @@ def frames_command(
     from llrkit._atomic import write_atomically
     from llrkit.simulate.simulated_frames import FrameModel, write_frames
 
-    model = FrameModel(n_components=components, seed=seed, **shape)
+    model = FrameModel(n_components=components, seed=seed, dim=dim, rank=rank, strength=strength)
     simulated = model.frames(n_speakers=speakers, n_sessions=sessions, seconds=seconds)
     write_frames(simulated, output)
     if utt2spk:
         pairs = zip(simulated.ids, simulated.speakers or (), strict=True)
         write_atomically(utt2spk, "".join(f"{name} {speaker}\n" for name, speaker in pairs))
     click.echo(f"{simulated!r} written to {output}", err=json_path == "-")
-    about = {"components": components, **shape, "speakers": speakers, "sessions": sessions}
-    about["seconds"] = seconds
-    content = {
+    about: dict[str, Json] = {
+        "components": components, "dim": dim, "rank": rank, "strength": strength, "speakers": speakers,
+        "sessions": sessions, "seconds": seconds,
+    }  # fmt: skip
+    content: dict[str, Json] = {
         "kind": "frames",
         "seed": seed,
         "recordings": len(simulated),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
@@ -21,11 +21,14 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError, LabelError, PooledClassesWarning, UnknownNameError
 from llrkit.io.reading_options import CLUSTER
 
 if TYPE_CHECKING:
+    from llrkit._plain import Json
     from llrkit.io.reading_options import Reading
+    from llrkit.spoof.detection_costs import Costs
     from llrkit.spoof.spoof_result import SpoofEvaluation
     from llrkit.spoof.spoof_trials import SpoofTrials
 
@@ -77,18 +80,20 @@ if TYPE_CHECKING:
 @reading_options
 @cluster_options
 @json_option
+@asking(ToEvaluate)
 def spoof_command(
+    asked: ToEvaluate,
     scores: str,
     asv_column: str | None,
     cm_column: str | None,
     sasv_column: str | None,
     attack_column: str | None,
     costs: tuple[str, ...],
-    convention: str,
+    convention: Literal["roc", "hull", "nearest"],
     asv_threshold: str,
     variants: tuple[str, ...],
     cm_threshold: str | None,
-    **options: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:  # fmt: skip
     """Evaluate spoofing detection and robust verification.
 
@@ -105,7 +110,7 @@ def spoof_command(
       llrkit spoof scores.tsv --eer nearest
       llrkit spoof scores.tsv --cm-column pad --attack-column species --vocabulary biometrics
     """
-    asked, given = ToEvaluate.split(options)
+    given = TrialInput.of(reading)
     SpoofFiles(
         (scores,),
         given,
@@ -135,7 +140,7 @@ def evaluate_spoofs(files: SpoofFiles, asked: ToEvaluate) -> None:
         result = evaluate(
             trials,
             [parse_costs(text) for text in files.costs] or ("asvspoof5", "a-dcf1"),
-            eer=files.convention,  # type: ignore[arg-type]
+            eer=files.convention,
             asv_threshold="eer"
             if files.asv_threshold == "eer"
             else parse_share(files.asv_threshold, "--asv-threshold"),
@@ -156,28 +161,35 @@ def evaluate_spoofs(files: SpoofFiles, asked: ToEvaluate) -> None:
             )
     print_spoof(result, title=scores, to_stderr=asked.to_stderr, words=asked.words)
     for row in others:
-        how = "best ASV threshold" if row["variant"] == "free" else "trials that pass both systems counted"
-        click.echo(f"min t-DCF {row['name']}, {how}: {row['min']:.4f}", err=asked.to_stderr)
+        how = "best ASV threshold" if row.variant == "free" else "trials that pass both systems counted"
+        click.echo(f"min t-DCF {row.name}, {how}: {row.min:.4f}", err=asked.to_stderr)
     if pad is not None:
         click.echo("", err=asked.to_stderr)
         print_table(("", "", ""), pad.rows(), to_stderr=asked.to_stderr, left=(0, 2))
         click.echo(f"Note: {pad.note}", err=asked.to_stderr)
-    more: dict[str, Any] = {} if pad is None else {"attack_detection": pad.to_dict()}
+    more: dict[str, Json] = {} if pad is None else {"attack_detection": pad.to_dict()}
     if others:
-        more["t_dcf_variants"] = others
+        more["t_dcf_variants"] = [asdict(row) for row in others]
     write_json({"scores": scores, **result.to_dict(), **more}, "spoof", asked.json_path)
 
 
-def _other_t_dcfs(
-    trials: SpoofTrials, variants: tuple[str, ...], result: SpoofEvaluation
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class OtherTDCF:
+    """The minimum t-DCF of another definition."""
+
+    name: str
+    variant: str
+    min: float
+
+
+def _other_t_dcfs(trials: SpoofTrials, variants: tuple[str, ...], result: SpoofEvaluation) -> list[OtherTDCF]:
     """The minimum t-DCFs of other definitions that were asked for; without intervals."""
     from llrkit.spoof.detection_costs import spoof_costs
     from llrkit.spoof.tandem_costs import FREE_2019, min_t_dcf
 
     if variants and result.asv_threshold is None:
         raise InputError("--t-dcf is for a tandem of ASV and CM scores with all three kinds of trials")
-    rows: list[dict[str, Any]] = []
+    rows: list[OtherTDCF] = []
     for variant in dict.fromkeys(variants):
         for name in result.tandem_names:
             if variant == "free" and spoof_costs(name).form == "asvspoof2019":
@@ -188,7 +200,7 @@ def _other_t_dcfs(
             else:
                 assert result.asv_threshold is not None
                 least = min_t_dcf(trials, name, asv_threshold=result.asv_threshold, counting="joint")
-            rows.append({"name": name, "variant": variant, "min": least})
+            rows.append(OtherTDCF(name, variant, least))
     return rows
 
 
@@ -246,13 +258,13 @@ def _has_column(path: str, reading: Reading, name: str) -> bool:
     return True
 
 
-def parse_costs(text: str) -> Any:
+def parse_costs(text: str) -> Costs:
     """Costs of the a-DCF as given on the command line: a name, or priors and prices.
 
     Examples
     --------
-    >>> parse_costs("0.9,0.05,0.05,1,10,20").c_fa_spoof
-    20.0
+    >>> parse_costs("0.9,0.05,0.05,1,10,20").c_fa_spoof, parse_costs("asvspoof5")
+    (20.0, 'asvspoof5')
     """
     from llrkit.spoof.detection_costs import SpoofCosts
 

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import TextIO
 
 
 class ClosedOutput(io.TextIOBase):
@@ -43,7 +43,7 @@ def make_usable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _closed_output() -> IO[Any]:
+def _closed_output() -> TextIO:
     return ClosedOutput()  # type: ignore[return-value]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,11 +17,34 @@ from llrkit.cli.output import (
     unconfirmed_option,
     write_json,
 )
+from llrkit.cli.typed_options import asking
+from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.theory import GaussianLLR
+    from llrkit.theory.operating_points import OperatingPoint
 
-_GIVEN = ("eer", "d_prime", "mu", "sigma", "cllr")
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """The numbers that fix a pair, as they were typed."""
+
+    eer: tuple[str, ...]
+    d_prime: tuple[str, ...]
+    mu: tuple[str, ...]
+    sigma: tuple[str, ...]
+    cllr: tuple[str, ...]
+
+    def pairs(self) -> list[GaussianLLR]:
+        """The pair of each number."""
+        from llrkit.theory import GaussianLLR
+
+        ways = (
+            ("--eer", self.eer, GaussianLLR.from_eer), ("--d-prime", self.d_prime, GaussianLLR.from_d_prime),
+            ("--mu", self.mu, GaussianLLR.from_mu), ("--sigma", self.sigma, GaussianLLR.from_sigma),
+            ("--cllr", self.cllr, GaussianLLR.from_cllr),
+        )  # fmt: skip
+        return [made(parse_share(text, flag)) for flag, texts, made in ways for text in texts]
 
 
 @click.command("theory")
@@ -33,8 +58,9 @@ _GIVEN = ("eer", "d_prime", "mu", "sigma", "cllr")
 @point_option
 @unconfirmed_option
 @json_option
+@asking(Given)
 def theory_command(
-    points: tuple[str, ...], allow_unconfirmed: bool, json_path: str | None, **given: tuple[str, ...]
+    given: Given, points: tuple[str, ...], allow_unconfirmed: bool, json_path: str | None
 ) -> None:
     """Describe calibrated Gaussian LLRs, from one number.
 
@@ -47,62 +73,94 @@ def theory_command(
       llrkit theory --eer 1% --eer 5% --eer 10% --point sre12
       llrkit theory --cllr 0.3 --json -
     """
-    from llrkit.errors import InputError
-    from llrkit.theory import GaussianLLR
-
-    models = [
-        getattr(GaussianLLR, f"from_{name}")(parse_share(text, f"--{name.replace('_', '-')}"))
-        for name in _GIVEN
-        for text in given[name]
-    ]
+    models = given.pairs()
     if not models:
         raise InputError("give at least one of --eer, --d-prime, --mu, --sigma, --cllr")
     asked = parse_points(points) or ["sre08", "sre10", "sre12", "sre16", "sre21"]
-    rows = [_describe(model, asked, allow_unconfirmed) for model in models]
-    _print(rows, to_stderr=json_path == "-")
+    described = [_described(model, asked, allow_unconfirmed) for model in models]
+    _print(described, to_stderr=json_path == "-")
+    rows = [asdict(one) for one in described]
     write_json(rows[0] if len(rows) == 1 else {**rows[0], "rows": rows}, "theory", json_path)
 
 
-def _describe(model: GaussianLLR, asked: list[Any], allow_unconfirmed: bool) -> dict[str, Any]:
+@dataclass(frozen=True)
+class PointCost:
+    """The cost of a calibrated pair at an operating point; the minimum is the actual one."""
+
+    name: str
+    p_target: float
+    c_miss: float
+    c_fa: float
+    min_dcf: float
+    act_dcf: float
+
+    @classmethod
+    def of(cls, model: GaussianLLR, point: OperatingPoint) -> PointCost:
+        """What a pair costs at a point."""
+        cost = model.min_dcf(point)
+        return cls(point.name, point.p_target, point.c_miss, point.c_fa, cost, cost)
+
+
+@dataclass(frozen=True)
+class MeanCost:
+    """The mean over the points of a preset."""
+
+    name: str
+    min: float
+    act: float
+
+
+@dataclass(frozen=True)
+class Described:
+    """The numbers of one pair, as they are written."""
+
+    eer: float
+    d_prime: float
+    mu: float
+    sigma: float
+    auc: float
+    cllr: float
+    points: list[PointCost]
+    primaries: list[MeanCost]
+
+
+def _described(
+    model: GaussianLLR, asked: Sequence[OperatingPoint | str], allow_unconfirmed: bool
+) -> Described:
     from llrkit.theory.operating_points import OperatingPoint
     from llrkit.theory.presets import preset
 
-    points: list[dict[str, Any]] = []
-    primaries: list[dict[str, Any]] = []
+    points: list[PointCost] = []
+    primaries: list[MeanCost] = []
     for item in asked:
-        averaged = (
-            None if isinstance(item, OperatingPoint) else preset(item, allow_unconfirmed=allow_unconfirmed)
-        )
-        for point in (item,) if averaged is None else averaged.points:
-            cost = model.min_dcf(point)
-            points.append(
-                {
-                    "name": point.name,
-                    "p_target": point.p_target,
-                    "c_miss": point.c_miss,
-                    "c_fa": point.c_fa,
-                    "min_dcf": cost,
-                    "act_dcf": cost,
-                }
-            )
-        if averaged is not None and averaged.averages:
-            mean = sum(point["min_dcf"] for point in points[-len(averaged.points) :]) / len(averaged.points)
-            primaries.append({"name": averaged.name, "min": mean, "act": mean})
-    plain = {name: float(getattr(model, name)) for name in ("eer", "d_prime", "mu", "sigma", "auc", "cllr")}
-    return {**plain, "points": points, "primaries": primaries}
+        if isinstance(item, OperatingPoint):
+            points.append(PointCost.of(model, item))
+            continue
+        named = preset(item, allow_unconfirmed=allow_unconfirmed)
+        costs = [PointCost.of(model, point) for point in named.points]
+        points += costs
+        if named.averages:
+            mean = sum(cost.min_dcf for cost in costs) / len(costs)
+            primaries.append(MeanCost(named.name, mean, mean))
+    return Described(
+        float(model.eer), float(model.d_prime), float(model.mu), float(model.sigma), float(model.auc),
+        float(model.cllr), points, primaries,
+    )  # fmt: skip
 
 
-def _print(models: list[dict[str, Any]], *, to_stderr: bool) -> None:
+def _print(models: Sequence[Described], *, to_stderr: bool) -> None:
     from llrkit._format import number, percent
 
+    first = models[0]
     rows = [
-        ("EER", *(percent(model["eer"]) for model in models)),
-        ("mu (mean target LLR)", *(number(model["mu"]) for model in models)),
-        ("sigma = d'", *(number(model["sigma"]) for model in models)),
-        ("AUC", *(number(model["auc"], 5) for model in models)),
-        ("Cllr (bits)", *(number(model["cllr"]) for model in models)),
+        ("EER", *(percent(model.eer) for model in models)),
+        ("mu (mean target LLR)", *(number(model.mu) for model in models)),
+        ("sigma = d'", *(number(model.sigma) for model in models)),
+        ("AUC", *(number(model.auc, 5) for model in models)),
+        ("Cllr (bits)", *(number(model.cllr) for model in models)),
     ]
-    for key, label, value in (("points", "DCF", "min_dcf"), ("primaries", "C_primary", "min")):
-        for i, first in enumerate(models[0][key]):
-            rows.append((f"{label} {first['name']}", *(number(model[key][i][value]) for model in models)))
+    for i, point in enumerate(first.points):
+        rows.append((f"DCF {point.name}", *(number(model.points[i].min_dcf) for model in models)))
+    for i, primary in enumerate(first.primaries):
+        rows.append((f"C_primary {primary.name}", *(number(model.primaries[i].min) for model in models)))
     print_table([""] * (len(models) + 1), rows, to_stderr=to_stderr, title="Calibrated Gaussian LLRs")

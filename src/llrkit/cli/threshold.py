@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -20,9 +21,19 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.typed_options import ReadingAsTyped
 
 if TYPE_CHECKING:
     from llrkit.evaluation.threshold_result import Threshold
+    from llrkit.theory.operating_points import OperatingPoint
+
+
+class Demand(TypedDict, total=False):
+    """What a threshold is for; nothing is the EER."""
+
+    point: OperatingPoint | str
+    false_alarm_rate: float
+    miss_rate: float
 
 
 @click.command("threshold")
@@ -90,7 +101,7 @@ def threshold_command(
     level: str,
     replicates: int,
     seed: int,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Find a threshold for costs or an error rate.
 
@@ -114,16 +125,16 @@ def threshold_command(
 
     if evaluation_key is not None and evaluation is None:
         raise InputError("--on-key is for --on")
-    demands: list[dict[str, Any]] = [{}] if at_eer else []
+    demands: list[Demand] = [{}] if at_eer else []
     for point in parse_points(points):
         averaged = (
             PRESETS[point.lower()].points if isinstance(point, str) and point.lower() in PRESETS else ()
         )
-        demands += [{"point": one} for one in (averaged if len(averaged) > 1 else (point,))]
-    rates = [("--false-alarm-rate", "false_alarm_rate", text) for text in false_alarm_rates]
-    rates += [("--miss-rate", "miss_rate", text) for text in miss_rates]
-    demands += [{name: parse_share(text, flag)} for flag, name, text in rates]
-    demands += [{"miss_rate": 1.0 - parse_share(text, "--tar")} for text in accept_rates]
+        demands += [Demand(point=one) for one in (averaged if len(averaged) > 1 else (point,))]
+    for text in false_alarm_rates:
+        demands.append({"false_alarm_rate": parse_share(text, "--false-alarm-rate")})
+    demands += [Demand(miss_rate=parse_share(text, "--miss-rate")) for text in miss_rates]
+    demands += [Demand(miss_rate=1.0 - parse_share(text, "--tar")) for text in accept_rates]
     if calibrated and demands and not points:
         raise InputError("--calibrated needs an operating point (--point)")
     demands = demands or [{}, {"point": "sre08"}, {"point": "sre10"}]
@@ -155,7 +166,7 @@ def _print(thresholds: list[Threshold], title: str, words: str, *, to_stderr: bo
     def say(text: str) -> str:
         return vocabulary(words).say(text, keep=[one.point.name for one in thresholds if one.point])
 
-    def ends(pair: tuple[float, float] | None, shown: Any) -> str:
+    def ends(pair: tuple[float, float] | None, shown: Callable[[float], str]) -> str:
         return "" if pair is None else f"[{shown(pair[0])}, {shown(pair[1])}]"
 
     rows = [

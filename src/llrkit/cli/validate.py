@@ -6,7 +6,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -24,6 +24,7 @@ from llrkit.cli.output import (
 from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
+from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError, ReversedScoresWarning
 from llrkit.io.reading_options import FLAGS
 
@@ -87,7 +88,7 @@ def validate_command(
     html_path: str | None,
     docx_path: str | None,
     json_path: str | None,
-    **reading: Any,
+    **reading: Unpack[ReadingAsTyped],
 ) -> None:
     """Validate LLRs against criteria.
 
@@ -160,7 +161,8 @@ def validate_command(
             llrs=True, words=words, base_10=base_10,
             first=validation(checked, verbal=verbal, words=words, base_10=base_10),
             checks={name: checked.check},
-            bands={name: checked.bands}, cautions=checked.cautions, to_stderr=to_stderr,
+            bands={} if checked.bands is None else {name: checked.bands}, cautions=checked.cautions,
+            to_stderr=to_stderr,
         )  # fmt: skip
     write_json({"scores": scores, "criteria": criteria, **checked.to_dict()}, "validate", json_path)
     sys.exit(0 if checked.passed else 1)

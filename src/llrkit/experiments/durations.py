@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import whole_number
 from llrkit._blas import one_blas_thread
+from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit._random import checked_seed
 from llrkit.errors import UnknownNameError
@@ -99,7 +99,7 @@ class DurationsResult:
         """The seeds whose means the table holds."""
         return self.table.seeds
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         plain = {
             **self.table.to_dict(),

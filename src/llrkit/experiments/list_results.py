@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._plain import Json
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.poor_fit_guard import without_guard
 from llrkit.choose.methods import fit_quietly
@@ -60,7 +60,7 @@ class ListResult:
     left_out_cmlg: float = float("nan")
     quality_logistic: float = float("nan")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, without those of one map for all lists."""
         return {name: getattr(self, name) for name in (*LABELS, *NUMBERS)}
 
@@ -120,10 +120,14 @@ class ListTable:
         """Number of evaluated trials of all lists."""
         return sum(result.n_target + result.n_nontarget for result in self.lists)
 
-    def to_dict(self) -> dict[str, Any]:
+    def rows(self) -> list[dict[str, Json]]:
+        """The lists as plain numbers."""
+        return [result.to_dict() for result in self.lists]
+
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         return {
-            "lists": [result.to_dict() for result in self.lists],
+            "lists": self.rows(),
             "mean": {name: self.mean[name] for name in NUMBERS},
             "std": {name: self.std[name] for name in NUMBERS},
             "correlation": self.correlation,
@@ -208,7 +212,7 @@ def closer_look(raw: ScoreSource, llrs: Mapping[str, ScoreSource]) -> Mapping[st
     return MappingProxyType({name: evaluate(source) for name, source in systems.items()})
 
 
-def _losses_after(fitted: Map) -> Any:
+def _losses_after(fitted: Map) -> Callable[[Scores], LossSums]:
     return lambda chunk: LossSums.of(fitted(chunk))
 
 

@@ -36,7 +36,7 @@ class OneMap:
 
     def at(self, pair: Pair) -> dict[str, Map]:
         """Each of them for the durations of one list, by the field of the result it fills."""
-        seconds = dict(zip(CONDITIONS, pair, strict=True))
+        seconds: dict[str, float] = dict(zip(CONDITIONS, pair, strict=True))
         left_out = conditioned_from_cells(self.cells.without(**seconds), ALPHA)
         return {
             **{f"pooled_{name}": fitted for name, fitted in self.pooled.items()},

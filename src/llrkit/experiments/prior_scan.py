@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from llrkit._blas import one_blas_thread
+from llrkit._plain import Json
 from llrkit.evaluation.alpha_scan import LOG_ODDS, NAMES, PriorScan, alpha_scan
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
@@ -39,7 +39,7 @@ class ScanCase:
     about: str
     curve: PriorScan
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         return {
             "name": self.name,
@@ -68,7 +68,7 @@ class PriorScanResult:
         """The cost that was measured."""
         return self.cases[-1].curve.cost_name
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         simulated = {} if self.scale is None else {"scale": self.scale}
         return {

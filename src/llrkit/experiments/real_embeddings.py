@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import Array
+from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.experiments.list_results import (
@@ -69,7 +69,8 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
         every = maps | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
         results.append(measure_list(scores, every, enroll=enroll, test=test))
         shapes.append(MappingProxyType(shape_of(scores)))
-    about = {"scorer": scorer, "speakers": {split: _speaker_count(splits[split]) for split in SPLITS}}
+    speakers = {split: _speaker_count(splits[split]) for split in SPLITS}
+    about: dict[str, Json] = {"scorer": scorer, "speakers": speakers}
     return RealResult(
         ListTable(tuple(results)),
         tuple(shapes),
@@ -134,7 +135,7 @@ def _speaker_count(embeddings: Embeddings) -> int:
     return len(np.unique(embeddings.known_speakers))
 
 
-def sorted_durations(durations: list[Any]) -> list[Any]:
+def sorted_durations(durations: list[str]) -> list[str]:
     """Durations from short to long; words such as 'full' come last.
 
     Examples
@@ -143,7 +144,7 @@ def sorted_durations(durations: list[Any]) -> list[Any]:
     ['5', '10', 'full']
     """
 
-    def key(value: Any) -> tuple[bool, float, str]:
+    def key(value: str) -> tuple[bool, float, str]:
         try:
             return False, float(value), ""
         except ValueError:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
+from llrkit._plain import Json
 from llrkit.calibrate.affine.gaussian_tests import shape_statistics
 from llrkit.core.moments import Moments
 from llrkit.evaluation.evaluation_result import Evaluation
@@ -24,7 +24,7 @@ class RealResult:
     table: ListTable
     shapes: tuple[Mapping[str, float], ...]
     """For each list: skewness and excess kurtosis of both classes, spread of non-targets over targets."""
-    about: Mapping[str, Any]
+    about: Mapping[str, Json]
     seconds: float
     closer: Mapping[str, Evaluation]
     """One of the lists: raw scores, and both calibrations."""
@@ -33,13 +33,12 @@ class RealResult:
     regularized: tuple[str, ...] = ()
     """Lists whose training trials do not overlap: logistic regression was regularized there."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
-        plain = self.table.to_dict()
-        for row, numbers in zip(plain["lists"], self.shapes, strict=True):
-            row.update(numbers)
+        rows = zip(self.table.rows(), self.shapes, strict=True)
         return {
-            **plain,
+            **self.table.to_dict(),
+            "lists": [{**row, **numbers} for row, numbers in rows],
             "paper": dict(PAPER),
             "seconds": self.seconds,
             "trials": self.table.trials,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit.choose.fit_best import cross_calibrate
 from llrkit.errors import InputError, SeparationError, UnknownNameError
@@ -87,7 +88,11 @@ def run_real_scores(
     if largest is None:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in list(skipped.items())[:3])
         raise InputError(f"no condition of {', '.join(by)} can be used: {reasons}")
-    about = {"by": list(by), "training": training, "folds": folds if training == "folds" else 0}
+    about: dict[str, Json] = {
+        "by": list(by),
+        "training": training,
+        "folds": folds if training == "folds" else 0,
+    }
     return RealResult(
         ListTable(tuple(results)),
         tuple(shapes),

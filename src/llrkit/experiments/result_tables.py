@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -147,7 +146,7 @@ def scan_table(cases: Sequence[ScanCase]) -> Table:
         [f"{x:g}", *(number(float(column[i])) for column in columns)]
         for i, x in enumerate(cases[0].curve.log_odds)
     ]
-    lowest: list[Any] = [number(case.curve.minimum or 0.0) for case in cases for _ in NAMES]
+    lowest = [number(case.curve.minimum or 0.0) for case in cases for _ in NAMES]
     return header, [*rows, ["best threshold", *lowest]]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from llrkit._plain import Json, unchecked
 from llrkit.errors import InputError
 from llrkit.experiments.list_results import NUMBERS, ONE_MAP, ListResult, ListTable
 
@@ -67,19 +67,18 @@ class SeedMeans(ListTable):
             "eer_max": _sd(high),
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers: means over seeds, ``sd`` beside them."""
-        plain = super().to_dict()
-        rows = zip(*(run.lists for run in self.tables), strict=True)
-        for row, runs in zip(plain["lists"], rows, strict=True):
-            row["sd"] = {name: _sd([getattr(run, name) for run in runs]) for name in NUMBERS}
+        of_seeds = zip(*(run.lists for run in self.tables), strict=True)
+        spreads = [{name: _sd([getattr(run, name) for run in runs]) for name in NUMBERS} for runs in of_seeds]
         one_map = {
             name: {"mean": self.mean[name], "sd": self.sd[name], "lists": self.column(name).tolist()}
             for name in ONE_MAP
         }
         low, high = self.eer_range
         return {
-            **plain,
+            **super().to_dict(),
+            "lists": [{**row, "sd": sd} for row, sd in zip(self.rows(), spreads, strict=True)],
             "eer_min": low,
             "eer_max": high,
             "sd": {name: value for name, value in self.sd.items() if name not in ONE_MAP},
@@ -93,10 +92,9 @@ def _labels(table: ListTable) -> list[tuple[str, str, int, int]]:
 
 
 def _mean_list(rows: Sequence[ListResult]) -> ListResult:
-    means: dict[str, Any] = {
-        name: _mean([getattr(row, name) for row in rows]) for name in (*NUMBERS, *ONE_MAP)
-    }
-    return replace(rows[0], **means)
+    means = {name: _mean([getattr(row, name) for row in rows]) for name in (*NUMBERS, *ONE_MAP)}
+    made: ListResult = unchecked(replace)(rows[0], **means)
+    return made
 
 
 def _mean(values: Sequence[float]) -> float:

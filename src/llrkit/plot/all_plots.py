@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
+from llrkit._results import Result
 from llrkit.biometrics.differential_result import DifferentialPerformance
 from llrkit.biometrics.identification_result import Cmc
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.conditions import HeatMap
 from llrkit.evaluation.mixing_curve import MixingCurve
+from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.curves import (
     BayesErrorCurve,
     CrossEntropyCurve,
@@ -40,22 +42,33 @@ from llrkit.plot import (
     weights_and_speakers,
 )
 from llrkit.plot.paper_figures import CllrScatter
+from llrkit.plot.picture import Picture
+from llrkit.plot.render import Drawn
 from llrkit.plot.weights_and_speakers import FusionWeights
+from llrkit.theory.calibrated_pair import CalibratedPair
 from llrkit.theory.pair_curve import PairCurve
 from llrkit.trust.calibration.llr_curves import LlrCurve
+
+Shown: TypeAlias = Result | CalibratedPair
+"""What plots draw: curves, results that have some, and calibrated pairs."""
 
 
 @dataclass(frozen=True)
 class Plot:
     """One kind of plot."""
 
-    draw: Callable[..., Any]
-    curves: tuple[type[Any], ...]
+    draw: Callable[..., Drawn]
+    curves: tuple[type[Curve | PairCurve | ClassDets | PairHistogram], ...]
     """The curve objects it draws."""
     attribute: str | None
     """Where an Evaluation has the curve; None where it comes from elsewhere."""
     many: bool = False
     """Whether several systems share a picture."""
+
+    def picture(self, shown: Shown | Mapping[str, Shown], **options: object) -> Picture:
+        """What it draws, before any renderer; ``options`` are those of its function."""
+        drawn: Picture = self.draw(shown, renderer="none", **options)
+        return drawn
 
     @property
     def name(self) -> str:

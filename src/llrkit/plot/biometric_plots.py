@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from llrkit.biometrics.differential_result import DifferentialPerformance
 from llrkit.biometrics.identification_result import Cmc
 from llrkit.errors import InputError
 from llrkit.plot.det_axes import log_axis
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, Role
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 
 
 @with_looks
-def cmc(curve: Cmc, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]) -> Drawn:
     """Cumulative match characteristic: the share of mated searches whose mate is within each rank.
 
     Parameters
@@ -54,7 +54,13 @@ def cmc(curve: Cmc, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any
 
 
 @with_looks
-def groups(result: DifferentialPerformance, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def groups(
+    result: DifferentialPerformance,
+    *,
+    ax: Ax = None,
+    renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:
     """FMR and FNMR of each group of people at one threshold, with intervals, on a logarithmic axis.
 
     Parameters

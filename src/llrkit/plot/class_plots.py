@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from llrkit._format import number, percent
 from llrkit._llr_units import Amount
-from llrkit.errors import InputError
 from llrkit.multiclass.class_curves import (
     ClassCalibration,
     ClassDets,
@@ -26,10 +25,10 @@ from llrkit.multiclass.class_metrics import Confusion
 from llrkit.plot.det_axes import BEYOND, det_limits, on_axis, probit_axis
 from llrkit.plot.error_curves import rates_shown
 from llrkit.plot.llr_plots import histogram_stairs
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, Band, Cells, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
-from llrkit.plot.plotted_systems import legend_of
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.plotted_systems import legend_of, require_kind
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 
 MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""
@@ -37,8 +36,9 @@ MOST_TEXTS = 30
 
 @with_looks
 def class_det(
-    result: ClassEvaluation | ClassDets, *, ax: Any = None, renderer: Renderer = "matplotlib"
-) -> Any:
+    result: ClassEvaluation | ClassDets, *, ax: Ax = None, renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:  # fmt: skip
     """The DET curve of each class against the others, on probit axes.
 
     Parameters
@@ -57,7 +57,7 @@ def class_det(
     dets = (
         dets_of(result)
         if isinstance(result, ClassEvaluation)
-        else _require_kind(result, ClassDets, "class_det")
+        else require_kind(result, ClassDets, "class_det")
     )
     ends = np.array([-BEYOND, BEYOND])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
@@ -86,8 +86,9 @@ def class_det(
 
 @with_looks
 def confusion(
-    result: ClassEvaluation | Confusion, *, ax: Any = None, renderer: Renderer = "matplotlib"
-) -> Any:
+    result: ClassEvaluation | Confusion, *, ax: Ax = None, renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:  # fmt: skip
     """Which classes are taken for which: shares of each class in percent, the first class at the top.
 
     Parameters
@@ -105,7 +106,7 @@ def confusion(
     counted = (
         result.confusion
         if isinstance(result, ClassEvaluation)
-        else _require_kind(result, Confusion, "confusion")
+        else require_kind(result, Confusion, "confusion")
     )
     rates = 100.0 * counted.rates[::-1]  # row 0 of the cells is at the bottom
     few = len(counted.classes) <= MOST_TEXTS
@@ -137,8 +138,9 @@ def _short(value: float) -> str:
 
 @with_looks
 def class_calibration(
-    result: ClassEvaluation | ClassCalibration, *, ax: Any = None, renderer: Renderer = "matplotlib"
-) -> Any:
+    result: ClassEvaluation | ClassCalibration, *, ax: Ax = None, renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:  # fmt: skip
     """The mean loss of each class, as the scores are and after refinement: what lies between is calibration.
 
     Parameters
@@ -157,7 +159,7 @@ def class_calibration(
     if isinstance(result, ClassEvaluation):
         losses = calibration_of(result)
     else:
-        losses = _require_kind(result, ClassCalibration, "class_calibration")
+        losses = require_kind(result, ClassCalibration, "class_calibration")
     k = len(losses.classes)
     places = np.arange(float(k))
     marks: list[Mark] = [
@@ -194,7 +196,9 @@ def class_calibration(
 
 
 @with_looks
-def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def pair_histogram(
+    curve: PairHistogram, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+) -> Drawn:  # fmt: skip
     """Histograms of the LLRs of one class against another, of the trials of both.
 
     Parameters
@@ -210,7 +214,7 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
     >>> axes.get_title()
     '0 against 2: EER 0.00 %'
     """
-    curve = _require_kind(curve, PairHistogram, "pair_histogram")
+    curve = require_kind(curve, PairHistogram, "pair_histogram")
     pair = curve.histogram
     top = float(max(pair.target_density.max(), pair.nontarget_density.max()))
     return render(
@@ -234,7 +238,9 @@ def pair_histogram(curve: PairHistogram, *, ax: Any = None, renderer: Renderer =
 
 
 @with_looks
-def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def class_idempotence(
+    curve: Idempotence, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+) -> Drawn:  # fmt: skip
     """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
 
     Parameters
@@ -252,7 +258,7 @@ def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer 
     >>> axes.get_xlabel()
     'expected mean LLR (nats)'
     """
-    means = _require_kind(curve, Idempotence, "class_idempotence")
+    means = require_kind(curve, Idempotence, "class_idempotence")
     order = np.argsort(means.expected, axis=None)
     x, errors = means.expected.ravel()[order], means.standard_errors.ravel()[order]
     both = np.concatenate([means.observed.ravel(), means.expected.ravel()])
@@ -294,9 +300,3 @@ def class_idempotence(curve: Idempotence, *, ax: Any = None, renderer: Renderer 
 
 def _chance(p_value: float) -> str:
     return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
-
-
-def _require_kind(value: Any, kind: type[Any], plot: str) -> Any:
-    if not isinstance(value, kind):
-        raise InputError(f"{plot} draws a {kind.__name__}, got {type(value).__name__}")
-    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from llrkit.core.elementary_functions import sigmoid
 from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.measurements import Measurements
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import MARKERS, NOWHERE, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
-from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, systems_of
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.plotted_systems import Bands, PlottedSystem, Systems, bands_of, in_words, systems_of
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 from llrkit.trust.intervals.bands import EceBand
 
 CLLR = ("Cllr", lambda e: e.cllr, " bits")
@@ -26,7 +26,13 @@ MOST_BITS = 1.4
 
 
 @with_looks
-def ape(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def ape(
+    systems: Systems[BayesErrorCurve],
+    *,
+    ax: Ax = None,
+    renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:
     """Applied probability of error: error probability against prior log-odds.
 
     Solid at the Bayes threshold, dashed at the best threshold, dotted without any system. The area
@@ -70,8 +76,13 @@ def ape(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> A
 
 @with_looks
 def bayes_error(
-    systems: Any, *, rule_of_30: bool = True, ax: Any = None, renderer: Renderer = "matplotlib"
-) -> Any:
+    systems: Systems[BayesErrorCurve],
+    *,
+    rule_of_30: bool = True,
+    ax: Ax = None,
+    renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:
     """Normalized Bayes error: the cost at each prior, divided by that of deciding without a system.
 
     Solid at the Bayes threshold (actual DCF), dashed at the best one (minimum DCF). Where the solid line
@@ -122,8 +133,13 @@ def bayes_error(
 
 @with_looks
 def cross_entropy(
-    systems: Any, *, bands: Any = None, ax: Any = None, renderer: Renderer = "matplotlib"
-) -> Any:
+    systems: Systems[CrossEntropyCurve],
+    *,
+    bands: Bands[EceBand] = None,
+    ax: Ax = None,
+    renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:
     """Empirical cross-entropy against prior log10-odds: the system, after PAV, and without evidence.
 
     At log-odds 0 the solid line is Cllr and the dashed one min Cllr (Ramos & Gonzalez-Rodriguez 2013).
@@ -185,7 +201,7 @@ def cross_entropy(
 ece = cross_entropy  # its name in the forensic literature, which elsewhere is that of a calibration error
 
 
-def _bayes_curves(systems: Any, plot: str) -> list[PlottedSystem[BayesErrorCurve]]:
+def _bayes_curves(systems: Systems[BayesErrorCurve], plot: str) -> list[PlottedSystem[BayesErrorCurve]]:
     return systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, plot)
 
 
@@ -200,7 +216,7 @@ def _ends(x: FloatArray) -> tuple[float, float]:
 
 
 def _pair(
-    system: PlottedSystem[Any],
+    system: PlottedSystem[BayesErrorCurve] | PlottedSystem[CrossEntropyCurve],
     i: int,
     n: int,
     x: FloatArray,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -110,11 +109,15 @@ def log_axis(label: str, limits: tuple[float, float]) -> Axis:
     return Axis(label, limits, tuple(float(power) for power in powers), ticks)
 
 
+Place = Callable[[FloatArray], FloatArray]
+"""From rates to places on an axis."""
+
+
 @dataclass(frozen=True)
 class DetAxes:
     """Where rates are on the axes of a DET plot, which part is shown, and how the axes are written."""
 
-    place: Callable[[Any], FloatArray]
+    place: Place
     limits: Callable[[Sequence[ErrorCurve]], tuple[tuple[float, float], tuple[float, float]]]
     axis: Callable[[str, tuple[float, float]], Axis]
     labels: tuple[str, str]

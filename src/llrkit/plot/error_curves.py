@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._format import number, percent
 from llrkit._vocabulary import vocabulary
 from llrkit.core.elementary_functions import sigmoid
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.metrics.measurements import Measurements, OperatingMarks
-from llrkit.plot.det_axes import BEYOND, DET_AXES
-from llrkit.plot.looks import with_looks
+from llrkit.plot.det_axes import BEYOND, DET_AXES, Place
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import (
     MARKERS,
     NOWHERE,
@@ -27,25 +28,34 @@ from llrkit.plot.picture import (
     band,
     system_ink,
 )
-from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.plotted_systems import (
+    Bands,
+    PlottedSystem,
+    Systems,
+    bands_of,
+    in_words,
+    legend_of,
+    systems_of,
+)
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 from llrkit.trust.intervals.bands import DetBand
 from llrkit.trust.intervals.interval import clopper_pearson
 
 
 @with_looks
 def det(
-    systems: Any,
+    systems: Systems[ErrorCurve],
     *,
     curve: Literal["steps", "hull"] = "steps",
     points: bool = True,
     rule_of_30: bool = True,
-    bands: Any = None,
+    bands: Bands[DetBand] = None,
     axes: Literal["probit", "log"] = "probit",
     words: str = "nist",
-    ax: Any = None,
+    ax: Ax = None,
     renderer: Renderer = "matplotlib",
-) -> Any:
+    **looks: Unpack[Looks],
+) -> Drawn:
     """Detection error trade-off: Pmiss against Pfa on probit axes.
 
     Classes without overlap have no curve; a hollow square stands at the upper limits of both rates, the
@@ -122,14 +132,15 @@ def det(
 
 @with_looks
 def roc(
-    systems: Any,
+    systems: Systems[ErrorCurve],
     *,
     curve: Literal["steps", "hull"] = "steps",
     points: bool = True,
     words: str = "nist",
-    ax: Any = None,
+    ax: Ax = None,
     renderer: Renderer = "matplotlib",
-) -> Any:
+    **looks: Unpack[Looks],
+) -> Drawn:
     """Receiver operating characteristic: the share of targets accepted against Pfa.
 
     Parameters as for :func:`det`.
@@ -178,7 +189,7 @@ def roc(
     )
 
 
-def _error_curves(systems: Any, curve: str, plot: str) -> list[PlottedSystem[ErrorCurve]]:
+def _error_curves(systems: Systems[ErrorCurve], curve: str, plot: str) -> list[PlottedSystem[ErrorCurve]]:
     if curve not in ("steps", "hull"):
         raise UnknownNameError(f"{plot}: unknown curve {curve!r}; known are steps and hull")
     return systems_of(systems, ErrorCurve, lambda e: e.det if curve == "steps" else e.rocch, plot)
@@ -206,7 +217,7 @@ def _has_no_errors(path: ErrorCurve) -> bool:
     return not np.any(path.p_miss * path.p_fa)
 
 
-def _no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Any) -> Points:
+def _no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Place) -> Points:
     """A sign at the upper limits of both rates (95 %), for classes without overlap: their curve is off."""
     path = system.curve
     n_target, n_nontarget = round(path.n_target), round(path.n_nontarget)
@@ -221,7 +232,7 @@ def _no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Any) -> Poin
     return Points(x, y, Ink(i), "square", False, 1.5, label, shown, system.name)
 
 
-def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: Any, to_place: Any) -> list[Mark]:
+def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: FloatArray, to_place: Place) -> list[Mark]:
     marks: list[Mark] = []
     rates = [system.curve.rule_of_30 for system in drawn]
     for which in (0, 1):
@@ -233,7 +244,7 @@ def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: Any, to_place: Any
     return marks
 
 
-def _operating_points(drawn: list[PlottedSystem[ErrorCurve]], to_x: Any, to_y: Any) -> list[Mark]:
+def _operating_points(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, to_y: Place) -> list[Mark]:
     marks: list[Mark] = []
     names: dict[str, int] = {}
     for i, system in enumerate(drawn):

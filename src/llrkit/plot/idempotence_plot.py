@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from llrkit._format import percent
 from llrkit.errors import InputError
 from llrkit.plot.llr_plots import OFF_THE_PICTURE, limits_around
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, band, system_ink
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.calibration.llr_curves import LlrCurve
 
@@ -21,9 +21,10 @@ from llrkit.trust.calibration.llr_curves import LlrCurve
 def idempotence(
     curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve],
     *,
-    ax: Any = None,
+    ax: Ax = None,
     renderer: Renderer = "matplotlib",
-) -> Any:
+    **looks: Unpack[Looks],
+) -> Drawn:
     """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
 
     The band is where 95 % of calibrated systems with as many trials have the first estimate; how much of

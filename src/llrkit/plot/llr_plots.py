@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 
@@ -14,12 +14,11 @@ from llrkit._llr_units import LOG10
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.metrics.curves import HistogramPair, PavCurve, TippettCurve
-from llrkit.metrics.measurements import Measurements
 from llrkit.plot.base_ten import to_base_10
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import NOWHERE, Axis, HoverValues, Ink, Line, Mark, Picture, Stairs, band, system_ink
-from llrkit.plot.plotted_systems import PlottedSystem, bands_of, in_words, legend_of, systems_of
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.plotted_systems import Bands, Systems, bands_of, in_words, legend_of, systems_of
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 from llrkit.theory.pair_curve import PairCurve
 from llrkit.trust.intervals.bands import TippettBand
 
@@ -30,14 +29,10 @@ PILED_UP = 2.0
 
 @with_looks
 def tippett(
-    systems: Any,
-    *,
-    style: Literal["above", "crossing"] = "above",
-    log10: bool = False,
-    bands: Any = None,
-    ax: Any = None,
-    renderer: Renderer = "matplotlib",
-) -> Any:
+    systems: Systems[TippettCurve], *, style: Literal["above", "crossing"] = "above",
+    log10: bool = False, bands: Bands[TippettBand] = None, ax: Ax = None,
+    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+) -> Drawn:  # fmt: skip
     """Cumulative distributions of the LLRs of both classes.
 
     With ``style="above"`` both curves are shares of trials with at least the LLR of the abscissa; with
@@ -110,12 +105,9 @@ def tippett(
 
 @with_looks
 def histogram(
-    system: Measurements | HistogramPair | Any,
-    *,
-    predicted: bool | PairCurve = True,
-    ax: Any = None,
-    renderer: Renderer = "matplotlib",
-) -> Any:
+    system: Systems[HistogramPair], *, predicted: bool | PairCurve = True, ax: Ax = None,
+    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+) -> Drawn:  # fmt: skip
     """Histograms of the LLRs of one system, with the densities that its EER predicts.
 
     The lines are the Gaussian pair of van Leeuwen & Brümmer (2013): if the scores were calibrated
@@ -177,7 +169,10 @@ def histogram(
 
 
 @with_looks
-def pav(systems: Any, *, llrs: bool = False, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def pav(
+    systems: Systems[PavCurve | ScoreToLlr], *, llrs: bool = False, ax: Ax = None,
+    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+) -> Drawn:  # fmt: skip
     """Scores against LLRs: the optimal monotone map (PAV) or that of a calibrator, and the identity.
 
     On calibrated LLRs the PAV steps follow the identity. Blocks with one class only have an infinite LLR
@@ -197,8 +192,8 @@ def pav(systems: Any, *, llrs: bool = False, ax: Any = None, renderer: Renderer 
     >>> axes.get_legend_handles_labels()[1]
     ['LLR = score', 'mine']
     """
-    kinds: Any = (PavCurve, ScoreToLlr)
-    drawn: list[PlottedSystem[Any]] = systems_of(systems, kinds, lambda e: e.pav, "pav")
+    kinds: tuple[type[PavCurve | ScoreToLlr], ...] = (PavCurve, ScoreToLlr)
+    drawn = systems_of(systems, kinds, lambda e: e.pav, "pav")
     lines = [
         _steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
     ]

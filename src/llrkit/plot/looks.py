@@ -7,16 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, TypeVar, cast, get_args
+from typing import TypedDict, TypeVar, cast, get_args
 
 import numpy as np
 from scipy.special import ndtri
 
 from llrkit._docstrings import with_parameters
+from llrkit._plain import unchecked
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.plot.base_ten import to_base_10
 from llrkit.plot.picture import Axis, Legend, Line, Mark, Picture, Points, Stairs, Text
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 
 PROBIT_AXES = ("det", "class_det")
 CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
@@ -32,7 +33,18 @@ OPTIONS = {
 }
 """What every plot takes besides its own options."""
 Limits = tuple[float | None, float | None]
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Drawn])
+
+
+class Looks(TypedDict, total=False):
+    """The same as keywords, which every plot takes as ``**looks``: fields of :class:`Look`."""
+
+    title: str | None
+    legend: str | bool | None
+    xlim: Limits | None
+    ylim: Limits | None
+    labels: Sequence[str] | None
+    base: float | None
 
 
 @dataclass(frozen=True)
@@ -74,19 +86,20 @@ def with_looks(draw: F) -> F:
     ('Mine', 'log10 likelihood ratio', 'different speakers')
     """
     own = signature(draw)
+    parameters = {name: one for name, one in own.parameters.items() if one.kind is not Parameter.VAR_KEYWORD}
 
     @wraps(draw)
-    def drawing(*args: Any, ax: Any = None, renderer: Renderer = "matplotlib", **options: Any) -> Any:
-        look = Look(**{name: options.pop(name) for name in Look.__dataclass_fields__ if name in options})
-        return render(look.of(draw(*args, renderer="none", **options)), ax, renderer)
+    def drawing(*args: object, ax: Ax = None, renderer: Renderer = "matplotlib", **options: object) -> Drawn:
+        looks = {name: options.pop(name) for name in Look.__dataclass_fields__ if name in options}
+        return render(unchecked(Look)(**looks).of(draw(*args, renderer="none", **options)), ax, renderer)
 
     added = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=field.type)
         for name, field in Look.__dataclass_fields__.items()
     ]
-    drawing.__signature__ = own.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
+    drawing.__signature__ = own.replace(parameters=[*parameters.values(), *added])  # type: ignore[attr-defined]
     if draw.__doc__:  # there is none with python -OO
-        drawing.__doc__ = with_parameters(draw.__doc__, OPTIONS, [*own.parameters, *OPTIONS])
+        drawing.__doc__ = with_parameters(draw.__doc__, OPTIONS, [*parameters, *OPTIONS])
     return cast(F, drawing)
 
 
@@ -110,11 +123,14 @@ def _limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) -> Ax
     if rates:
         if not all(end is None or 0.0 < end < 1.0 for end in limits):
             raise InputError(f"{name} on the axes of a DET are rates between 0 and 1, got {limits!r}")
-        limits = tuple(None if end is None else float(ndtri(end)) for end in limits)  # type: ignore[assignment]
-    ends = [end if end is not None else (axis.limits or (None, None))[i] for i, end in enumerate(limits)]
-    if None in ends:
+        low, high = (None if end is None else float(ndtri(end)) for end in limits)
+    else:
+        low, high = limits
+    if axis.limits is not None:
+        low, high = axis.limits[0] if low is None else low, axis.limits[1] if high is None else high
+    if low is None or high is None:
         raise InputError(f"{name}: this axis has no fixed ends; give both limits")
-    low, high = (float(cast(float, end)) for end in ends)
+    low, high = float(low), float(high)
     if not (np.isfinite([low, high]).all() and low < high):
         raise InputError(f"{name} must be two finite numbers, the smaller one first, got {limits!r}")
     return replace(axis, limits=(low, high))
@@ -131,19 +147,18 @@ def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
 
     marks: list[Mark] = []
     for mark in picture.marks:
-        changed: dict[str, Any] = {}
         if isinstance(mark, Text):
-            changed["text"] = named(mark.text)
+            mark = replace(mark, text=named(mark.text))
         else:
             # the name of a system is the user's own, whatever words it is made of
             system = getattr(mark, "group", "")
             own, rest = (
                 (system, mark.label[len(system) :]) if mark.label.startswith(system) else ("", mark.label)
             )
-            changed["label"] = own + named(rest)
+            mark = replace(mark, label=own + named(rest))
         if isinstance(mark, (Line, Points, Stairs)):
-            changed["hover"] = tuple(replace(shown, name=named(shown.name)) for shown in mark.hover)
-        marks.append(replace(mark, **changed))
+            mark = replace(mark, hover=tuple(replace(shown, name=named(shown.name)) for shown in mark.hover))
+        marks.append(mark)
     x, y = (replace(axis, label=named(axis.label)) for axis in (picture.x, picture.y))
     title, described = named(picture.title), named(picture.described)
     return replace(picture, marks=tuple(marks), title=title, described=described, x=x, y=y)

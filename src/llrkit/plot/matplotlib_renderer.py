@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
+from matplotlib.typing import LineStyleType
 
 from llrkit._atomic import replacing
 from llrkit.errors import InputError
-from llrkit.plot.picture import Band, Cells, Line, Picture, Points, Stairs, Text
+from llrkit.plot.picture import Band, Cells, Dash, Line, Mark, Picture, Points, Stairs, Text
 from llrkit.plot.style import STYLE
 
-DASHES: dict[str, Any] = {
+DASHES: dict[Dash, LineStyleType] = {
     "solid": "-", "dash": (0, (4, 1.8)), "dashdot": (0, (5, 1.5, 1.2, 1.5)), "longdash": (0, (9, 2)),
     "dot": (0, (1.2, 1.4)),
 }  # fmt: skip
@@ -113,16 +113,15 @@ def _plain(text: str) -> str:
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
 
-def _draw_mark(ax: Axes, mark: Any, order: float) -> None:
+def _draw_mark(ax: Axes, mark: Mark, order: float) -> None:
     label = _plain(getattr(mark, "label", "")) or None
     match mark:
         case Line():
-            signs: dict[str, Any] = {}
-            if mark.marker is not None:
-                signs = {"marker": MARKERS[mark.marker], "markevery": max(1, len(mark.x) // 8),
-                         "markersize": 0.8 * MARKER_SIZE, "markerfacecolor": "white"}  # fmt: skip
+            sign = None if mark.marker is None else MARKERS[mark.marker]
             ax.plot(mark.x, mark.y, color=mark.ink.color, linestyle=DASHES[mark.ink.dash], zorder=order,
-                    linewidth=LINE_WIDTH * mark.ink.width, label=label, **signs)  # fmt: skip
+                    linewidth=LINE_WIDTH * mark.ink.width, label=label, marker=sign,
+                    markevery=max(1, len(mark.x) // 8), markersize=0.8 * MARKER_SIZE,
+                    markerfacecolor="white")  # fmt: skip
         case Points():
             hollow = not mark.filled and MARKERS[mark.marker] not in "x+"
             ax.plot(mark.x, mark.y, linestyle="none", marker=MARKERS[mark.marker], zorder=order + 0.5,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from scipy.special import ndtri
@@ -11,9 +11,9 @@ from scipy.special import ndtri
 from llrkit._format import number, percent
 from llrkit._llr_units import Amount
 from llrkit.evaluation.mixing_curve import MixingCurve
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 
 EERS = (0.48, 0.45, 0.4, 0.3, 0.2, 0.1, 0.02, 0.001, 1e-6)
 SMALL = 1e-4
@@ -21,7 +21,9 @@ SMALL = 1e-4
 
 
 @with_looks
-def mixing(curve: MixingCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def mixing(
+    curve: MixingCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+) -> Drawn:
     """Shares of trials by their difficulty, and how many are at least that difficult.
 
     The axis is logarithmic in mu, and labeled by the EER of trials with that mu. A share at ``mu = 0``

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from llrkit._llr_units import Amount
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.conditions import HeatMap
 from llrkit.metrics.curve_base import Curve, as_floats, same_length
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import MARKERS, Axis, Cells, HoverValues, Ink, Line, Mark, Picture, Points, Text
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 from llrkit.theory import CalibratedPair
 from llrkit.theory.pair_curve import PairCurve, pair_curve
 
@@ -45,8 +45,12 @@ class CllrScatter(Curve):
 
 @with_looks
 def two_gaussians(
-    pair: CalibratedPair | PairCurve, *, ax: Any = None, renderer: Renderer = "matplotlib"
-) -> Any:
+    pair: CalibratedPair | PairCurve,
+    *,
+    ax: Ax = None,
+    renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:
     """The densities of calibrated LLRs: non-targets on the left, targets on the right.
 
     Any calibrated pair will do; for the Gaussian one the means are ``-mu`` and ``mu`` and the variance of
@@ -100,7 +104,9 @@ def two_gaussians(
 
 
 @with_looks
-def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def cllr_scatter(
+    curve: CllrScatter, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+) -> Drawn:
     """Cllr by one calibration method against Cllr by another, one point for each trial list.
 
     Parameters
@@ -149,7 +155,9 @@ def cllr_scatter(curve: CllrScatter, *, ax: Any = None, renderer: Renderer = "ma
 
 
 @with_looks
-def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def prior_scan(
+    curve: PriorScan, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+) -> Drawn:
     """A cost against the log-odds of the weight alpha that calibration was trained with.
 
     Parameters
@@ -203,7 +211,9 @@ def prior_scan(curve: PriorScan, *, ax: Any = None, renderer: Renderer = "matplo
 
 
 @with_looks
-def heat_map(curve: HeatMap, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def heat_map(
+    curve: HeatMap, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+) -> Drawn:
     """A number for each pair of conditions, written into shaded cells.
 
     Parameters

@@ -7,12 +7,15 @@ import math
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
+from llrkit._arrays import FloatArray
 from llrkit._atomic import write_atomically
+from llrkit._plain import Json
 from llrkit.plot.picture import Band, Cells, HoverValues, Line, Picture, Points, Stairs, Text
+from llrkit.plot.render import Drawn
 
 SYMBOLS = {
     "circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond",
@@ -27,14 +30,25 @@ PAGE_POLICY = (
 """The content security policy of every page: what is in it may run, and nothing may be fetched or sent."""
 
 
-def figure(picture: Picture) -> Any:
+Plain = dict[str, Json]
+"""A trace or a layout, in plotly's own words."""
+
+
+class PlainFigure(TypedDict):
+    """A figure as plotly's JavaScript takes it."""
+
+    data: list[Plain]
+    layout: Plain
+
+
+def figure(picture: Picture) -> Drawn:
     """A plotly Figure, for notebooks."""
     from plotly.graph_objects import Figure
 
     return Figure(plain_figure(picture))
 
 
-def plain_figure(picture: Picture) -> dict[str, Any]:
+def plain_figure(picture: Picture) -> PlainFigure:
     """A plotly figure as plain dicts and lists: what ``Plotly.newPlot`` takes.
 
     Every trace and annotation says in ``meta`` or ``name`` whose color it has, so that a page can change
@@ -42,7 +56,7 @@ def plain_figure(picture: Picture) -> dict[str, Any]:
     """
     traces = [_trace(mark) for mark in picture.marks if not isinstance(mark, Text)]
     words = [mark for mark in picture.marks if isinstance(mark, Text)]
-    layout: dict[str, Any] = {
+    layout: Plain = {
         "title": {"text": escaped(picture.title), "font": {"size": FONT + 2}},
         "font": {"size": FONT, "family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"},
         "xaxis": _axis(picture, "x"),
@@ -94,22 +108,25 @@ def escaped(text: str) -> str:
     return text.replace("%", "&#37;").replace("$", "&#36;")
 
 
-def _trace(mark: Any) -> dict[str, Any]:
+def _trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
     if isinstance(mark, Cells):
         return {
-            "type": "heatmap", "z": _numbers(mark.values), "text": [list(row) for row in mark.texts],
-            "texttemplate": "%{text}", "colorscale": "Cividis", "hoverinfo": "x+y+text",
+            "type": "heatmap", "z": [_numbers(row) for row in mark.values],
+            "text": [list(row) for row in mark.texts], "texttemplate": "%{text}", "colorscale": "Cividis",
+            "hoverinfo": "x+y+text",
             "colorbar": {"title": {"text": escaped(mark.label), "side": "right"}, "thickness": 14},
         }  # fmt: skip
-    trace: dict[str, Any] = {
+    meta: Plain = {"ink": mark.ink.whose, "group": mark.group}
+    trace: Plain = {
         "type": "scatter",
         "name": escaped(mark.label),
         "showlegend": bool(mark.label),
-        "meta": {"ink": mark.ink.whose, "group": mark.group},
+        "meta": meta,
     }
     if mark.group:
         trace["legendgroup"] = f"group {escaped(mark.group)}"  # a name may be one of JavaScript's own
-    ink = {"color": mark.ink.color, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
+    color = mark.ink.color
+    ink: Plain = {"color": color, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
     match mark:
         case Line():
             trace |= {"mode": "lines", "x": _numbers(mark.x), "y": _numbers(mark.y), "line": ink}
@@ -120,35 +137,33 @@ def _trace(mark: Any) -> dict[str, Any]:
             trace |= {"mode": "markers", "x": _numbers(mark.x), "y": _numbers(mark.y)}
             trace["marker"] = {
                 "symbol": symbol, "size": MARKER_SIZE * mark.size,
-                "color": GROUND if hollow else ink["color"],
-                "line": {"width": 2 if hollow else 0, "color": ink["color"]},
+                "color": GROUND if hollow else color,
+                "line": {"width": 2 if hollow else 0, "color": color},
             }  # fmt: skip
-            trace["meta"]["hollow"] = hollow
+            meta["hollow"] = hollow
             trace |= _hover(mark.label, mark.hover)
         case Band():
             around = np.concatenate([mark.x, mark.x[::-1]])
             limits = np.concatenate([mark.high, mark.low[::-1]])
             trace |= {"mode": "lines", "x": _numbers(around), "y": _numbers(limits), "fill": "toself"}
-            trace |= {"line": {"width": 0, "color": ink["color"]}, "hoverinfo": "skip"}
-            trace |= _fill(trace, ink["color"], 0.25)
+            trace |= {"line": {"width": 0, "color": color}, "hoverinfo": "skip"}
+            trace["fillcolor"], meta["fill"] = _translucent(color, 0.25), 0.25
         case Stairs():
             heights = np.append(mark.heights, mark.heights[-1:])
             trace |= {"mode": "lines", "x": _numbers(mark.edges), "y": _numbers(heights), "fill": "tozeroy"}
-            trace |= {"line": {"shape": "hv", "width": 0.5, "color": ink["color"]}, "hoveron": "points"}
-            trace |= _hover(mark.label, mark.hover)
-            if "customdata" in trace:  # the last edge belongs to the last height
-                trace["customdata"] = [*trace["customdata"], trace["customdata"][-1]]
-            trace |= _fill(trace, ink["color"], 0.4)
+            trace |= {"line": {"shape": "hv", "width": 0.5, "color": color}, "hoveron": "points"}
+            trace |= _hover(mark.label, mark.hover, repeat_last=True)  # the last edge is of the last height
+            trace["fillcolor"], meta["fill"] = _translucent(color, 0.4), 0.4
     return trace
 
 
-def _fill(trace: dict[str, Any], color: str, opacity: float) -> dict[str, Any]:
-    """A translucent area; the page finds the opacity in ``meta`` when it changes the color."""
+def _translucent(color: str, opacity: float) -> str:
+    """The color of an area; the page finds the opacity in ``meta`` when it changes the color."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return {"fillcolor": f"rgba({red},{green},{blue},{opacity})", "meta": {**trace["meta"], "fill": opacity}}
+    return f"rgba({red},{green},{blue},{opacity})"
 
 
-def _hover(label: str, hover: tuple[HoverValues, ...]) -> dict[str, Any]:
+def _hover(label: str, hover: tuple[HoverValues, ...], *, repeat_last: bool = False) -> Plain:
     if not hover:
         return {"hoverinfo": "skip"}
     columns = [
@@ -160,8 +175,9 @@ def _hover(label: str, hover: tuple[HoverValues, ...]) -> dict[str, Any]:
         for i, line in enumerate(hover)
     ]
     heading = [f"<b>{escaped(label)}</b>"] if label else []
+    rows = [list(row) for row in zip(*columns, strict=True)]
     return {
-        "customdata": [list(row) for row in zip(*columns, strict=True)],
+        "customdata": [*rows, *(rows[-1:] if repeat_last else [])],
         "hovertemplate": "<br>".join([*heading, *lines]) + "<extra></extra>",
     }
 
@@ -174,9 +190,9 @@ def _shortest(text: str) -> float | int | str:
     return int(value) if value.is_integer() else value
 
 
-def _axis(picture: Picture, which: str) -> dict[str, Any]:
+def _axis(picture: Picture, which: str) -> Plain:
     axis = picture.x if which == "x" else picture.y
-    plain: dict[str, Any] = {
+    plain: Plain = {
         "title": {"text": escaped(axis.label), "standoff": 8}, "showgrid": picture.grid, "zeroline": False,
         "gridcolor": "#DDDDDD", "linecolor": "#333333", "showline": True, "ticks": "outside",
         "automargin": True,
@@ -194,16 +210,14 @@ def _axis(picture: Picture, which: str) -> dict[str, Any]:
     return plain
 
 
-def _annotation(mark: Text) -> dict[str, Any]:
+def _annotation(mark: Text) -> Plain:
     return {
         "x": mark.x, "y": mark.y, "text": escaped(mark.text), "showarrow": False, "yanchor": "bottom",
         "font": {"color": mark.ink.color}, "name": str(mark.ink.whose),
     }  # fmt: skip
 
 
-def _numbers(values: Any) -> Any:
+def _numbers(values: FloatArray) -> list[float | None]:
     """Lists of floats; plotly leaves a gap where there is no number."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim == 2:
-        return [_numbers(row) for row in array]
-    return [value if math.isfinite(value) else None for value in array.tolist()]
+    numbers = np.asarray(values, dtype=np.float64).tolist()
+    return [value if math.isfinite(value) else None for value in numbers]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from llrkit._format import number
 from llrkit.errors import InputError
@@ -14,6 +14,10 @@ from llrkit.trust.intervals.bands import CurveBands
 
 C = TypeVar("C")
 B = TypeVar("B")
+Systems: TypeAlias = C | Measurements | Mapping[str, C | Measurements]
+"""What a plot of a kind of curve is given: such a curve, an evaluation, or several by system."""
+Bands: TypeAlias = B | CurveBands | Mapping[str, B | CurveBands] | None
+"""Confidence bands of one system, or of several by system."""
 NOT_OF_EVALUATIONS = {"reliability": "lk.reliability_curve(scores, labels) gives one"}
 """Plots of curves that an Evaluation does not have, and what makes them."""
 
@@ -32,7 +36,7 @@ class PlottedSystem(Generic[C]):
 
 
 def systems_of(
-    data: Any, kinds: type[C] | tuple[type[C], ...], of: Callable[[Measurements], C | None], plot: str
+    data: Systems[C], kinds: type[C] | tuple[type[C], ...], of: Callable[[Measurements], C], plot: str
 ) -> list[PlottedSystem[C]]:
     """The systems to draw, whatever form they were given in."""
     named = data if isinstance(data, Mapping) else {"": data}
@@ -43,8 +47,12 @@ def systems_of(
 
 
 def _system(
-    name: str, value: Any, kinds: Any, of: Callable[[Measurements], Any], plot: str
-) -> PlottedSystem[Any]:
+    name: str,
+    value: object,
+    kinds: type[C] | tuple[type[C], ...],
+    of: Callable[[Measurements], C],
+    plot: str,
+) -> PlottedSystem[C]:
     if isinstance(value, kinds):
         return PlottedSystem(name, value)
     if isinstance(value, Measurements):
@@ -65,7 +73,11 @@ def legend_of(systems: Sequence[object], place: Legend) -> Legend:
 
 
 def bands_of(
-    bands: Any, systems: list[PlottedSystem[Any]], kind: type[B], of: Callable[[CurveBands], B], plot: str
+    bands: Bands[B],
+    systems: list[PlottedSystem[C]],
+    kind: type[B],
+    of: Callable[[CurveBands], B],
+    plot: str,
 ) -> dict[str, B]:
     """Confidence bands by system, whether given for one system or for several."""
     if bands is None:
@@ -76,18 +88,18 @@ def bands_of(
         raise InputError(
             f"{plot}: there are bands for systems that are not drawn: {', '.join(sorted(unknown))}"
         )
-    by_system = {
-        str(name): of(band) if isinstance(band, CurveBands) else band for name, band in named.items()
-    }
-    for name, band in by_system.items():
+    by_system: dict[str, B] = {}
+    for name, given in named.items():
+        band = of(given) if isinstance(given, CurveBands) else given
         if not isinstance(band, kind):
             words = f"{kind.__name__} or CurveBands, got {type(band).__name__}"
-            raise InputError(f"{plot}: bands of {name!r} must be {words}")
+            raise InputError(f"{plot}: bands of {str(name)!r} must be {words}")
+        by_system[str(name)] = band
     return by_system
 
 
 def in_words(
-    systems: list[PlottedSystem[Any]], *numbers: tuple[str, Callable[[Measurements], float], str]
+    systems: list[PlottedSystem[C]], *numbers: tuple[str, Callable[[Measurements], float], str]
 ) -> str:
     """The systems with their numbers, for the description of a picture."""
     told = []
@@ -101,3 +113,10 @@ def in_words(
                 )
         told.append(system.labeled(*values) or "one system")
     return "; ".join(told)
+
+
+def require_kind(value: object, kind: type[C], plot: str) -> C:
+    """What a plot of one kind of result was given, if it is one."""
+    if not isinstance(value, kind):
+        raise InputError(f"{plot} draws a {kind.__name__}, got {type(value).__name__}")
+    return value

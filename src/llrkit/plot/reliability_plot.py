@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from llrkit._format import number
 from llrkit.errors import InputError
+from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.reliability import ReliabilityCurve
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Text, band, system_ink
-from llrkit.plot.plotted_systems import PlottedSystem, legend_of, systems_of
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.plotted_systems import PlottedSystem, Systems, legend_of, systems_of
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 
 WORDS = {"consistency": "where {} are if calibrated", "confidence": "{} confidence"}
 
 
 @with_looks
-def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def reliability(
+    systems: Systems[ReliabilityCurve],
+    *,
+    ax: Ax = None,
+    renderer: Renderer = "matplotlib",
+    **looks: Unpack[Looks],
+) -> Drawn:
     """The share of targets after recalibration with PAV against the posterior, with its band.
 
     On the diagonal posteriors are calibrated. The parts of the Brier score are written beside it:
@@ -80,7 +87,7 @@ def reliability(systems: Any, *, ax: Any = None, renderer: Renderer = "matplotli
     )
 
 
-def _not_of_an_evaluation(_: Any) -> ReliabilityCurve:
+def _not_of_an_evaluation(_: Measurements) -> ReliabilityCurve:
     raise InputError(
         "reliability draws what lk.reliability_curve(scores, labels) gives, which has a prior; "
         "an Evaluation has none"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from llrkit.core.elementary_functions import probit
 from llrkit.metrics.theory_costs import CLLR, DIFFERENCE, EER_RANGE, TheoryCosts
 from llrkit.plot.det_axes import on_axis, probit_axis
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 
 
 @with_looks
-def theory(curve: TheoryCosts, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def theory(
+    curve: TheoryCosts, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+) -> Drawn:
     """A cost against the EER: a line for each family of calibrated LLRs, a point for each measured list.
 
     For Gaussian LLRs the EER fixes every cost; other families show how much more a cost depends on than
@@ -51,7 +53,8 @@ def theory(curve: TheoryCosts, *, ax: Any = None, renderer: Renderer = "matplotl
             HoverValues("measured", curve.list_costs),
             HoverValues("Gaussian LLRs", curve.predicted),
         )
-        label = f"{len(curve.lists)} measured lists" if len(curve.lists) > 1 else curve.lists[0]
+        several = f"{len(curve.lists)} measured lists"
+        label = curve.lists[0] if len(curve.lists) == 1 else several
         places = on_axis(curve.list_eers)
         ink = Ink("nontarget")
         marks.append(Points(places, curve.list_costs, ink, size=0.8, filled=False, label=label, hover=shown))

@@ -48,24 +48,32 @@ def thin(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
         points = points[kept]
     keep = np.zeros(len(points), dtype=bool)
     keep[[0, -1]] = True
-    first, last = np.array([0]), np.array([len(points) - 1])
-    while True:  # all pieces of the line at once: each is cut at its furthest point, if that is too far
+    first: Indices = np.array([0])
+    last: Indices = np.array([len(points) - 1])
+    while True:  # all pieces of the line at once
         long = last - first >= 2
         first, last = first[long], last[long]
         if len(first) == 0:
             return kept[keep]
-        inner = last - first - 1
-        start = np.cumsum(inner) - inner
-        piece = np.repeat(np.arange(len(first)), inner)
-        inside = np.arange(len(piece)) - start[piece] + first[piece] + 1
-        away = _distances(points[inside], points[first][piece], points[last][piece])
-        furthest = np.maximum.reduceat(away, start)
-        at_furthest = np.flatnonzero(away == furthest[piece])
-        at_furthest = at_furthest[np.unique(piece[at_furthest], return_index=True)[1]]
-        cut = furthest > tolerance
-        middle = inside[at_furthest][cut]
+        middle, first, last = _cut(points, first, last, tolerance)
         keep[middle] = True
-        first, last = np.concatenate([first[cut], middle]), np.concatenate([middle, last[cut]])
+
+
+def _cut(
+    points: FloatArray, first: Indices, last: Indices, tolerance: float
+) -> tuple[Indices, Indices, Indices]:
+    """Pieces of a line, each cut at its furthest point if that is too far: where, and both ends of all."""
+    inner = last - first - 1
+    start = np.cumsum(inner) - inner
+    piece = np.repeat(np.arange(len(first)), inner)
+    inside = np.arange(len(piece)) - start[piece] + first[piece] + 1
+    away = _distances(points[inside], points[first][piece], points[last][piece])
+    furthest = np.maximum.reduceat(away, start)
+    at_furthest = np.flatnonzero(away == furthest[piece])
+    at_furthest = at_furthest[np.unique(piece[at_furthest], return_index=True)[1]]
+    cut = furthest > tolerance
+    middle = inside[at_furthest][cut]
+    return middle, np.concatenate([first[cut], middle]), np.concatenate([middle, last[cut]])
 
 
 def _ends_of_cells(points: FloatArray, cell: float) -> Indices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from llrkit._format import number
 from llrkit._llr_units import Amount
 from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.metrics.zoo import ZooCurve
-from llrkit.plot.looks import with_looks
+from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, Points, Text
-from llrkit.plot.render import Renderer, render
+from llrkit.plot.render import Ax, Drawn, Renderer, render
 
 ANIMALS = ("worm", "chameleon", "phantom", "dove")
 
@@ -43,7 +43,9 @@ class FusionWeights(Curve):
 
 
 @with_looks
-def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def fusion_weights(
+    curve: FusionWeights, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+) -> Drawn:
     """What each system weighs in a fusion, with its interval where there is one.
 
     Parameters
@@ -90,7 +92,9 @@ def fusion_weights(curve: FusionWeights, *, ax: Any = None, renderer: Renderer =
 
 
 @with_looks
-def zoo(curve: ZooCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -> Any:
+def zoo(
+    curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+) -> Drawn:
     """Mean non-target score against mean target score of each speaker, with the quartiles.
 
     Parameters
@@ -142,7 +146,7 @@ def zoo(curve: ZooCurve, *, ax: Any = None, renderer: Renderer = "matplotlib") -
     )
 
 
-def _around(values: Any) -> tuple[float, float]:
+def _around(values: FloatArray) -> tuple[float, float]:
     low, high = float(np.min(values)), float(np.max(values))
     margin = 0.1 * (high - low) or 0.5
     return low - margin, high + margin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from llrkit._format import number
 from llrkit.multiclass.class_comparison import ClassComparison
@@ -12,6 +12,8 @@ from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, t
 
 WANTED = "a table needs a ClassEvaluation, a ClassComparison, or a dict of ClassEvaluations by system"
 Either = ClassEvaluation | ClassResult
+ClassResults = ClassEvaluation | ClassComparison | Mapping[str, ClassEvaluation]
+"""What a table of several classes is made of."""
 
 
 def _losses(result: Either) -> tuple[float, float]:
@@ -30,7 +32,7 @@ COLUMNS: tuple[Column[Either], ...] = (
 )
 
 
-def has_classes(results: Any) -> TypeGuard[ClassEvaluation | ClassComparison | Mapping[str, ClassEvaluation]]:
+def has_classes(results: object) -> TypeGuard[ClassResults]:
     """Whether these are results of several classes."""
     if isinstance(results, Mapping) and results:
         return isinstance(next(iter(results.values())), ClassEvaluation)
@@ -38,7 +40,7 @@ def has_classes(results: Any) -> TypeGuard[ClassEvaluation | ClassComparison | M
 
 
 def class_table(
-    results: ClassEvaluation | ClassComparison | Mapping[str, ClassEvaluation],
+    results: ClassResults,
     *,
     row_title: str = "system",
     caption: str = "",

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from markupsafe import Markup
@@ -106,7 +106,7 @@ class Document:
                 document.save(file)
 
 
-def require_docx() -> Any:
+def require_docx() -> ModuleType:
     """The package that writes Word documents."""
     try:
         import docx

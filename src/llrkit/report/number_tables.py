@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from llrkit._format import chance, number
 from llrkit._plain import as_number, as_text
@@ -86,7 +86,7 @@ def table_of(
     )
 
 
-def of_one_kind(results: Any, kind: type[R], wanted: str) -> Mapping[str, R]:
+def of_one_kind(results: object, kind: type[R], wanted: str) -> Mapping[str, R]:
     """The results if they are named and all of a kind."""
     if not isinstance(results, Mapping) or not results:
         raise InputError(wanted)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Never
 
 from markupsafe import Markup
 
@@ -31,13 +31,14 @@ from llrkit.report.number_tables import Table
 from llrkit.report.page_data import exact_rates, page_figures
 from llrkit.report.paper_tables import format_table, same_points, summary_table
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.report_vocabulary import Said
+from llrkit.report.report_parts import Parts, Results
+from llrkit.report.report_vocabulary import AboutSystems, Said
 from llrkit.report.section_types import Section, TextTable, text_tables
 from llrkit.report.templating import HTML, script_json, trusted
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.intervals.bands import CurveBands
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NOTHING: Mapping[str, Never] = MappingProxyType({})
 LARGEST_DATA = 2_950_000
 """Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
 
@@ -107,7 +108,7 @@ def write_report(
     >>> file.stat().st_size < 8_000_000
     True
     """
-    parts: dict[str, Any] = {
+    parts: Parts = {
         "title": title, "by": by, "comparison": comparison, "bands": bands, "checks": checks, "ties": ties,
         "first": first, "sections": sections, "cautions": cautions, "llrs": llrs, "words": words,
         "base_10": base_10, "made_from": made_from,
@@ -121,7 +122,7 @@ def write_report(
 
 
 def report_page(
-    results: Evaluation | Comparison | Mapping[str, Evaluation],
+    results: Results,
     *,
     title: str,
     by: str,
@@ -157,9 +158,8 @@ def report_page(
     data = _data(systems, table, title)
     data["words"] = [said.text(text) for text in ("Target prior", "cost of a miss", "of a false alarm")]
     data["unit"] = {"nats": unit.nats, "suffix": f" {unit.suffix}" if base_10 else ""}
-    about = _about(results, systems, comparison, table, checks, ties, unit) | (
-        {"headline": headline} if headline else {}
-    )
+    about = _about(results, systems, comparison, table, checks, ties, unit)
+    about["headline"] = headline or about["headline"]
     about = said.about(about)
     room = LARGEST_DATA - len(script_json(data))
     data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
@@ -186,7 +186,7 @@ def report_page(
 
 
 def system_sections(
-    results: Any,
+    results: Results,
     systems: Mapping[str, Evaluation],
     comparison: Comparison | None,
     by: str,
@@ -213,21 +213,21 @@ def system_sections(
 
 
 def _about(
-    results: Any,
+    results: Results,
     systems: Mapping[str, Evaluation],
     comparison: Comparison | None,
     table: Table,
     checks: Mapping[str, CalibrationCheck],
     ties: Mapping[str, TiedScores],
     unit: LlrUnit,
-) -> dict[str, Any]:
+) -> AboutSystems:
     """What the template says about the systems."""
     first = next(iter(systems.values()))
-    alone = isinstance(results, Comparison) and bool(results.maps)
+    alone = results if isinstance(results, Comparison) and results.maps else None
     return {
         "systems": list(systems),
-        "headline": results.sentence if alone else page_contents.headline(systems, checks),
-        "verdicts": page_contents.verdicts(systems, checks, ties, advise=not alone, unit=unit),
+        "headline": page_contents.headline(systems, checks) if alone is None else alone.sentence,
+        "verdicts": page_contents.verdicts(systems, checks, ties, advise=alone is None, unit=unit),
         "numbers": text_tables(table),
         "conventions": first.conventions,
         "points": [asdict(result.point) for result in first.points],
@@ -244,7 +244,7 @@ def said_of(systems: Mapping[str, Evaluation], words: str, unit: LlrUnit = NATS)
     return Said(vocabulary(words), (*systems, *points), unit)
 
 
-def by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+def by_name(results: Results) -> dict[str, Evaluation]:
     """Evaluations by the name of their system, whatever form they were given in."""
     if isinstance(results, Comparison):
         return dict(results.evaluations)
@@ -258,7 +258,7 @@ def by_name(results: Evaluation | Comparison | Mapping[str, Evaluation]) -> dict
     return {str(name): value for name, value in results.items()}
 
 
-def _section(section: Section, i: int, pictures: list[Picture]) -> dict[str, Any]:
+def _section(section: Section, i: int, pictures: list[Picture]) -> dict[str, object]:
     """A section as the template takes it; its pictures join the others."""
     drawn = []
     for picture in section.pictures:
@@ -274,7 +274,7 @@ def _section(section: Section, i: int, pictures: list[Picture]) -> dict[str, Any
     }  # fmt: skip
 
 
-def _data(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, Any]:
+def _data(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, object]:
     first = next(iter(systems.values()))
     return {
         "title": title,

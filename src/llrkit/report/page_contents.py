@@ -11,11 +11,12 @@ from llrkit import plot
 from llrkit._format import number, percent
 from llrkit._llr_units import NATS, LlrUnit
 from llrkit.calibrate.tied_scores import TiedScores
-from llrkit.evaluation.compare import Comparison
+from llrkit.evaluation.compare import Comparison, ScoreToLlr
 from llrkit.evaluation.diagnose import diagnosis_of
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.evaluation_words import on_groups, sentence
 from llrkit.evaluation.over_groups import group_name
+from llrkit.metrics.measurements import Measurements
 from llrkit.plot.picture import Picture
 from llrkit.report.number_tables import ALL
 from llrkit.report.paper_tables import summary_table
@@ -200,7 +201,9 @@ def calibrators(comparison: Comparison, *, alone: bool) -> Section:
     if comparison.maps:
         if not alone:  # else it is the headline of the page
             words.insert(0, comparison.sentence)
-        maps = {"PAV on these trials": comparison.evaluations["raw"], **comparison.map_curves()}
+        maps: dict[str, Measurements | ScoreToLlr] = {
+            "PAV on these trials": comparison.evaluations["raw"], **comparison.map_curves(),
+        }  # fmt: skip
         pictures.append(plot.pav(maps, renderer="none"))
     tables = [] if alone else [summary_table(comparison)]
     return Section("Calibrators compared", tuple(words), tables, pictures)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.plot.picture import Picture
-from llrkit.plot.plotly_renderer import plain_figure
+from llrkit.plot.plotly_renderer import Plain, PlainFigure, plain_figure
 from llrkit.plot.thin_lines import TOLERANCE, thin_picture
 from llrkit.report.templating import script_json
 
 
-def exact_rates(evaluation: Evaluation) -> dict[str, Any]:
+def exact_rates(evaluation: Evaluation) -> dict[str, Json]:
     """Actual and best error rates on the grid of log-odds and at the operating points."""
     curve, n_target, n_nontarget = evaluation.bayes_error, evaluation.n_target, evaluation.n_nontarget
     marks = evaluation.marks
@@ -38,7 +38,7 @@ def exact_rates(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def encoded(rates: FloatArray, n: float) -> dict[str, Any]:
+def encoded(rates: FloatArray, n: float) -> dict[str, Json]:
     """Counts as a first value and steps, where that gives the very same rates; else the rates.
 
     Examples
@@ -63,9 +63,18 @@ COARSEST = 0.01
 STEP = 1.3
 
 
+class PageFigure(PlainFigure):
+    """A figure with what the page says of it."""
+
+    kind: str
+    title: str
+    equal: bool
+    labels: int
+
+
 def page_figures(
     pictures: Sequence[Picture], *, n_systems: int = 1, room: int = 2_000_000
-) -> tuple[list[dict[str, Any]], float]:
+) -> tuple[list[PageFigure], float]:
     """Pictures for the page, and by how many pixels thinning may have moved a line.
 
     That is a quarter of a pixel. Where the figures would take more than ``room`` characters, what is left
@@ -81,10 +90,10 @@ def page_figures(
     return figures, PIXELS * (TOLERANCE + again)  # the shifts add up
 
 
-def _page_figure(picture: Picture) -> dict[str, Any]:
+def _page_figure(picture: Picture) -> PageFigure:
     figure = plain_figure(picture)
-    for name in ("x", "y"):
-        _round(figure["data"], name, figure["layout"][f"{name}axis"].get("range"))
+    for name, axis in (("x", picture.x), ("y", picture.y)):
+        _round(figure["data"], name, axis.limits)
     layout = figure["layout"]
     del layout["title"]
     layout["margin"] = {"l": 60, "r": 15, "t": 15, "b": 50}
@@ -97,10 +106,16 @@ def _page_figure(picture: Picture) -> dict[str, Any]:
     }
 
 
-def _round(traces: list[dict[str, Any]], name: str, limits: list[float] | None) -> None:
-    values = [value for trace in traces for value in trace.get(name, ()) if value is not None]
+def _round(traces: list[Plain], name: str, limits: tuple[float, float] | None) -> None:
+    places = [(trace, _coordinates(trace[name])) for trace in traces if name in trace]
+    values = [value for _, coordinates in places for value in coordinates if value is not None]
     width = limits[1] - limits[0] if limits else float(np.ptp(values)) if values else 0.0
     decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
-    for trace in traces:
-        if name in trace:
-            trace[name] = [None if value is None else round(value, decimals) for value in trace[name]]
+    for trace, coordinates in places:
+        trace[name] = [None if value is None else round(value, decimals) for value in coordinates]
+
+
+def _coordinates(values: Json) -> list[float | None]:
+    """The numbers of a trace; None where there is a gap."""
+    assert isinstance(values, list)
+    return [value if isinstance(value, (int, float)) else None for value in values]

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias
 
 from llrkit._arguments import takes
 from llrkit._format import csv_text, number
@@ -16,7 +16,7 @@ from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.conditions import ConditionTable
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.over_groups import group_name
-from llrkit.report.class_tables import class_table, has_classes
+from llrkit.report.class_tables import ClassResults, class_table, has_classes
 from llrkit.report.number_tables import (
     ALL,
     ENDS,
@@ -40,6 +40,16 @@ WANTED = (
 )
 
 
+Tabulated: TypeAlias = (
+    Evaluation
+    | Comparison
+    | Mapping[str, Evaluation]
+    | ConditionTable
+    | SystemComparison
+    | PairwiseComparison
+    | ClassResults
+)
+"""What a table can be made of."""
 COLUMNS: tuple[Column[Evaluation], ...] = (
     ("n_target", "targets", lambda e: e.n_target, whole_number),
     ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole_number),
@@ -54,7 +64,7 @@ COLUMNS: tuple[Column[Evaluation], ...] = (
 
 
 def summary_table(
-    results: Any, *, row_title: str = "system", caption: str = "", intervals: bool = False
+    results: Tabulated, *, row_title: str = "system", caption: str = "", intervals: bool = False
 ) -> Table:
     """The numbers of one or several evaluations, or of a comparison, as a table.
 
@@ -119,7 +129,7 @@ def same_points(results: Mapping[str, Evaluation]) -> None:
 
 @takes(row_title=str, caption=str)
 def format_table(
-    results: Any,
+    results: Tabulated | Table,
     style: str = "markdown",
     *,
     row_title: str = "system",

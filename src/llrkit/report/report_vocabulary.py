@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from llrkit._llr_units import NATS, LlrUnit
+from llrkit._plain import Json
 from llrkit._vocabulary import Vocabulary
 from llrkit.plot.base_ten import to_base_10
 from llrkit.plot.picture import Picture
 from llrkit.report.number_tables import Table
 from llrkit.report.section_types import Section, TextTable
+
+if TYPE_CHECKING:
+    from llrkit.report.page_contents import SystemVerdict
+
+
+class AboutSystems(TypedDict):
+    """What the template of a page says about the systems."""
+
+    systems: list[str]
+    headline: str
+    verdicts: list[SystemVerdict]
+    numbers: list[TextTable]
+    conventions: Mapping[str, str]
+    points: list[dict[str, Json]]
+    methods: str
+    counts: list[float]
 
 
 @dataclass(frozen=True)
@@ -36,7 +53,10 @@ class Said:
             section,
             title=self.text(section.title),
             paragraphs=tuple(map(self.text, section.paragraphs)),
-            tables=[self._table(table) for table in section.tables],
+            tables=[
+                self._numbers(table) if isinstance(table, Table) else self._table(table)
+                for table in section.tables
+            ],
             pictures=[self._picture(picture) for picture in section.pictures],
             note=self.text(section.note),
             hint=self.text(section.hint),
@@ -46,7 +66,7 @@ class Said:
         shown = to_base_10(picture) if self.unit.base_10 else picture
         return shown.said_in(self.words, keep=self.keep)
 
-    def about(self, about: Mapping[str, Any]) -> dict[str, Any]:
+    def about(self, about: AboutSystems) -> AboutSystems:
         """What the template says about the systems."""
         verdicts = [
             replace(
@@ -63,11 +83,10 @@ class Said:
             "methods": self.text(about["methods"]),
         }
 
-    def _table(self, table: Table | TextTable) -> Any:
-        if isinstance(table, Table):
-            return replace(
-                table, titles=tuple(map(self.text, table.titles)), caption=self.text(table.caption)
-            )
+    def _numbers(self, table: Table) -> Table:
+        return replace(table, titles=tuple(map(self.text, table.titles)), caption=self.text(table.caption))
+
+    def _table(self, table: TextTable) -> TextTable:
         header = tuple(map(self.text, table.header))
         if table.header and not self.of_sources:  # may be the name of a column
             header = (table.header[0], *header[1:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -25,7 +24,7 @@ TEXT = Environment(loader=FileSystemLoader(FOLDER), autoescape=False, undefined=
 """For plain text, which is escaped where it enters a page."""
 
 
-def script_json(value: Any) -> Markup:
+def script_json(value: object) -> Markup:
     r"""JSON to stand inside a script element: no ``<``, ``>`` or ``&`` is left in it.
 
     Examples

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from llrkit.plot.picture import Picture
 from llrkit.report.section_types import Banner, Section, TextTable, text_tables
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.table import Table, _Row
 
 WIDTH = 6.0
 """Of pictures, in inches."""
@@ -28,14 +32,14 @@ _MINUS = re.compile(r"(?<![\w)-])-(?=\d)")
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def fill(document: Any, title: str, sections: Sequence[Section], place: Path) -> None:
+def fill(document: Document, title: str, sections: Sequence[Section], place: Path) -> None:
     """Write sections into an empty document; pictures pass through files in ``place``."""
     from docx.shared import Inches
 
     document.core_properties.title = _text(title)
     document.core_properties.author = ""
-    for part in document.sections:
-        part.left_margin = part.right_margin = Inches(MARGIN)
+    for paper in document.sections:
+        paper.left_margin = paper.right_margin = Inches(MARGIN)
     document.add_heading(_text(title), level=0)
     figures = tables = 0
     for section in sections:
@@ -59,7 +63,7 @@ def fill(document: Any, title: str, sections: Sequence[Section], place: Path) ->
             document.add_paragraph(running_text(section.note))
 
 
-def _add_banner(document: Any, banner: Banner) -> None:
+def _add_banner(document: Document, banner: Banner) -> None:
     from docx.shared import Pt, RGBColor
 
     line = document.add_paragraph()
@@ -69,7 +73,7 @@ def _add_banner(document: Any, banner: Banner) -> None:
     words.font.color.rgb = RGBColor.from_string(COLORS[banner.grade])
 
 
-def _add_table(document: Any, table: TextTable) -> None:
+def _add_table(document: Document, table: TextTable) -> None:
     from docx.shared import Inches, Pt
 
     headed = any(table.header)
@@ -97,7 +101,7 @@ def _add_table(document: Any, table: TextTable) -> None:
     document.add_paragraph()
 
 
-def _without_header(table: Any) -> None:
+def _without_header(table: Table) -> None:
     """Let the first row look like the others."""
     from docx.oxml.ns import qn
 
@@ -138,7 +142,7 @@ def _width(word: str, *, bold: bool) -> float:
     return 1.15 * letters if bold else letters
 
 
-def _keep_whole(row: Any, *, is_header: bool) -> None:
+def _keep_whole(row: _Row, *, is_header: bool) -> None:
     """Let no row be divided between two pages; a header is repeated on each."""
     from docx.oxml import OxmlElement
 
@@ -148,7 +152,7 @@ def _keep_whole(row: Any, *, is_header: bool) -> None:
         properties.append(OxmlElement("w:tblHeader"))
 
 
-def _add_picture(document: Any, picture: Picture, file: Path) -> None:
+def _add_picture(document: Document, picture: Picture, file: Path) -> None:
     from docx.shared import Inches
 
     from llrkit.plot.matplotlib_renderer import save
@@ -159,7 +163,7 @@ def _add_picture(document: Any, picture: Picture, file: Path) -> None:
     document.paragraphs[-1].paragraph_format.keep_with_next = True
 
 
-def _caption(document: Any, text: str, *, above: bool = False) -> None:
+def _caption(document: Document, text: str, *, above: bool = False) -> None:
     document.add_paragraph(_text(text), style="Caption").paragraph_format.keep_with_next = above
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
+import numpy.typing as npt
+
+from llrkit._plain import Json
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.knot_map import KnotMap, thin
 from llrkit.calibrate.maps import AffineMap, Map
+from llrkit.calibrate.scale_of_input import RecordedReading
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.score_histogram import ScoreHistogram
 from llrkit.errors import AdaptationError, TooFewTrialsError
@@ -26,10 +30,19 @@ HELP = (
 )
 
 
+class Kept(TypedDict):
+    """What every adapted map says of itself."""
+
+    method: str
+    details: Mapping[str, object]
+    reading: RecordedReading | None
+    densities: Mapping[str, Json]
+
+
 @takes_labels
 def fit_adapted(
     train: Map | ScoreSource,
-    unlabelled: Any,
+    unlabelled: ScoreSource | npt.ArrayLike,
     *,
     share: float | Sequence[float] | None = None,
     labelled: ScoreSource | None = None,
@@ -124,7 +137,7 @@ def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck
             strict=True,
         )
     ]
-    shared: dict[str, Any] = {
+    shared: Kept = {
         "method": f"adapted {fitted.method}",
         "details": details,
         "reading": fitted.reading,

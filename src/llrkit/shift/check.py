@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+
+import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._results import Result
 from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.maps import Map
@@ -86,7 +88,7 @@ class ShiftCheck(Result):
         """All of it in words."""
         return shift_text(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain values."""
         return {
             **asdict(self),
@@ -102,7 +104,7 @@ class ShiftCheck(Result):
 @takes_labels
 def check_shift(
     map_or_source: Map | ScoreSource,
-    scores: Any,
+    scores: ScoreSource | npt.ArrayLike,
     *,
     speakers: str | Sequence[str] | None = None,
     share: float | Sequence[float] | None = None,
@@ -157,7 +159,7 @@ class Setting:
     densities: TrainingDensities
 
     @classmethod
-    def of(cls, given: Any, speakers: str | Sequence[str] | None = None) -> Setting:
+    def of(cls, given: Map | ScoreSource, speakers: str | Sequence[str] | None = None) -> Setting:
         """Of a map, or of training trials."""
         if isinstance(given, Map):
             known = densities_of(given)
@@ -189,7 +191,7 @@ class Setting:
 
     def climbed(
         self,
-        scores: Any,
+        scores: ScoreSource | npt.ArrayLike,
         speakers: str | Sequence[str] | None,
         shares: tuple[float, float],
         *,
@@ -233,8 +235,8 @@ def check_from(setting: Setting, new: NewScores, test: ShiftTest, reached: Climb
         moves.append(ClassMove(float(moved / trained.sd), float(move.spread)))
     harm, interval = last.harm, reached.harms or last.gain
     if not climbed and reached.above is not None:  # no move is needed; what one would gain is the harm
-        harm, interval = max(reached.above.harm, 0.0), tuple(max(end, 0.0) for end in reached.above.gain)  # type: ignore[assignment]
-        harm = min(max(harm, interval[0]), interval[1])
+        low, high = (max(end, 0.0) for end in reached.above.gain)
+        harm, interval = min(max(reached.above.harm, 0.0, low), high), (low, high)
     if reached.refusal or (not climbed and reached.above is None):
         harm, interval = math.nan, (math.nan, math.nan)
     share, share_interval = test.share, (test.share_low, test.share_high)
@@ -258,7 +260,7 @@ def check_from(setting: Setting, new: NewScores, test: ShiftTest, reached: Climb
     )
 
 
-def shares_of(share: Any) -> tuple[float, float]:
+def shares_of(share: float | Sequence[float] | None) -> tuple[float, float]:
     """The range in which the share of targets is looked for.
 
     Examples

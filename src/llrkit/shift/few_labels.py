@@ -16,11 +16,9 @@ is deserves no belief: the labels alone decide, and LLRs are bounded by what so 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -35,6 +33,7 @@ from llrkit.core.threshold_grid import require_both_classes
 from llrkit.scores import ScoreSource
 from llrkit.shift.moved_mixture import RUNGS
 from llrkit.shift.new_scores import counted_map, densities_of
+from llrkit.shift.shift_words import FewLabels
 
 SLOPES = (0.03, 0.1, 0.3, 0.8)
 """Standard deviations of the prior of the slope that are tried."""
@@ -238,7 +237,7 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
     llrs = start.on(few)
     is_refused = standing is Standing.REFUSED
     line = shrunk_line(llrs) if is_refused else confirmed_line(FewLlrs.of(llrs), standing.value)
-    told: dict[str, Any] = {
+    told: FewLabels = {
         "n_target": line.n_target,
         "n_nontarget": line.n_nontarget,
         "slope": line.slope,
@@ -269,26 +268,5 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
     if not is_refused:
         return followed
     bounded = bound_sources(followed, n_sources=(line.n_target, line.n_nontarget))
-    told |= {"low": bounded.low, "high": bounded.high}
+    told["low"], told["high"] = bounded.low, bounded.high
     return replace(bounded, details={**bounded.details, **details, "few_labels": told})
-
-
-def labels_text(few: Mapping[str, Any]) -> str:
-    """What a few labels ask for, in words.
-
-    Examples
-    --------
-    >>> few = {"n_target": 10, "n_nontarget": 20, "slope": 1.0, "offset": 0.0, "start": "as it was"}
-    >>> labels_text(few)
-    '30 labeled trials do not contradict the LLRs of the map as it was.'
-    >>> labels_text({**few, "slope": 0.5, "low": -2.4, "high": 3.0})
-    '30 labeled trials suggest 0.500 times the LLR of the map as it was +0.000, held from -2.4 to 3.'
-    """
-    n = few["n_target"] + few["n_nontarget"]
-    start = "of the map as it was" if few["start"] == "as it was" else "after the move"
-    held = f", held from {few['low']:.3g} to {few['high']:.3g}" if "low" in few else ""
-    if few["slope"] == 1.0 and few["offset"] == 0.0:
-        return f"{n:,} labeled trials do not contradict the LLRs {start}{held}."
-    return (
-        f"{n:,} labeled trials suggest {few['slope']:.3f} times the LLR {start} {few['offset']:+.3f}{held}."
-    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
 from llrkit._warn import warn_caller
@@ -91,7 +91,9 @@ class ShiftMonitor:
         self._waiting = np.zeros(len(self._cuts) + 1)
         self._n_waiting = 0
 
-    def update(self, scores: Any, speakers: str | Sequence[Any] | None = None) -> None:
+    def update(
+        self, scores: ScoreSource | npt.ArrayLike, speakers: str | Sequence[Hashable] | None = None
+    ) -> None:
         """Take a batch: an array of scores, or a source whose labels are not looked at.
 
         ``speakers`` is the column of the source, or values beside the array, that say on whom a score
@@ -138,7 +140,9 @@ class ShiftMonitor:
         counts = source.reduce(cells)
         return round(float(counts.sum())), counts
 
-    def _counted_once(self, source: ScoreSource, speakers: str | Sequence[Any]) -> tuple[int, FloatArray]:
+    def _counted_once(
+        self, source: ScoreSource, speakers: str | Sequence[Hashable]
+    ) -> tuple[int, FloatArray]:
         """The same with one score, in parts, for each speaker who was not there before."""
         if not isinstance(speakers, str):
             if not isinstance(source, Scores):

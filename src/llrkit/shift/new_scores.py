@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
@@ -107,7 +107,7 @@ def _require_enough(histogram: ClassHistogram) -> None:
         )
 
 
-def as_new_source(fitted: Map, scores: Any, of: str) -> ScoreSource:
+def as_new_source(fitted: Map, scores: ScoreSource | npt.ArrayLike, of: str) -> ScoreSource:
     """Trials whose scores are what the map was trained on, as the map reads them; or its LLRs."""
     if not isinstance(scores, ScoreSource):
         if of == "LLRs":

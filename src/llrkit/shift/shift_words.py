@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from llrkit._format import number
 from llrkit.shift.refusals import FEWEST_OF_CLASS
@@ -18,6 +18,19 @@ _TAKEN = {
     (False, True): "speakers of training taken into account, but not those of the scores",
     (False, False): "trials taken as independent",
 }
+
+
+class FewLabels(TypedDict):
+    """What a map keeps of the few labels that it was adapted by."""
+
+    n_target: int
+    n_nontarget: int
+    slope: float
+    offset: float
+    start: str
+    unlabelled: NotRequired[str]
+    low: NotRequired[float]
+    high: NotRequired[float]
 
 
 def labeled_text(
@@ -83,3 +96,24 @@ def _move(move: ClassMove) -> str:
 
 def _percent(share: float) -> str:
     return f"{100.0 * share:.3g} %"
+
+
+def labels_text(few: FewLabels) -> str:
+    """What a few labels ask for, in words.
+
+    Examples
+    --------
+    >>> few = {"n_target": 10, "n_nontarget": 20, "slope": 1.0, "offset": 0.0, "start": "as it was"}
+    >>> labels_text(few)
+    '30 labeled trials do not contradict the LLRs of the map as it was.'
+    >>> labels_text({**few, "slope": 0.5, "low": -2.4, "high": 3.0})
+    '30 labeled trials suggest 0.500 times the LLR of the map as it was +0.000, held from -2.4 to 3.'
+    """
+    n = few["n_target"] + few["n_nontarget"]
+    start = "of the map as it was" if few["start"] == "as it was" else "after the move"
+    held = f", held from {few['low']:.3g} to {few['high']:.3g}" if "low" in few and "high" in few else ""
+    if few["slope"] == 1.0 and few["offset"] == 0.0:
+        return f"{n:,} labeled trials do not contradict the LLRs {start}{held}."
+    return (
+        f"{n:,} labeled trials suggest {few['slope']:.3f} times the LLR {start} {few['offset']:+.3f}{held}."
+    )

@@ -9,12 +9,13 @@ by the affine fit. Classes that do not overlap are fitted with a little regulari
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.multiclass.class_maps import ClassMap, posteriors
@@ -24,6 +25,7 @@ from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.weights import WeightedClasses
 from llrkit.sklearn.estimator_base import with_safeguard
 from llrkit.sklearn.target_class import WEIGHT
+from llrkit.sklearn.untyped import Weights, validate_data
 
 _MOST_COPIES = 100_000
 """Weights that are whole numbers are so many copies, up to this many trials."""
@@ -34,13 +36,13 @@ _FEW = 10
 class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """The scikit-learn contract around a map of several classes; a subclass says which fit it is."""
 
-    prior: Any
+    prior: Prior
 
     @abstractmethod
     def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
         """Fit trials that are scores or vectors."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Weights = None) -> Self:
         """Fit the calibration.
 
         Parameters
@@ -52,12 +54,12 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
         sample_weight
             How often each trial counts; at most 1,000 different weights.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        values, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) == 1:
             raise ValueError("Only one class is present in y; at least two classes are needed.")
-        X, codes, columns = _sorted_if_few(*_weighted(X, codes, sample_weight))
+        values, codes, columns = _sorted_if_few(*_weighted(values, codes, sample_weight))
         names = tuple(map(str, range(len(self.classes_))))
         n = np.bincount(codes, columns.get(WEIGHT), len(names))
         if not n.all():
@@ -65,7 +67,7 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
             raise ValueError(f"All trials of class {empty.item()!r} have weight 0; every class needs some.")
         prior = class_prior(self.prior, ClassCounts(names, n))
         self.log_prior_ = np.log(prior)
-        self.map_ = self._fit_map(ClassVectors(X, codes, names, columns=columns), prior.tolist())
+        self.map_ = self._fit_map(ClassVectors(values, codes, names, columns=columns), prior.tolist())
         return self
 
     def as_scores(self, trials: ClassVectors, prior: Prior) -> tuple[ClassScores, ClassMap | None]:
@@ -76,31 +78,33 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
         loglik = np.asarray(first(trials.values))
         return ClassScores.part(loglik, trials.codes, trials.classes, trials.columns), first
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: npt.ArrayLike) -> Array:
         """Log-likelihoods, shape (n, K)."""
         check_is_fitted(self)
         return np.asarray(self.map_(validate_data(self, X, dtype=np.float64, reset=False)))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Posterior probabilities at ``prior``."""
         return posteriors(self.transform(X), self.log_prior_)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: npt.ArrayLike) -> Array:
         """The class with the highest posterior at ``prior``."""
         loglik = self.transform(X)
         return np.asarray(self.classes_[(loglik + self.log_prior_).argmax(axis=1)])
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> Array:
         """Names of the columns that ``transform`` gives."""
         check_is_fitted(self)
         return np.array([f"loglik_{name}" for name in self.classes_], dtype=object)
 
 
-def _weighted(X: Array, codes: IntArray, weights: Any) -> tuple[Array, IntArray, dict[str, FloatArray]]:
+def _weighted(
+    X: Array, codes: IntArray, sample_weight: Weights
+) -> tuple[Array, IntArray, dict[str, FloatArray]]:
     """The trials that count, and the column with their weights if they are not repeated as often."""
-    if weights is None:
+    if sample_weight is None:
         return X, codes, {}
-    weights = _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if weights.sum() <= max(len(weights), _MOST_COPIES) and (weights == np.floor(weights)).all():
         times = weights.astype(np.int64)
         return X.repeat(times, axis=0), codes.repeat(times), {}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.base import clone
+import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import (
     _check_method_params,
     _check_sample_weight,
@@ -25,12 +25,13 @@ from llrkit.errors import InputError
 from llrkit.sklearn.estimator_base import LLRMethods
 from llrkit.sklearn.estimators import LogisticCalibrator
 from llrkit.sklearn.scorers import scores_for_last
+from llrkit.sklearn.untyped import Parallel, SklearnObject, Weights, clone
 
 FOLDS = 5
 
 
 class LLRClassifierCV(LLRMethods):
-    """Any classifier whose scores are calibrated to LLRs by cross-fitting.
+    """A classifier of any kind whose scores are calibrated to LLRs by cross-fitting.
 
     Each fold is scored by a classifier that has not seen it; the calibrator is fitted on these scores, and
     the classifier once more on all trials. ``transform`` gives LLRs in favor of the target,
@@ -74,12 +75,12 @@ class LLRClassifierCV(LLRMethods):
 
     def __init__(
         self,
-        estimator: Any = None,
-        calibrator: Any = None,
+        estimator: SklearnObject = None,
+        calibrator: SklearnObject = None,
         *,
-        cv: Any = None,
+        cv: SklearnObject = None,
         prior: float = 0.5,
-        pos_label: Any = None,
+        pos_label: object = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -89,7 +90,14 @@ class LLRClassifierCV(LLRMethods):
         self.pos_label = pos_label
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        sample_weight: Weights = None,
+        groups: npt.ArrayLike | None = None,
+        **fit_params: object,
+    ) -> Self:
         """Fit classifier and calibration.
 
         Parameters
@@ -105,59 +113,61 @@ class LLRClassifierCV(LLRMethods):
         """
         if y is None:
             raise ValueError("LLRClassifierCV requires y to be passed, but the target y is None")
-        X, y = indexable(X, y)
-        y = column_or_1d(y, warn=True)
+        rows, given_labels = indexable(X, y)
+        labels: Array = column_or_1d(given_labels, warn=True)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X)
-        self._learn_classes(y)
+            sample_weight = _check_sample_weight(sample_weight, rows)
+        self._learn_classes(labels)
         of_classifier, of_folds = self._routed(sample_weight, groups, fit_params)
-        folds = list(self._splitter(groups).split(X, y, **of_folds))
-        _require_partition(folds, len(y))
+        folds = list(self._splitter(groups).split(rows, labels, **of_folds))
+        _require_partition(folds, len(labels))
         scored = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_fold)(clone(self._classifier), X, y, train, test, of_classifier)
+            delayed(_score_fold)(clone(self._classifier), rows, labels, train, test, of_classifier)
             for train, test in folds
         )
-        self.scores_ = np.empty(len(y))
+        self.scores_ = np.empty(len(labels))
         for (_, test), scores in zip(folds, scored, strict=True):
             self.scores_[test] = scores if self._target_is_last else -scores
-        self.estimator_ = clone(self._classifier).fit(X, y, **of_classifier)
+        self.estimator_ = clone(self._classifier).fit(rows, labels, **of_classifier)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         given = LogisticCalibrator(prior=self.prior) if self.calibrator is None else self.calibrator
         self.calibrator_ = clone(given).set_params(pos_label=1)
-        self.calibrator_.fit(self.scores_[:, None], (y == self.target_).astype(int), sample_weight)
+        self.calibrator_.fit(self.scores_[:, None], (labels == self.target_).astype(int), sample_weight)
         return self
 
-    def _llr(self, X: Any) -> FloatArray:
+    def _llr(self, X: npt.ArrayLike) -> FloatArray:
         check_is_fitted(self)
         scores = scores_for_last(self.estimator_, X)
         oriented = scores if self._target_is_last else -scores
         return np.asarray(self.calibrator_.transform(oriented[:, None]))[:, 0]
 
     @property
-    def _classifier(self) -> Any:
+    def _classifier(self) -> SklearnObject:
         return LogisticRegression() if self.estimator is None else self.estimator
 
-    def _splitter(self, groups: Any) -> Any:
+    def _splitter(self, groups: npt.ArrayLike | None) -> SklearnObject:
         if self.cv is not None and not isinstance(self.cv, (int, np.integer)):
             return check_cv(self.cv)
         folds = FOLDS if self.cv is None else int(self.cv)
         return StratifiedKFold(folds) if groups is None else StratifiedGroupKFold(folds)
 
-    def _routed(self, sample_weight: Any, groups: Any, more: dict[str, Any]) -> tuple[Any, Any]:
+    def _routed(
+        self, sample_weight: Weights, groups: npt.ArrayLike | None, more: dict[str, object]
+    ) -> tuple[dict[str, object], dict[str, object]]:
         """What ``fit`` of the classifier and ``split`` of the folds are given."""
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
         if _routing_enabled():
             routed = process_routing(self, "fit", **given, **more)
             return routed.estimator.fit, routed.splitter.split
-        weights = {}
+        weights: dict[str, object] = {}
         if sample_weight is not None and has_fit_parameter(self._classifier, "sample_weight"):
             weights = {"sample_weight": sample_weight}
         return weights | more, {} if groups is None else {"groups": groups}
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> SklearnObject:
         """What scikit-learn's metadata routing hands to the classifier, the folds and the calibration."""
         own = self.cv is None or isinstance(self.cv, (int, np.integer))
         splitter = StratifiedGroupKFold() if own else self.cv
@@ -168,7 +178,7 @@ class LLRClassifierCV(LLRMethods):
             .add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> SklearnObject:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self._classifier).input_tags.sparse
         return tags
@@ -181,7 +191,7 @@ def _routing_enabled() -> bool:
 
 
 def _score_fold(
-    classifier: Any, X: Any, y: Array, train: Array, test: Array, more: dict[str, Any]
+    classifier: SklearnObject, X: object, y: Array, train: Array, test: Array, more: dict[str, object]
 ) -> FloatArray:
     """Scores of the trials of a fold by a classifier fitted on the others."""
     if len(np.unique(y[train])) < 2:

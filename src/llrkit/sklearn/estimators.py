@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.bayesian import fit_bayes
 from llrkit.calibrate.affine.cmlg import fit_cmlg
@@ -24,7 +22,7 @@ from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
 from llrkit.calibrate.monotone.pav import fit_pav
-from llrkit.core.scoring_rules import scoring_rule
+from llrkit.core.scoring_rules import ScoringRule, scoring_rule
 from llrkit.errors import InputError, LlrkitWarning, SeparationError
 from llrkit.scores import ScoreSource
 from llrkit.sklearn.estimator_base import Calibrator, n_systems, with_safeguard
@@ -49,7 +47,7 @@ class CMLGCalibrator(Calibrator):
     array([2.])
     """
 
-    def __init__(self, alpha: float = 0.5, prior: float = 0.5, pos_label: Any = None) -> None:
+    def __init__(self, alpha: float = 0.5, prior: float = 0.5, pos_label: object = None) -> None:
         self.alpha = alpha
         self.prior = prior
         self.pos_label = pos_label
@@ -83,7 +81,7 @@ class LogisticCalibrator(Calibrator):
     """
 
     def __init__(
-        self, prior: float = 0.5, robust: float = 0.0, regularization: float = 0.0, pos_label: Any = None
+        self, prior: float = 0.5, robust: float = 0.0, regularization: float = 0.0, pos_label: object = None
     ) -> None:
         self.prior = prior
         self.robust = robust
@@ -114,7 +112,12 @@ class RuleCalibrator(Calibrator):
         The label of the targets; by default that which comes last in sorted order.
     """
 
-    def __init__(self, rule: Any = "brier", prior: float = 0.5, pos_label: Any = None) -> None:
+    def __init__(
+        self,
+        rule: ScoringRule | str | tuple[float, float] = "brier",
+        prior: float = 0.5,
+        pos_label: object = None,
+    ) -> None:
         self.rule = rule
         self.prior = prior
         self.pos_label = pos_label

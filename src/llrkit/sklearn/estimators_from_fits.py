@@ -6,7 +6,6 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 from textwrap import dedent, indent
-from typing import Any
 
 from llrkit.calibrate.maps import Map
 from llrkit.multiclass.class_maps import ClassMap
@@ -44,9 +43,9 @@ def calibrator_of(
     def _fit_map(self: Calibrator, scores: ScoreSource) -> Map:
         return fit(scores, **_asked(self, options), **({"prior": self.prior} if at_prior else {}))
 
-    shared: dict[str, tuple[str, Any, str]] = {
+    shared: dict[str, tuple[str, object, str]] = {
         "prior": ("float", 0.5, PRIOR.format(", in the fit too" if at_prior else "")),
-        "pos_label": ("Any", None, POS_LABEL),
+        "pos_label": ("object", None, POS_LABEL),
     }
     body = _body(fit, f"{summary}; see :func:`llrkit.{fit.__name__}`.", options, shared)
     body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.estimators"}
@@ -82,15 +81,15 @@ def class_calibrator_of(
         fitted = with_safeguard(fit, counted(scores), **asked)
         return fitted if first is None else first.then(fitted)
 
-    shared: dict[str, tuple[str, Any, str]] = {
-        "prior": ("Any", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))
+    shared: dict[str, tuple[str, object, str]] = {
+        "prior": ("Prior", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))
     }
     body = _body(fit, f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`.", options, shared)
     body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.class_estimators"}
     return type(name, (ClassCalibrator,), body)
 
 
-def _options_of(fit: Callable[..., Any], without: tuple[str, ...] = ()) -> dict[str, inspect.Parameter]:
+def _options_of(fit: Callable[..., object], without: tuple[str, ...] = ()) -> dict[str, inspect.Parameter]:
     """The options of a fit that its estimator has, too."""
     return {
         key: one
@@ -99,16 +98,16 @@ def _options_of(fit: Callable[..., Any], without: tuple[str, ...] = ()) -> dict[
     }
 
 
-def _asked(estimator: object, options: Iterable[str]) -> dict[str, Any]:
+def _asked(estimator: object, options: Iterable[str]) -> dict[str, object]:
     return {key: getattr(estimator, key) for key in options}
 
 
 def _body(
-    fit: Callable[..., Any],
+    fit: Callable[..., object],
     first_line: str,
     options: dict[str, inspect.Parameter],
-    shared: dict[str, tuple[str, Any, str]],
-) -> dict[str, Any]:
+    shared: dict[str, tuple[str, object, str]],
+) -> dict[str, object]:
     """Constructor and docstring: the options, then those of every estimator (annotation, default, text)."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     ours = [
@@ -118,7 +117,7 @@ def _body(
     theirs = [one.replace(kind=kind) for one in options.values()]
     signature = inspect.Signature([inspect.Parameter("self", kind), *theirs, *ours], return_annotation=None)
 
-    def take_options(self: object, *given: Any, **named: Any) -> None:
+    def take_options(self: object, *given: object, **named: object) -> None:
         bound = signature.bind(self, *given, **named)
         bound.apply_defaults()
         for key, value in list(bound.arguments.items())[1:]:
@@ -131,7 +130,7 @@ def _body(
     return {"__init__": take_options, "__doc__": f"{first_line}\n\nParameters\n----------\n{listed}\n"}
 
 
-def option_text(fit: Callable[..., Any], key: str) -> str:
+def option_text(fit: Callable[..., object], key: str) -> str:
     """What the docstring of a fit says of an option.
 
     Examples

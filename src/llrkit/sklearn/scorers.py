@@ -23,9 +23,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import logit
@@ -40,11 +40,12 @@ try:  # the first module of this room to be imported, whatever is asked of it
     from sklearn.utils.metadata_routing import MetadataRequest
 
     from llrkit.sklearn.target_class import target_label, weighted_scores
+    from llrkit.sklearn.untyped import HasClasses, SklearnObject, Weights
 except ModuleNotFoundError:
     raise MissingPackageError.of_extra("llrkit.sklearn needs scikit-learn", "sklearn") from None
 
 
-def make_known(scorers: Mapping[str, Any]) -> None:
+def make_known(scorers: Mapping[str, Callable[..., float]]) -> None:
     """Let scikit-learn take scorers by name; names it has itself keep their meaning.
 
     Examples
@@ -54,7 +55,7 @@ def make_known(scorers: Mapping[str, Any]) -> None:
     >>> get_scorer("eer")
     DetectionScorer(eer, greater is better)
     """
-    known: dict[str, Any] | None = getattr(_scorer, "_SCORERS", None)
+    known: object = getattr(_scorer, "_SCORERS", None)
     if not isinstance(known, dict):
         return
     own = frozenset(known)
@@ -77,7 +78,7 @@ def _copied_names() -> Iterator[set[str]]:
                         yield options
 
 
-def _scoring_constraints(thing: Any) -> list[Any]:
+def _scoring_constraints(thing: object) -> list[object]:
     """What a function or an estimator accepts as ``scoring``."""
     if not callable(thing):
         return []
@@ -109,11 +110,13 @@ class DetectionScorer:
     metric: Callable[..., float]
     sign: int = -1
     point: AnyPoint | None = None
-    pos_label: Any = None
+    pos_label: object = None
     weight_request: bool | str | None = None
     """Whether ``sample_weight`` is wanted of scikit-learn's metadata routing, or under which name."""
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def __call__(
+        self, estimator: HasClasses, X: object, y: npt.ArrayLike, sample_weight: Weights = None
+    ) -> float:
         """The score of a fitted estimator."""
         classes = estimator.classes_
         if len(classes) != 2:
@@ -135,7 +138,7 @@ class DetectionScorer:
             raise InputError(f"{self.name} has no operating point; min_dcf and act_dcf have")
         return replace(self, point=point)
 
-    def of(self, pos_label: Any) -> DetectionScorer:
+    def of(self, pos_label: object) -> DetectionScorer:
         """The same metric with this label of the targets, where words and order do not tell."""
         return replace(self, pos_label=pos_label)
 
@@ -154,7 +157,7 @@ class DetectionScorer:
         return f"DetectionScorer({self.name}{point}, greater is better)"
 
 
-def scores_for_last(estimator: Any, X: Any) -> FloatArray:
+def scores_for_last(estimator: SklearnObject, X: object) -> FloatArray:
     """Scores that speak for ``classes_[1]``."""
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(X), dtype=np.float64)

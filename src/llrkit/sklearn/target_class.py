@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
@@ -12,11 +10,12 @@ from llrkit.errors import LabelError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.labels import classify_words
 from llrkit.scores.weights import WeightedSource
+from llrkit.sklearn.untyped import Weights
 
 WEIGHT = "sample_weight"
 
 
-def target_label(classes: Array, pos_label: Any = None) -> Any:
+def target_label(classes: Array, pos_label: object = None) -> object:
     """The label of the targets: as given, or the last in sorted order unless the words say otherwise.
 
     Examples
@@ -42,7 +41,7 @@ def target_label(classes: Array, pos_label: Any = None) -> Any:
     return classes[1]
 
 
-def weighted_scores(X: Array, is_target: BoolArray, sample_weight: Any = None) -> ScoreSource:
+def weighted_scores(X: Array, is_target: BoolArray, sample_weight: Weights = None) -> ScoreSource:
     """The trials of scores and labels, each counting as often as its weight says.
 
     Examples

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._format import number
+from llrkit._plain import Json
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.maps import Map
 from llrkit.choose.comparison_base import RAW, Compared, compared_on
@@ -39,33 +39,45 @@ class SasvComparison(Compared[SpoofEvaluation, Map]):
     @property
     def sentence(self) -> str:
         """The comparison in plain words."""
-        best = self._row(self.best)
         return (
-            f"The lowest actual a-DCF is that of {self.best}: {number(best['act'])}; its minimum is "
-            f"{number(best['min'])}, that of the plain sum of scores {number(self._row(RAW)['min'])}."
+            f"The lowest actual a-DCF is that of {self.best}: {number(self._loss(self.best))}; its minimum "
+            f"is {number(self._least(self.best))}, that of the plain sum of scores "
+            f"{number(self._least(RAW))}."
         )
 
-    def _loss(self, name: str) -> float:
-        return float(self._row(name)["act"])
+    # a fusion is trained on all three kinds of trials, with which every a-DCF can be computed
 
-    def _row(self, name: str) -> dict[str, Any]:
+    def _loss(self, name: str) -> float:
+        (cost,) = self.evaluations[name].a_dcf
+        assert cost.act is not None
+        return cost.act
+
+    def _least(self, name: str) -> float:
+        (cost,) = self.evaluations[name].a_dcf
+        assert cost.min is not None
+        return cost.min
+
+    def _row(self, name: str) -> dict[str, Json]:
+        return {**self._costs(name)}
+
+    def _costs(self, name: str) -> dict[str, float | None]:
         sets = {"": self.evaluations[name]}
         if self.on_training:
             sets["train_"] = self.on_training[name]
-        row: dict[str, Any] = {}
+        row: dict[str, float | None] = {}
         for prefix, result in sets.items():
             (cost,) = result.a_dcf
             # the sum of scores is no LLR: the threshold of LLRs means nothing for it
             row |= {f"{prefix}min": cost.min, f"{prefix}act": None if name == RAW else cost.act}
         return row
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         return {"costs": self.costs, **super().to_dict()}
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows for people."""
-        rows = {name: self._row(name) for name in self.evaluations}
+        rows = {name: self._costs(name) for name in self.evaluations}
         shown = [
             [name, *("-" if value is None else number(value) for value in row.values())]
             for name, row in rows.items()
@@ -80,7 +92,7 @@ def compare(
     methods: Methods[Map] = METHODS,
     *,
     costs: Costs = "asvspoof5",
-    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    options: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> SasvComparison:
     """Train fusions of ASV and CM scores on some trials and evaluate them on others by their a-DCF.
 

@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from llrkit._arguments import number, takes
 from llrkit._format import counted, percent
+from llrkit._plain import Json
 from llrkit._results import Result
 from llrkit.core.elementary_functions import probability
 from llrkit.core.spoof_kinds import BONA_FIDE
@@ -101,7 +102,7 @@ class AttackDetection(Result):
         rates = [one.iapar for one in self.species if one.iapar is not None]
         return max(rates) if rates else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
         return asdict(self) | {
             "apcer": self.apcer, "apcer_interval": self.worst.interval, "acer": self.acer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -87,6 +87,20 @@ def spoof_share_of(costs: SpoofCosts) -> float:
 
 
 @takes(trials=SpoofTrials)
+def sasv_method(name: str) -> SasvMethod:
+    """A method by its name; any other name is refused.
+
+    Examples
+    --------
+    >>> sasv_method("linear")
+    'linear'
+    """
+    for method in METHODS:
+        if method == name:
+            return method
+    raise UnknownNameError(f"unknown fusion {name!r}; known are {', '.join(METHODS)}")
+
+
 def fit_sasv(
     trials: SpoofTrials,
     method: SasvMethod = "bayes-trained",
@@ -133,8 +147,7 @@ def fit_sasv(
     bayes 0.213
     bayes-trained 0.21
     """
-    if method not in METHODS:
-        raise UnknownNameError(f"unknown fusion {method!r}; known are {', '.join(METHODS)}")
+    sasv_method(method)
     if not 0.0 <= regularization < np.inf:
         raise InputError(f"regularization must be at least 0 and finite, got {regularization!r}")
     for system in ("asv", "cm"):
@@ -142,17 +155,17 @@ def fit_sasv(
     chosen = spoof_costs(costs)
     share = spoof_share_of(chosen)
     options = {"costs": chosen.name, "regularization": regularization, "spoof_share": share}
-    names: dict[str, Any] = {"asv_name": trials.systems["asv"], "cm_name": trials.systems["cm"]}
+    asv_name, cm_name = trials.systems["asv"], trials.systems["cm"]
     both = trials.source_of_both()
     moments = both.reduce(Moments.of)
     check_moments(both, moments)
-    more: dict[str, Any] = {
-        "method": f"{SASV}{method}", "options": options, "provenance": provenance(moments),
-        "reading": reading_of(both.roles),
-    }  # fmt: skip
+    said, origin, read_as = f"{SASV}{method}", provenance(moments), reading_of(both.roles)
     if method == "linear":
         weights = _trained(trials, chosen, regularization, _linear_form, np.zeros(3), moments)
-        return LinearMap(weights=weights[:2], offset=float(weights[2]), systems=list(names.values()), **more)
+        return LinearMap(
+            weights=weights[:2], offset=float(weights[2]), systems=[asv_name, cm_name], method=said,
+            options=options, provenance=origin, reading=read_as,
+        )  # fmt: skip
     asv = fit_logistic(trials.pair_to_count("asv", ("target",), ("nontarget",)), regularization=SAFEGUARD)
     cm = fit_logistic(trials.pair_to_count("cm", BONA_FIDE, ("spoof",)), regularization=SAFEGUARD)
     lines = np.array([asv.a, cm.a, asv.b, cm.b])
@@ -160,7 +173,8 @@ def fit_sasv(
         lines = _trained(trials, chosen, regularization, _bayes_form(share), lines, moments)
     a1, a2, b1, b2 = lines.tolist()
     return SasvMap(
-        asv_slope=a1, asv_offset=b1, cm_slope=a2, cm_offset=b2, spoof_share=share, **names, **more
+        asv_slope=a1, asv_offset=b1, cm_slope=a2, cm_offset=b2, spoof_share=share, asv_name=asv_name,
+        cm_name=cm_name, method=said, options=options, provenance=origin, reading=read_as,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from llrkit.core.elementary_functions import probability
 from llrkit.core.trial_counts import BelowCounts
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.kinds import KINDS, Kind
-from llrkit.spoof.detection_costs import Costs, decision_score, spoof_costs
+from llrkit.spoof.detection_costs import Costs, SpoofCosts, decision_score, spoof_costs
 from llrkit.spoof.kind_counts import KindCounts, at_thresholds, attack_names, count_kinds
 from llrkit.spoof.nearest_eer import t_eer_nearest
 from llrkit.spoof.spoof_intervals import spoof_intervals
@@ -117,7 +117,7 @@ def evaluate(
     return replace(whole, attacks=MappingProxyType({attack: one(attack) for attack in attacks}))
 
 
-def _all(costs: Sequence[Costs] | Costs) -> tuple[Any, ...]:
+def _all(costs: Sequence[Costs] | Costs) -> tuple[SpoofCosts, ...]:
     given = (costs,) if isinstance(costs, str) or not isinstance(costs, Sequence) else costs
     return tuple(spoof_costs(cost) for cost in given)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from llrkit._format import counted, number, percent
+from llrkit._plain import Json
 from llrkit._results import Result, html_table
 from llrkit.scores.kinds import KINDS, Kind
 from llrkit.trust.intervals.uncertainty import Uncertainty
@@ -150,9 +151,9 @@ class SpoofEvaluation(Result):
             "t_eer": "concurrent, a share; straight lines between observed thresholds",
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
-        plain: dict[str, Any] = {f"n_{kind}": round(n) for kind, n in self.n.items()}
+        plain: dict[str, Json] = {f"n_{kind}": round(n) for kind, n in self.n.items()}
         plain["score"] = self.score
         plain |= {name: self.numbers.get(name) for name in ("sv_eer", "spf_eer", "sasv_eer", "cm_eer")}
         for prefix, costs in (("a_dcf", self.a_dcf), ("t_dcf", self.t_dcf)):
@@ -174,10 +175,10 @@ class SpoofEvaluation(Result):
         return plain | {"conventions": self.conventions} if self.cost_names or self.tandem_names else plain
 
     @property
-    def worst_attack(self) -> dict[str, dict[str, Any]]:
+    def worst_attack(self) -> dict[str, dict[str, str | float]]:
         """For every number that depends on the attack, the one where it is largest."""
         names = dict.fromkeys(name for one in self.attacks.values() for name in one.numbers)
-        worst = {}
+        worst: dict[str, dict[str, str | float]] = {}
         for name in OF_NO_ATTACK:
             names.pop(name, None)
         for name in names:
@@ -188,16 +189,16 @@ class SpoofEvaluation(Result):
             worst[name] = {"attack": attack, "value": values[attack]}
         return worst
 
-    def _uncertain(self, prefix: str) -> dict[str, Any]:
+    def _uncertain(self, prefix: str) -> dict[str, Json]:
         return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> list[dict[str, Json]]:
         return [
             {"attack": name, **one._frame_row()} for name, one in ({None: self} | dict(self.attacks)).items()
         ]
 
-    def _frame_row(self) -> dict[str, Any]:
-        row: dict[str, Any] = {f"n_{kind}": n for kind, n in self.n.items()}
+    def _frame_row(self) -> dict[str, Json]:
+        row: dict[str, Json] = {f"n_{kind}": n for kind, n in self.n.items()}
         for name, value in self.numbers.items():
             row[name] = value
             if self.uncertainty is not None:
@@ -239,7 +240,7 @@ class SpoofEvaluation(Result):
             for kind in ("min", "act")
         }
 
-    def _row(self, name: str, key: str, note: str, show: Any) -> tuple[str, str, str]:
+    def _row(self, name: str, key: str, note: str, show: Callable[[float], str]) -> tuple[str, str, str]:
         interval = ""
         if key in self.intervals:
             low, high = self.intervals[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from llrkit.scores.roles import require_column
 
 System = Literal["asv", "cm", "sasv"]
 SYSTEMS: tuple[System, ...] = get_args(System)
+Pair: TypeAlias = tuple[System, tuple[Kind, ...], tuple[Kind, ...], str | None]
+"""A system, the kinds to accept and to reject, and the attack if it is one."""
 
 
 class SpoofTrials:
@@ -50,7 +52,7 @@ class SpoofTrials:
 
     def __init__(
         self,
-        table: Any,
+        table: object,
         *,
         asv: str | None = None,
         cm: str | None = None,
@@ -84,7 +86,7 @@ class SpoofTrials:
         self.attack = attack
         self._bases: dict[System, ScoreSource] = {}
         self._carrying: dict[tuple[str, ...], ScoreSource] = {}
-        self._last_pair: tuple[Any, Scores] | None = None
+        self._last_pair: tuple[Pair, Scores] | None = None
         self._kinds: dict[System, tuple[Array, Array, Array]] = {}
         self._attacks: dict[System, Mapping[str, Array]] = {}
         self._both: ScoreSource | None = None
@@ -273,7 +275,7 @@ class SpoofTrials:
         """
         first, second = self.systems[gate], self.systems[system]
         if self._table is not None:
-            kept: Any = self._table.gated(first, threshold, second)
+            kept: KindTable | ScoreSource = self._table.gated(first, threshold, second)
         else:
             assert self._source is not None
             place = (self._source.roles.score.index(first), self._source.roles.score.index(second))
@@ -309,11 +311,10 @@ class SpoofTrials:
         """
         both = self.source_of_both()
         if self._table is None:
-            kept: Any = DerivedSource(fusion.on(both), _unchanged, score=(name,))
+            kept: KindTable | ScoreSource = DerivedSource(fusion.on(both), _unchanged, score=(name,))
         else:
             asv, cm = self.systems["asv"], self.systems["cm"]
-            nothing: dict[str, Any] = {}
-            kept = self._table.with_scores(asv, cm, name, lambda scores: fusion.checked(scores, nothing))
+            kept = self._table.with_scores(asv, cm, name, lambda scores: fusion.checked(scores, {}))
         return SpoofTrials(kept, sasv=name, label=self.label, attack=self.attack)
 
     def counts(self, system: System) -> dict[Kind, float]:
@@ -348,7 +349,7 @@ class SpoofTrials:
             if not have[kind]:
                 raise EmptyClassError(f"there are no {kind} trials with a score of the {system} system")
 
-    def where(self, column: str, value: Any) -> SpoofTrials:
+    def where(self, column: str, value: object) -> SpoofTrials:
         """The trials that have one value in a column.
 
         Parameters
@@ -359,7 +360,7 @@ class SpoofTrials:
             The value.
         """
         if self._table is not None:
-            kept: Any = self._table.where(column, value)
+            kept: KindTable | ScoreSource = self._table.where(column, value)
         else:
             assert self._source is not None
             kept = trials_with_value(self._source, column, value)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from typing import Any
+from typing import TypeAlias
 
+import numpy.typing as npt
+
+from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, UnknownNameError
 from llrkit.evaluation.evaluation_result import Evaluation
@@ -21,6 +24,10 @@ except ModuleNotFoundError:
     raise MissingPackageError.of_extra("llrkit.torch needs torch and torchmetrics", "torch") from None
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
+Batch: TypeAlias = "torch.Tensor | npt.ArrayLike"
+"""Scores or labels."""
+Numbers: TypeAlias = "torch.Tensor | dict[str, torch.Tensor]"
+"""One number, or all by name."""
 
 
 class DetectionMetrics(Metric):  # type: ignore[misc]
@@ -69,8 +76,8 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         metric: str | None = None,
         *,
         points: Points = ("sre08", "sre10"),
-        positive: Any = None,
-        **options: Any,
+        positive: object = None,
+        **options: object,
     ) -> None:
         super().__init__(**options)
         self.points, self.positive = points, positive
@@ -84,7 +91,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         for name in ("target", "nontarget"):
             self.add_state(name, default=[], dist_reduce_fx="cat")
 
-    def update(self, preds: Any, target: Any) -> None:
+    def update(self, preds: Batch, target: Batch) -> None:
         """Take a batch: scores, higher meaning more target-like, and as many labels.
 
         Parameters
@@ -99,7 +106,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         self.target.append(torch.as_tensor(of_targets, dtype=torch.float64, device=device))
         self.nontarget.append(torch.as_tensor(of_nontargets, dtype=torch.float64, device=device))
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Batch, **kwargs: Batch) -> Numbers:
         """Take a batch and give the numbers of that batch alone, NaN where it holds one class.
 
         Parameters
@@ -113,11 +120,12 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LlrkitWarning)  # about few trials, batch after batch
-                return super().forward(*args, **kwargs)
+                numbers: Numbers = super().forward(*args, **kwargs)
+                return numbers
         finally:
             self._of_one_batch = False
 
-    def compute(self) -> Any:
+    def compute(self) -> Numbers:
         """The numbers of all trials so far; the whole evaluation is in ``.evaluation``."""
         meter = Meter(self.points)
         meter.load_state_dict({name: self._gathered(name) for name in ("target", "nontarget")})
@@ -134,12 +142,13 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         }
         return tensors if self.metric is None else tensors[self.metric]
 
-    def _gathered(self, name: str) -> Any:
+    def _gathered(self, name: str) -> FloatArray:
         """All scores of a class: a list of batches in this process, one tensor of all when gathered."""
         state = getattr(self, name)
         if isinstance(state, list):
             state = torch.cat(state) if state else torch.empty(0, dtype=torch.float64)
-        return state.detach().cpu().numpy()
+        scores: FloatArray = state.detach().cpu().numpy()
+        return scores
 
 
 def _names(points: Points) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
+from llrkit.io.reading_options import ReadingOptions
 from llrkit.io.tables import read_table
 from llrkit.scores.roles import no_column
 
@@ -15,7 +15,7 @@ NAMES = ("name", "comparison")
 """Columns that name a comparison by themselves."""
 
 
-def as_it_was_trained(calibration: Map) -> dict[str, Any]:
+def as_it_was_trained(calibration: Map) -> ReadingOptions:
     """Options of reading that a calibration states of its training file, for reading that file again.
 
     Examples
@@ -25,7 +25,11 @@ def as_it_was_trained(calibration: Map) -> dict[str, Any]:
     {}
     """
     known = calibration.reading or {}
-    stated: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}
+    stated: ReadingOptions = {}
+    if known.get("log10"):
+        stated["log10"] = True
+    if known.get("distance"):
+        stated["distance"] = True
     if known.get("score") and not known.get("calibrated"):
         stated["score"] = tuple(known["score"])
     if known.get("positive") is not None:

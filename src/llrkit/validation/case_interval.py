@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from llrkit._arrays import FloatArray
+from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import AffineMap, Map
@@ -37,7 +37,7 @@ class LLRInterval:
     level: float
     how: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         return {"low": self.low, "high": self.high, "level": self.level, "how": self.how}
 
@@ -120,7 +120,7 @@ def _without_bounds(calibration: Map) -> tuple[Map, float, float]:
     return calibration, low, high
 
 
-def _options(fitted: Map) -> Mapping[str, Any]:
+def _options(fitted: Map) -> Mapping[str, object]:
     """What to ask for again; bounds and speakers are not asked of the map inside."""
     return {name: value for name, value in fitted.options.items() if name not in ("bound", "speakers")}
 
@@ -152,7 +152,7 @@ def _require_same(fitted: Map, again: Map, read: FloatArray) -> None:
 
 def _drawn(
     method: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     train: ScoreSource,
     read: FloatArray,
     speakers: str | Sequence[str] | None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._llr_units import LOG10, llr_unit
+from llrkit._plain import Json
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
@@ -83,7 +83,7 @@ class CaseReport(Result):
     training: ScoreSource | None = None
     """The trials that trained the calibration."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain values; the first comparison is also at the top."""
         from llrkit.validation.case_words import case_to_dict
 

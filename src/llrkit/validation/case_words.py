@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from llrkit._format import printable
 from llrkit._llr_units import LN10, LOG10, NATS, LlrUnit
+from llrkit._plain import Json
+from llrkit._results import plain
 from llrkit.validation.case_interval import LLRInterval
 from llrkit.validation.case_report import CaseLLR, CaseReport
 from llrkit.validation.markdown import clean, markdown_table
@@ -208,7 +209,7 @@ def _validated(report: CaseReport) -> str:
     return f"{found.n_target:,} same-source and {found.n_nontarget:,} different-source trials"
 
 
-def case_to_dict(report: CaseReport) -> dict[str, Any]:
+def case_to_dict(report: CaseReport) -> dict[str, Json]:
     """Plain values; what the first comparison says is at the top too."""
     rows = [_comparison_to_dict(report, item) for item in report.comparisons]
     bounds = None if report.bounds is None else {"low": report.bounds[0], "high": report.bounds[1]}
@@ -220,12 +221,12 @@ def case_to_dict(report: CaseReport) -> dict[str, Any]:
         "no_interval": report.no_interval,
         "conditions": report.conditions,
         "cautions": list(report.cautions),
-        "calibration": dict(report.calibration.provenance) | {"method": report.calibration.method},
+        "calibration": plain({**report.calibration.provenance, "method": report.calibration.method}),
         "comparisons": rows,
     }
 
 
-def _comparison_to_dict(report: CaseReport, item: CaseLLR) -> dict[str, Any]:
+def _comparison_to_dict(report: CaseReport, item: CaseLLR) -> dict[str, Json]:
     found = item.in_validation
     return {
         "name": item.name,

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import SupportsFloat, TypedDict
 
 from llrkit._llr_units import Amount
+from llrkit._plain import unchecked
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.reading_options import PLAIN, Reading
 from llrkit.trust.intervals.bootstrap import checked_replicates
@@ -101,20 +102,38 @@ class Criterion:
         return said + (" with its whole interval" if self.use == "interval" else "")
 
 
+class EvaluationKeywords(TypedDict, total=False):
+    """Keywords of :func:`llrkit.evaluate` that criteria may have as options."""
+
+    points: list[str | float]
+    by: str | None
+    ci: str
+    speakers: str | list[str]
+    recordings: str | list[str]
+    level: float
+    replicates: int
+    rng: int
+
+
 @dataclass(frozen=True)
 class Criteria:
     """What a system is validated against."""
 
     rows: tuple[Criterion, ...]
     """The criteria, in the order of the file."""
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """Keywords of :func:`llrkit.evaluate`."""
+    options: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    """Keywords of :func:`llrkit.evaluate`; its ``rng`` is called ``seed``."""
     report: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """What the owner of the system states in words."""
     folder: Path | None = None
     """Where files named in the criteria are looked for."""
     reading: Reading = PLAIN
     """How these files are read."""
+
+    def keywords(self) -> EvaluationKeywords:
+        """The options, which were checked when the criteria were made."""
+        named = {"rng" if name == "seed" else name: value for name, value in self.options.items()}
+        return unchecked(EvaluationKeywords)(**named)
 
 
 def criteria_template() -> str:
@@ -159,34 +178,34 @@ def read_criteria(path: str | Path) -> Criteria:
         raise FileFormatError(f"{place}: {error}") from None
 
 
-def criteria_from_dict(plain: Mapping[str, Any], *, folder: Path | None = None) -> Criteria:
+def criteria_from_dict(plain: Mapping[str, object], *, folder: Path | None = None) -> Criteria:
     """Criteria from what a TOML file holds: tables ``report``, ``options`` and ``criterion``."""
-    _refuse_unknown("the file", plain, ("report", "options", "criterion"))
+    plain = _known_table("the file", plain, ("report", "options", "criterion"))
     rows = plain.get("criterion", [])
     if not isinstance(rows, list) or not rows:
         raise InputError("no [[criterion]] is given; at least one is needed")
-    option_table = plain.get("options", {})
-    _refuse_unknown("[options]", option_table, tuple(_OPTIONS))
+    option_table = _known_table("[options]", plain.get("options", {}), tuple(_OPTIONS))
     options = {name: _option(name, value) for name, value in option_table.items()}
-    report = plain.get("report", {})
-    _refuse_unknown("[report]", report, REPORT_FIELDS)
+    report = _known_table("[report]", plain.get("report", {}), REPORT_FIELDS)
     criteria = tuple(_criterion(row, i + 1) for i, row in enumerate(rows))
-    kind = kind_asked_for(options.get("ci"), options.get("speakers"), "none")
+    texts = {name: str(value) for name, value in report.items()}
+    made = Criteria(criteria, MappingProxyType(options), MappingProxyType(texts), folder)
+    asked = made.keywords()
+    kind = kind_asked_for(asked.get("ci"), asked.get("speakers"), "none")
     for i, criterion in enumerate(criteria):
         if criterion.use == "interval" and kind == "none":
             raise InputError(
                 f"criterion {i + 1}: {criterion.metric} has no interval without ci in [options], "
                 'for instance ci = "trial"'
             )
-    texts = {name: str(value) for name, value in report.items()}
-    return Criteria(criteria, MappingProxyType(options), MappingProxyType(texts), folder)
+    return made
 
 
-def _criterion(row: Any, number: int) -> Criterion:
+def _criterion(row: object, number: int) -> Criterion:
     where = f"criterion {number}"
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: expected a table")
-    _refuse_unknown(where, row, _CRITERION)
+    _known_table(where, row, _CRITERION)
     characteristic = row.get("characteristic")
     if not isinstance(characteristic, str) or characteristic not in CHARACTERISTICS:
         raise InputError(
@@ -232,7 +251,7 @@ def _refuse_impossible_rates(criterion: Criterion, where: str) -> None:
             )
 
 
-def _option(name: str, value: Any) -> Any:
+def _option(name: str, value: object) -> object:
     """An option of :func:`llrkit.evaluate`; whole numbers in a list of operating points are priors too."""
     items = value if isinstance(value, list) else [value]
     allowed = (str, float, int) if name == "points" else (str,) if list in _OPTIONS[name] else _OPTIONS[name]
@@ -247,9 +266,9 @@ def _option(name: str, value: Any) -> Any:
     return value
 
 
-def _number(value: Any, name: str) -> float:
+def _number(value: object, name: str) -> float:
     try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)
+        number = math.nan if isinstance(value, bool) or not isinstance(value, SupportsFloat) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if math.isnan(number):
@@ -257,14 +276,16 @@ def _number(value: Any, name: str) -> float:
     return number
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."
 
 
-def _refuse_unknown(where: str, table: Any, known: tuple[str, ...]) -> None:
+def _known_table(where: str, table: object, known: tuple[str, ...]) -> Mapping[str, object]:
+    """A table, if its names are known."""
     if not isinstance(table, Mapping):
         raise InputError(f"{where} must be a table, got {type(table).__name__}")
     unknown = [str(name) for name in table if name not in known]
     if unknown:
         raise InputError(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(known)}")
+    return table

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -203,7 +202,7 @@ def _moments_of_columns(chunk: Scores, names: tuple[str, ...], factor: float) ->
 
 def _other_llrs(source: ScoreSource, calibration: Map) -> str:
     """What is to be said if LLRs are not those of the calibration, where the file keeps its scores."""
-    names = tuple((calibration.reading or {}).get("score") or ())
+    names: tuple[str, ...] = tuple((calibration.reading or {}).get("score") or ())
     if calibration.needs or len(names) != 1 or names == source.roles.score:
         return ""
     try:
@@ -286,10 +285,12 @@ def same_losses(result: Evaluation, calibration: Map) -> bool:
     if any(known[name] != getattr(result, name) for name in _COUNTS):
         return False
     pairs = (known["training_cllr"], result.cllr), (known["training_min_cllr"], result.min_cllr)
-    return all(math.isclose(one, other, rel_tol=1e-9) for one, other in pairs)
+    return all(
+        isinstance(one, (int, float)) and math.isclose(one, other, rel_tol=1e-9) for one, other in pairs
+    )
 
 
-def _training(calibration: Map) -> dict[str, Any]:
+def _training(calibration: Map) -> dict[str, object]:
     """What is known of the trials that trained a calibration, or the first of two in a row."""
     if isinstance(calibration, ComposedMap) and "n_target" not in calibration.provenance:
         return _training(calibration.first)

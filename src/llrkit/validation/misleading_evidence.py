@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
-from llrkit._results import Result
+from llrkit._plain import Json
+from llrkit._results import Result, plain
 from llrkit.core.column_values import decoded, plain_value
 from llrkit.core.score_index import score_indexes
 from llrkit.core.summary import SummaryBase
@@ -62,7 +63,7 @@ class MisleadingRate:
     upper: float
     level: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
         return {"count": self.count, "n": self.n, "rate": self.count / self.n, "upper": self.upper,
                 "level": self.level}  # fmt: skip
@@ -120,7 +121,7 @@ class MisleadingTrial(Result):
     """Whether the trial is a target, whose LLR should be positive."""
     llr: float
     """Its LLR, in nats."""
-    trial: dict[str, Any]
+    trial: dict[str, Json]
     """Its row, counted from 0 (or its place in its class), and its ids where it has any."""
     place: str = ""
     """Its file and line, or its row, in words; empty for arrays."""
@@ -138,7 +139,7 @@ class MisleadingTrial(Result):
         """What the LLR says in words, which is wrong."""
         return verbal_scale(self.llr)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain values."""
         return {
             "is_target": self.is_target, "llr": self.llr, "trial": dict(self.trial), "place": self.place,
@@ -179,20 +180,21 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
         for class_index, rows in enumerate((worst.targets, worst.nontargets))
         for llr, *values in rows
     ]
-    places = _places(source, [trial[ROW] for *_, trial in trials if ROW in trial])
+    places = _places(source, [row for *_, trial in trials if isinstance(row := trial.get(ROW), int)])
     return tuple(
-        MisleadingTrial(is_target, llr, trial, places.get(trial.get(ROW), ""))
+        MisleadingTrial(is_target, llr, trial, places.get(row, "") if isinstance(row, int) else "")
         for is_target, llr, trial in trials
+        for row in (trial.get(ROW),)
     )
 
 
-def _places(source: ScoreSource, rows: list[int]) -> dict[Any, str]:
+def _places(source: ScoreSource, rows: list[int]) -> dict[int, str]:
     """Where rows are, in words; of files that are read in batches all of them in one pass."""
     while isinstance(source, WrappedSource):
         source = source.source
     if not isinstance(source, Files):
         return {row: source.place(row) for row in rows}
-    places: dict[Any, str] = {}
+    places: dict[int, str] = {}
     wanted, before = sorted(set(rows)), 0
     for scan in source.scans if wanted else ():
         for batch in scan.read(list(source.roles.score)):
@@ -204,18 +206,22 @@ def _places(source: ScoreSource, rows: list[int]) -> dict[Any, str]:
     return places
 
 
+_Found: TypeAlias = tuple[float, *tuple[Json, ...]]
+"""An LLR, and the values of columns."""
+
+
 @dataclass(frozen=True, eq=False)
 class _MostMisleading(SummaryBase):
     """The most misleading trials of each class: LLR, then the values of the columns ``names``."""
 
     most: int
-    targets: tuple[tuple[Any, ...], ...]
-    nontargets: tuple[tuple[Any, ...], ...]
+    targets: tuple[_Found, ...]
+    nontargets: tuple[_Found, ...]
 
     @classmethod
     def at(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _MostMisleading]:
         def make(chunk: Scores) -> _MostMisleading:
-            worst = []
+            worst: list[tuple[_Found, ...]] = []
             for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
                 wrong = -values if class_index == 0 else values
                 where = np.flatnonzero(wrong > 0)
@@ -223,7 +229,8 @@ class _MostMisleading(SummaryBase):
                 columns = {name: decoded(chunk, name, class_index) for name in names}
                 worst.append(
                     tuple(
-                        (float(values[i]), *(plain_value(columns[name][i]) for name in names)) for i in where
+                        (float(values[i]), *(plain(plain_value(columns[name][i])) for name in names))
+                        for i in where
                     )
                 )
             return cls(most, worst[0], worst[1])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from llrkit._arguments import takes
 from llrkit._llr_units import llr_unit
+from llrkit._plain import Json
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit._vocabulary import vocabulary
@@ -62,7 +62,7 @@ class Validation(Result):
             return "passed"
         return "failed" if any(row.passed is False for row in self.rows) else "not decided"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain values, as in the JSON of the command line."""
         return {
             "passed": self.passed,
@@ -76,7 +76,7 @@ class Validation(Result):
             "misleading": [trial.to_dict() for trial in self.misleading],
         }
 
-    def _frame_rows(self) -> list[dict[str, Any]]:
+    def _frame_rows(self) -> list[dict[str, Json]]:
         rows = [row.to_dict() for row in self.rows]
         return [{**row, "result": str(row["result"])} for row in rows]
 
@@ -126,7 +126,7 @@ class Validation(Result):
 @takes(calibration=Map)
 def validate(
     source: ScoreSource,
-    criteria: Criteria | Mapping[str, Any] | str | Path,
+    criteria: Criteria | Mapping[str, object] | str | Path,
     *,
     calibration: Map | None = None,
     apply: bool | None = None,
@@ -196,7 +196,7 @@ def validate(
     elif not isinstance(criteria, Criteria):
         criteria = criteria_from_dict(criteria)
     given = use_calibration(source, calibration, apply)
-    source, options = given.llrs, dict(criteria.options)
+    source, options = given.llrs, criteria.keywords()
     result = evaluate(source, ece=True, **options)
     speakers = options.get("speakers")
     check = check_calibration(source, speakers=speakers, replicates=replicates, rng=seed, curves=curves)

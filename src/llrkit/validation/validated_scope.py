@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from llrkit._llr_units import NATS, LlrUnit
+from llrkit._plain import Json
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.bounds.bounds import bound_elub
 from llrkit.calibrate.bounds.named_bounds import counted_for_bounds
@@ -83,7 +83,7 @@ class ValidatedScope:
     """How the calibration map was made, where it is known."""
     bounds: Bounds | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain values."""
         plain = asdict(self)
         for name in ("sources", "recordings"):
@@ -91,7 +91,7 @@ class ValidatedScope:
                 plain[name]["columns"] = list(plain[name]["columns"])
         if plain["bounds"] is not None:
             del plain["bounds"]["why"]
-        return plain | {"supported": list(self.supported)}
+        return {**plain, "supported": list(self.supported)}
 
     def words(self, unit: LlrUnit = NATS) -> dict[str, str]:
         """Everything that is known, by what it is."""

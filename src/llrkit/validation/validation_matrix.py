@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from llrkit._format import counted, percent
 from llrkit._llr_units import Amount
+from llrkit._plain import Json
 from llrkit.calibrate.maps import Map
 from llrkit.engine.open_trials import open_trials
 from llrkit.errors import InputError, UnknownNameError
@@ -19,7 +19,7 @@ from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.validation.calibration_words import p_with_level
 from llrkit.validation.criteria import LLRS as WORST
-from llrkit.validation.criteria import Criteria, Criterion
+from llrkit.validation.criteria import Criteria, Criterion, EvaluationKeywords
 from llrkit.validation.misleading_evidence import MisleadingTrial
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
@@ -56,7 +56,7 @@ class ValidationRow:
         """``"passed"``, ``"failed"`` or ``"not decided"``."""
         return DECISIONS[self.passed]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Json]:
         """Plain values."""
         interval = None if self.interval is None else list(self.interval)
         return {
@@ -115,7 +115,7 @@ class Judge:
 
     source: ScoreSource
     criteria: Criteria
-    options: dict[str, Any]
+    options: EvaluationKeywords
     result: Evaluation
     check: CalibrationCheck
     misleading: tuple[MisleadingTrial, ...]
@@ -164,7 +164,8 @@ class Judge:
         """The worst condition: of those that fail, else of those not decided, else of all."""
         if criterion.change_from is not None or criterion.metric in (*CHECKED, *WORST):
             raise InputError(f"{criterion.metric}: by is only for the metrics of an evaluation")
-        evaluation = evaluate(self.source, **{**self.options, "by": criterion.by})
+        options: EvaluationKeywords = {**self.options, "by": criterion.by}
+        evaluation = evaluate(self.source, **options)
         if not evaluation.groups:
             raise InputError(f"no value of {criterion.by!r} has trials of both classes")
         groups = {
@@ -190,7 +191,7 @@ class Judge:
         other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
         if self.applied is not None and not other.roles.calibrated:
             other = self.applied.on(other)
-        plain = {name: value for name, value in self.options.items() if name == "points"}
+        plain: EvaluationKeywords = {"points": self.options["points"]} if "points" in self.options else {}
         if criterion.metric in (*CHECKED, *WORST):
             raise InputError(f"{criterion.metric}: change_from is only for the metrics of an evaluation")
         return number_of(evaluate(other, **plain), criterion.metric)[0]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
+from llrkit.app.choices import Choices, Outcome
 from llrkit.app.tasks.advise import advise_task
 from llrkit.app.tasks.calibrate import calibrate_task
 from llrkit.app.tasks.case import case_task
@@ -20,7 +20,8 @@ from llrkit.app.tasks.task import Task
 from llrkit.app.tasks.validate import validate_task
 from llrkit.plot.plotly_renderer import plotly_javascript
 
-TASKS: dict[str, Callable[[Task], dict[str, Any]]] = {
+# each is given a task with the choices of its own kind
+TASKS: dict[str, Callable[..., Outcome]] = {
     "read": read_task,
     "evaluate": evaluate_task,
     "advise": advise_task,
@@ -36,7 +37,7 @@ def prepare() -> None:
     plotly_javascript()
 
 
-def run(task: Task) -> dict[str, Any]:
+def run(task: Task[Choices]) -> Outcome:
     """Do a task in the folder of its project."""
     os.chdir(task.folder)
     return TASKS[task.kind](task)

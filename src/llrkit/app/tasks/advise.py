@@ -6,6 +6,7 @@ from typing import Any
 
 from llrkit._format import number
 from llrkit._plain import as_list, as_number, as_object, as_text
+from llrkit.app.choices import ToAdvise, Told
 from llrkit.app.commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.choose.fit_best import fit_best
@@ -23,7 +24,7 @@ NOTE = (
 )
 
 
-def advise_task(task: Task) -> dict[str, Any]:
+def advise_task(task: Task[ToAdvise]) -> Told:
     """As ``llrkit diagnose`` and the table of ``llrkit calibrate --method best``."""
     name, speakers = task.choices["file"], task.choices["speakers"]
     path = task.path(name)

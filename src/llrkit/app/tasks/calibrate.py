@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from llrkit import plot
 from llrkit._inputs import file_sha256
+from llrkit.app.choices import ToCalibrate, Told
 from llrkit.app.commands import calibrate_commands
 from llrkit.app.project import CALIBRATION
 from llrkit.app.tasks.task import Task, shown
@@ -23,7 +23,7 @@ from llrkit.report.report_vocabulary import Said
 from llrkit.report.section_types import Section, TextTable
 
 
-def calibrate_task(task: Task) -> dict[str, Any]:
+def calibrate_task(task: Task[ToCalibrate]) -> Told:
     """As ``llrkit calibrate``."""
     asked, name = task.choices, task.choices["file"]
     path = task.path(name)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llrkit._atomic import write_atomically
+from llrkit.app.choices import Told, ToReportCase
 from llrkit.app.commands import case_commands
 from llrkit.app.project import CALIBRATION
-from llrkit.app.tasks.task import Task, in_documents, shown
+from llrkit.app.tasks.task import InWords, Task, in_documents, shown
 from llrkit.calibrate.map_files import load_map
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
@@ -17,7 +16,7 @@ from llrkit.validation.case_report import case_report
 from llrkit.validation.case_words import all_remarks, statements
 
 
-def case_task(task: Task) -> dict[str, Any]:
+def case_task(task: Task[ToReportCase]) -> Told:
     """As ``llrkit case``."""
     asked = task.choices
     questioned, train, validation = (
@@ -43,7 +42,7 @@ def case_task(task: Task) -> dict[str, Any]:
     commands = case_commands(reading, asked, questioned=questioned, train=train, validation=validation)
     used = [path for path in (map_path, questioned, train, validation) if path]
     made = task.made_from(commands[0], *used).lines()
-    how = {"words": task.words.name, "base_10": asked["base_10"]}
+    how: InWords = {"words": task.words.name, "base_10": asked["base_10"]}
     document = case_document(report, made, **how)
     document.write_html(task.out / "case.html")
     document.write_word(task.out / "case.docx")
@@ -73,7 +72,7 @@ _OPTIONS = {
 """Options of reading on the page of the files that questioned scores do not obey."""
 
 
-def _require_read_as_trained(task: Task, name: str, calibration: Map) -> None:
+def _require_read_as_trained(task: Task[ToReportCase], name: str, calibration: Map) -> None:
     """Refuse options that were chosen for questioned scores, where they are not those of training."""
     chosen, trained = task.reading(name), as_it_was_trained(calibration)
     other = [

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llrkit import plot
 from llrkit._atomic import write_atomically
+from llrkit.app.choices import ToEvaluate, Told
 from llrkit.app.commands import evaluate_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.calibrate.tied_scores import TiedScores
@@ -26,7 +25,7 @@ from llrkit.theory.presets import point_of_text
 DEFAULT_POINTS = ("sre08", "sre10")
 
 
-def evaluate_task(task: Task) -> dict[str, Any]:
+def evaluate_task(task: Task[ToEvaluate]) -> Told:
     """As ``llrkit evaluate``."""
     asked, name = task.choices, task.choices["file"]
     path = task.path(name)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from llrkit.app.choices import Facts, ReadFacts, ToRead
 from llrkit.app.tasks.task import Task
 from llrkit.core.moments import Moments
 from llrkit.engine.open_trials import open_trials, open_unlabeled
@@ -18,26 +17,27 @@ WIDEST = 60
 """Characters of a cell that are shown, and columns."""
 
 
-def read_task(task: Task) -> dict[str, Any]:
+def read_task(task: Task[ToRead]) -> ReadFacts:
     """The facts about one file; what keeps it from being read is one of them."""
     name = task.choices["file"]
     path, reading = task.path(name), task.reading(name)
-    facts: dict[str, Any] = _table_facts(path, reading)
+    facts = _table_facts(path, reading)
     if "columns" not in facts:
         return {"facts": facts}
     try:
         trials = open_trials(path, reading)
         moments = trials.reduce(Moments.of)
-        facts |= {"n_target": int(moments.target.n), "n_nontarget": int(moments.nontarget.n)}
-        facts |= _range(moments)
+        low, high = moments.extremes
+        facts["n_target"], facts["n_nontarget"] = int(moments.target.n), int(moments.nontarget.n)
+        facts["range"] = [float(low), float(high)]
     except LlrkitError as error:
         facts["problem"] = str(error)
-        if reading.label is None:
-            facts |= _without_labels(path, reading)
+        if reading.label is None and (n := _questioned(path, reading)) is not None:
+            facts["n_questioned"] = n
     return {"facts": facts}
 
 
-def _table_facts(path: str, reading: Reading) -> dict[str, Any]:
+def _table_facts(path: str, reading: Reading) -> Facts:
     """Format, columns and first rows, as far as the file has any."""
     try:
         (scan, *_) = scan_tables(path, **table_options(reading))
@@ -55,18 +55,13 @@ def _table_facts(path: str, reading: Reading) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _range(moments: Moments) -> dict[str, Any]:
-    low, high = moments.extremes
-    return {"range": [float(low), float(high)]}
-
-
-def _without_labels(path: str, reading: Reading) -> dict[str, Any]:
-    """Scores alone: questioned ones."""
+def _questioned(path: str, reading: Reading) -> int | None:
+    """How many scores there are, if they are nothing but scores: questioned ones."""
     try:
         trials = open_unlabeled(path, Reading(score=reading.score, columns=reading.columns))
-        return {"n_questioned": int(trials.reduce(Moments.of).target.n)}
+        return int(trials.reduce(Moments.of).target.n)
     except LlrkitError:
-        return {}
+        return None
 
 
 def _first_lines(path: str) -> list[str]:

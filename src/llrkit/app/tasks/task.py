@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypedDict, TypeVar, Unpack
 
 from llrkit._atomic import write_atomically
 from llrkit._llr_units import LlrUnit, llr_unit
-from llrkit._plain import spelled
+from llrkit._plain import Json, spelled
 from llrkit._vocabulary import VOCABULARIES, Vocabulary
+from llrkit.app.choices import Choices, PlainTask, ShownFigure, ShownSection, TaskFile
 from llrkit.app.project import DOCUMENTS
 from llrkit.app.settings import said_in
 from llrkit.engine.open_trials import open_trials
 from llrkit.errors import InputError
-from llrkit.io.reading_options import PLAIN, Reading
+from llrkit.io.reading_options import PLAIN, Reading, ReadingOptions
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.section_types import Section, TextTable, text_tables
 from llrkit.scores import ScoreSource
@@ -26,41 +27,52 @@ PICTURE_WIDTH = 5.2
 """Inches."""
 
 
+C = TypeVar("C", bound=Choices)
+
+
+class InWords(TypedDict):
+    """In which words and unit documents speak."""
+
+    words: str
+    base_10: bool
+
+
 @dataclass(frozen=True)
-class Task:
+class Task(Generic[C]):
     """A piece of work: its kind, the files of the project, and what was chosen."""
 
     kind: str
     folder: Path
     out: Path
     """Where documents are written until the work is done."""
-    files: dict[str, dict[str, Any]]
-    """By name: ``path``, ``use``, ``sha256``, ``reading`` and ``columns``."""
-    choices: dict[str, Any]
+    files: dict[str, TaskFile]
+    choices: C
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Task:
+    @staticmethod
+    def from_dict(plain: PlainTask) -> Task[Choices]:
         """As it comes through a pipe."""
         folder, out = Path(plain["folder"]), Path(plain["out"])
-        return cls(plain["kind"], folder, out, plain["files"], plain["choices"])
+        return Task(plain["kind"], folder, out, plain["files"], plain["choices"])
 
     def reading(self, name: str) -> Reading:
         """How a file is read."""
         return Reading.from_dict(self.files[name]["reading"])
 
-    def open(self, name: str, **changed: Any) -> ScoreSource:
+    def open(self, name: str, **changed: Unpack[ReadingOptions]) -> ScoreSource:
         """The trials of a file."""
         return open_trials(self.files[name]["path"], self.reading(name).with_files(**changed))
 
     @property
     def words(self) -> Vocabulary:
         """In which the result speaks."""
-        return VOCABULARIES[self.choices.get("words", "forensic")]
+        chosen: Choices = self.choices
+        return VOCABULARIES[chosen["words"]] if "words" in chosen else VOCABULARIES["forensic"]
 
     @property
     def unit(self) -> LlrUnit:
         """In which LLRs are shown."""
-        return llr_unit(self.choices.get("base_10", False))
+        chosen: Choices = self.choices
+        return llr_unit("base_10" in chosen and chosen["base_10"])
 
     def say(self, text: str) -> str:
         """A text of the library in the words of the project; names of files and columns stay."""
@@ -82,7 +94,7 @@ class Task:
                 )
         return readings[0] if readings else PLAIN
 
-    def write_json(self, content: dict[str, Any], command: str, name: str) -> None:
+    def write_json(self, content: Mapping[str, Json], command: str, name: str) -> None:
         """Numbers, as the command of that name writes them."""
         plain = {"schema": f"llrkit.{command}/1", **spelled(content)}
         write_atomically(self.out / name, json.dumps(plain, indent=2, allow_nan=False) + "\n")
@@ -104,18 +116,18 @@ def in_documents(name: str) -> str:
 
 
 def shown(
-    sections: Sequence[Section], task: Task, *, most: int = 6
-) -> tuple[list[dict[str, Any]], list[str]]:
+    sections: Sequence[Section], task: Task[C], *, most: int = 6
+) -> tuple[list[ShownSection], list[str]]:
     """Sections as a page shows them, with their pictures in files, whose names are given too."""
     from llrkit.plot.matplotlib_renderer import save
 
-    plain: list[dict[str, Any]] = []
+    plain: list[ShownSection] = []
     names: list[str] = []
     for section in sections:
         tables: list[TextTable] = []
         for table in section.tables:
             tables += [table] if isinstance(table, TextTable) else text_tables(table)
-        figures = []
+        figures: list[ShownFigure] = []
         for picture in section.pictures[:most]:
             name = f"{task.kind}-{len(names) + 1}.svg"
             save(picture, task.out / name, width=PICTURE_WIDTH)

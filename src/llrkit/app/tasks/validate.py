@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from llrkit._atomic import write_atomically
 from llrkit._format import printable
 from llrkit._inputs import file_sha256
+from llrkit.app.choices import Told, ToValidate
 from llrkit.app.commands import validate_commands
 from llrkit.app.criteria_form import criteria_text
 from llrkit.app.project import CALIBRATION, DOCUMENTS
-from llrkit.app.tasks.task import Task, in_documents, shown
+from llrkit.app.tasks.task import InWords, Task, in_documents, shown
 from llrkit.calibrate.map_files import load_map
 from llrkit.io.several_systems import titles_of
 from llrkit.report.documents import validation_document
@@ -24,14 +24,14 @@ from llrkit.validation.validate import validate
 from llrkit.validation.validation_words import SHOWN, outcome
 
 
-def validate_task(task: Task) -> dict[str, Any]:
+def validate_task(task: Task[ToValidate]) -> Told:
     """As ``llrkit validate``."""
     asked, name = task.choices, task.choices["file"]
     path, map_path = task.path(name), in_documents(CALIBRATION)
     criteria_path = task.out / "criteria.toml"
     write_atomically(criteria_path, criteria_text(asked))
     calibration, trials = load_map(map_path), task.open(name)
-    others = [row["change_from"] for row in asked["rows"] if row.get("change_from")]
+    others = [before for row in asked["rows"] if (before := row.get("change_from"))]
     task.require_one_reading(name, *others)
     criteria = replace(read_criteria(criteria_path), folder=Path(DOCUMENTS), reading=task.reading(name))
     checked = validate(
@@ -41,22 +41,22 @@ def validate_task(task: Task) -> dict[str, Any]:
     commands = validate_commands(path, task.reading(name), asked)
     made = task.made_from(commands[0], path, map_path, str(criteria_path), *map(task.path, others))
     (title,) = titles_of([path])
-    words = task.words.name
-    how = {"verbal": asked["verbal"], "base_10": asked["base_10"], "words": words}
+    verbal = asked["verbal"]
+    how: InWords = {"words": task.words.name, "base_10": asked["base_10"]}
     verdict = checked.check.verdict.in_unit(task.unit)
     write_report(
         {title: checked.evaluation}, task.out / "validation.html", title="Validation report",
-        first=validation(checked, **how), checks={title: checked.check}, llrs=True,
+        first=validation(checked, verbal=verbal, **how), checks={title: checked.check}, llrs=True,
         bands={} if checked.bands is None else {title: checked.bands}, cautions=checked.cautions,
-        words=words, base_10=asked["base_10"], made_from=made,
+        made_from=made, **how,
     )  # fmt: skip
-    text = checked.to_markdown(made_from=made.lines(), **how)
+    text = checked.to_markdown(made_from=made.lines(), verbal=verbal, **how)
     write_atomically(task.out / "validation.md", printable(text))
-    document = validation_document(title, checked, made_from=made, **how)
+    document = validation_document(title, checked, made_from=made, verbal=verbal, **how)
     document.write_word(task.out / "validation.docx")
     content = {"scores": path, "criteria": in_documents("criteria.toml"), **checked.to_dict()}
     task.write_json(content, "validate", "validation.json")
-    sections, pictures = shown([*validation(checked, **how), *document.curves], task)
+    sections, pictures = shown([*validation(checked, verbal=verbal, **how), *document.curves], task)
     banner = Banner(SHOWN[checked.outcome])
 
     def say(text: str) -> str:

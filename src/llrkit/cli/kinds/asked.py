@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, Self
-
-from llrkit.cli.reading import TrialInput
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,19 +11,7 @@ class Asked:
 
     json_path: str | None = None
 
-    @classmethod
-    def split(cls, options: dict[str, Any]) -> tuple[Self, TrialInput]:
-        """The options of the command itself, and what the others say about reading.
-
-        Examples
-        --------
-        >>> asked, given = ToCompare.split({"methods": "pav", "points": (), "log10": True})
-        >>> asked.methods, given.reading.log10
-        ('pav', True)
-        """
-        own = {one.name for one in fields(cls)} & options.keys()
-        rest = {name: value for name, value in options.items() if name not in own}
-        return cls(**{name: options[name] for name in own}), TrialInput.of(rest)
+    """Where to write the numbers, ``-`` for standard output."""
 
     @property
     def to_stderr(self) -> bool:

@@ -13,7 +13,7 @@ from llrkit.cli.reading import TrialInput
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.metrics.curve_base import Curve
+    from llrkit.plot.all_plots import Shown
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ScoreFiles:
         """Train methods on the first file and print what they give on the second."""
         self._cannot()
 
-    def curves(self, figure: str) -> Sequence[Curve]:
+    def curves(self, figure: str) -> Sequence[Shown]:
         """What a figure draws of the files."""
         self._cannot()
 

@@ -12,7 +12,7 @@ from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToCompare, ToEvaluate, 
 from llrkit.cli.kinds.score_files import ScoreFiles, refuse_options
 
 if TYPE_CHECKING:
-    from llrkit.metrics.curve_base import Curve
+    from llrkit.plot.all_plots import Shown
 
 FOR_TWO = "is for scores of two classes"
 
@@ -64,6 +64,6 @@ class SeveralClassFiles(ScoreFiles):
         refuse_options(("html_path",), FOR_TWO)
         compare_on_classes(self, asked)
 
-    def curves(self, figure: str) -> Sequence[Curve]:
+    def curves(self, figure: str) -> Sequence[Shown]:
         """One curve object of each file, or one for each pair of its classes."""
         return [curve for path in self.paths for curve in class_curves(self, path, figure)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from llrkit.cli.kinds.asked import ToEvaluate, ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles, refuse_options
@@ -18,7 +18,7 @@ class SpoofFiles(ScoreFiles):
     """The column of each system, where it was named."""
     attack: str | None = None
     costs: tuple[str, ...] = ()
-    convention: str = "roc"
+    convention: Literal["roc", "hull", "nearest"] = "roc"
     asv_threshold: str = "eer"
     cm_threshold: str | None = None
     variants: tuple[str, ...] = ()

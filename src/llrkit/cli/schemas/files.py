@@ -12,13 +12,14 @@ from llrkit.cli.schemas.notation import (
     listed,
     mapping,
     maybe,
+    members,
     one_of,
     record,
     variants,
 )
 from llrkit.cli.schemas.shared import CLASS_MAP, DEFINITIONS
 
-_CHECKSUM = {
+_CHECKSUM: Schema = {
     "type": "string",
     "pattern": "^sha256:[0-9a-f]{64}$",
     "description": "Of everything else in the file.",
@@ -26,14 +27,14 @@ _CHECKSUM = {
 
 
 def _saved(content: Schema) -> Schema:
-    return {**content, "properties": {**content["properties"], "checksum": _CHECKSUM}}
+    return {**content, "properties": {**members(content), "checksum": _CHECKSUM}}
 
 
 MAP_FILE = _saved(DEFINITIONS["map"])
 CLASS_MAP_FILE = _saved(CLASS_MAP)
 _LIMIT: Schema = {"type": "number"}
 _NAMES = variants(TEXT, TEXTS)
-CRITERIA = {
+CRITERIA: Schema = {
     **record(
         "A TOML file of validation criteria, as what it holds.",
         {

@@ -20,7 +20,7 @@ from llrkit.cli.schemas.notation import (
 )
 from llrkit.cli.schemas.shared import CLASS_MAP, DEFINITIONS
 
-MAP = {**DEFINITIONS["map"], "description": "The map that was fitted, as it is saved."}
+MAP: Schema = {**DEFINITIONS["map"], "description": "The map that was fitted, as it is saved."}
 CALIBRATE = variants(MAP, CLASS_MAP)
 FUSE = variants(
     MAP,

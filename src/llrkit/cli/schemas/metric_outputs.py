@@ -18,6 +18,7 @@ from llrkit.cli.schemas.notation import (
     listed,
     mapping,
     maybe,
+    members,
     record,
     ref,
     variants,
@@ -71,9 +72,9 @@ OF_SHIFT = variants(
 EVALUATE = variants(
     record(
         "Scores of two classes.",
-        {"scores": SCORES, **{name: _EVALUATION["properties"][name] for name in _EVALUATION["required"]}},
+        {"scores": SCORES, **{name: members(_EVALUATION)[name] for name in _EVALUATION.get("required", ())}},
         {
-            **_EVALUATION["properties"],
+            **members(_EVALUATION),
             "known": listed(
                 record(
                     "A cost that mixes known and unknown non-targets.",
@@ -87,13 +88,11 @@ EVALUATE = variants(
             ),
         },
     ),
-    record("Log-likelihoods of several classes.", {"scores": SCORES, **CLASS_EVALUATION["properties"]}),
+    record("Log-likelihoods of several classes.", {"scores": SCORES, **members(CLASS_EVALUATION)}),
 )
 REPORT = variants(
     record("Reports on scores of two classes.", {"systems": mapping(ref("evaluation"))}, {"shift": OF_SHIFT}),
-    record(
-        "Reports on log-likelihoods of several classes.", {"scores": SCORES, **CLASS_EVALUATION["properties"]}
-    ),
+    record("Reports on log-likelihoods of several classes.", {"scores": SCORES, **members(CLASS_EVALUATION)}),
 )
 _SPOOF_NUMBERS: dict[str, Schema] = {
     "n_target": COUNT,

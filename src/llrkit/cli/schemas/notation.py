@@ -3,9 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict, Unpack
 
-Schema = dict[str, Any]
+Schema = TypedDict(
+    "Schema",
+    {
+        "$schema": str,
+        "$id": str,
+        "$defs": dict[str, "Schema"],
+        "$ref": str,
+        "title": str,
+        "description": str,
+        "type": "str | list[str]",
+        "const": str,
+        "enum": "list[str | None]",
+        "pattern": str,
+        "minimum": float,
+        "maximum": float,
+        "propertyNames": "Schema",
+        "properties": dict[str, "Schema"],
+        "required": list[str],
+        "additionalProperties": "Schema | bool",
+        "items": "Schema",
+        "minItems": int,
+        "maxItems": int,
+        "anyOf": list["Schema"],
+    },
+    total=False,
+)
+"""A JSON Schema, with the words of the standard that are used here."""
+
+
+class Limits(TypedDict, total=False):
+    """How many things a list has."""
+
+    minItems: int
+    maxItems: int
 
 
 def ref(name: str) -> Schema:
@@ -31,12 +64,17 @@ def record(
     }
 
 
+def members(schema: Schema) -> dict[str, Schema]:
+    """What is known of the members of a record."""
+    return schema.get("properties", {})
+
+
 def mapping(values: Schema, about: str = "") -> Schema:
     """An object whose names are those of the data: groups, metrics, attacks."""
     return {**described(about), "type": "object", "additionalProperties": values}
 
 
-def listed(items: Schema, about: str = "", **limits: int) -> Schema:
+def listed(items: Schema, about: str = "", **limits: Unpack[Limits]) -> Schema:
     """A list of things of one kind; ``minItems`` and ``maxItems`` limit their number."""
     return {**described(about), "type": "array", "items": items, **limits}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from llrkit.cli.schemas import files, judging_outputs, making_outputs, metric_outputs
 from llrkit.cli.schemas.notation import Schema
@@ -105,7 +104,7 @@ def as_text(name: str) -> str:
     return json.dumps(json_schema(name), indent=2) + "\n"
 
 
-def _references(content: Any) -> Iterator[str]:
+def _references(content: object) -> Iterator[str]:
     if isinstance(content, dict):
         if isinstance(reference := content.get("$ref"), str):
             yield reference.removeprefix("#/$defs/")
