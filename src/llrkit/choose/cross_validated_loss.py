@@ -47,7 +47,7 @@ class CrossLosses(FieldwiseSums):
             used = [np.bincount(code, minlength=folds.n**2)[codes] for code in own]
             count = [np.bincount(block, minlength=size) for block in blocks]
             sums = [np.bincount(block, held, size) for block, held in zip(blocks, lost, strict=True)]
-            return cls(np.array(count, np.float64), np.array(sums), np.array(used, np.float64))
+            return cls(*(np.array(each, np.float64) for each in (count, sums, used)))
 
         return make
 

@@ -69,12 +69,11 @@ def curve_columns(curve: Curve) -> dict[str, list[object]]:
         n -= 1
     columns: dict[str, list[object]] = {}
     for name, value in values.items():
-        if not isinstance(value, list):
-            columns[name] = [value] * n
-        elif len(value) == n + 1:
-            columns |= {f"{name}_low": value[:-1], f"{name}_high": value[1:]}
+        items: list[object] = list(value) if isinstance(value, list) else [value] * n
+        if len(items) == n + 1 and isinstance(value, list):
+            columns |= {f"{name}_low": items[:-1], f"{name}_high": items[1:]}
         else:
-            columns[name] = value + [None] * (n - len(value))
+            columns[name] = items + [None] * (n - len(items))
     return columns
 
 

@@ -224,10 +224,10 @@ def measure_groups(
     With several columns every combination of their values that occurs is measured, and keys are tuples.
     Where groups share a class, one pass more finds the groups first.
     """
-    names = columns_of(by)
-    if len(names) > 1:
+    column, *others = columns_of(by)
+    if others:
+        names = (column, *others)
         return _measure_split(source.with_columns(*names), names, requested, shared)
-    (column,) = names
     wide = source.with_columns(column)
     split: Split = partial(split_by, column=column)
     if shared is None:
@@ -258,7 +258,10 @@ def _measure_split(
         raise InputError("shared= needs groups of one column (by=)")
     split: Split = partial(split_by, column=names)
     first = wide.reduce(each_group(split, _first_look)).groups
-    part = partial(trials_with_values, wide, names)
+
+    def part(key: Hashable) -> ScoreSource:
+        return trials_with_values(wide, names, key if isinstance(key, tuple) else (key,))
+
     return *_measured_groups(wide, split, part, first, requested), None
 
 

@@ -196,7 +196,7 @@ def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights
     if share is None or not 0.0 <= share <= 1.0:
         raise InputError(f"{chosen_preset.name}: p_known must be given, between 0 and 1; got {p_known!r}")
 
-    def weights(sizes: dict[object, tuple[float, float]]) -> dict[object, tuple[float, float]]:
+    def weights(sizes: Weights) -> Weights:
         n_known = sum(n for key, (_, n) in sizes.items() if _is_true(key))
         n_unknown = sum(n for key, (_, n) in sizes.items() if not _is_true(key))
         if (share > 0 and n_known == 0) or (share < 1 and n_unknown == 0):
