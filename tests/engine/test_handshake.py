@@ -120,7 +120,7 @@ def test_a_worker_that_would_compute_otherwise_is_refused(scheduler, join, kind)
 def test_a_patched_worker_of_the_same_version_is_refused(scheduler, join, tmp_path):
     """Scores times 1.5 on one worker: the Cllr was another one, and nothing said so."""
     shutil.copytree(Path(lk.__file__).parent, tmp_path / "patched" / "llrkit")
-    file = tmp_path / "patched" / "llrkit" / "engine" / "batches.py"
+    file = tmp_path / "patched" / "llrkit" / "engine" / "chunks_of_rows.py"
     file.write_text(file.read_text() + "\nSCALE = 1.5\n")
     join(PYTHONPATH=str(tmp_path / "patched"))
     with pytest.raises(lk.ClusterError, match=r"has source files [0-9a-f]{12}, here [0-9a-f]{12}"):
