@@ -32,7 +32,7 @@ BY_TYPE = {
     "npt.ArrayLike": NUMBERS,
 }
 DATA = {
-    "ScoreSource", "ClassSource", "SpoofTrials", "Trials", "Embeddings", "Embeddings | npt.ArrayLike",
+    "ScoreSource", "ClassSource", "SpoofTrials", "Trials", "Embeddings", "E", "Embeddings | npt.ArrayLike",
     "Trainable", "Map", "Map | ScoreSource", "Measurements", "ClassEvaluation", "PLDA", "DiagonalGMM",
     "Statistics", "SpeakerGMMs", "CalibratedPair", "Population", "Frames | Embeddings", "Backend",
 }  # fmt: skip
@@ -115,7 +115,8 @@ def good_values():
     matrix = np.zeros((48, 48))
     by_type = {
         "ScoreSource": trials(), "Trials": trials(), "ClassSource": several, "SpoofTrials": spoofs(),
-        "Embeddings": embeddings(), "Map": fitted, "Map | ScoreSource": fitted, "CalibratedPair": pair,
+        "Embeddings": embeddings(), "E": embeddings(),
+        "Map": fitted, "Map | ScoreSource": fitted, "CalibratedPair": pair,
         "Measurements": evaluated, "ClassEvaluation": lk.multiclass.evaluate(several), "PLDA": plda,
         "DiagonalGMM": gmm, "Statistics": statistics, "SpeakerGMMs": models, "Trainable": embeddings(),
         "Embeddings | npt.ArrayLike": embeddings(), "Frames | Embeddings": embeddings(),

@@ -132,7 +132,7 @@ def test_sre18_is_the_mean_of_its_two_sets():
         lk.c_primary(scores, "sre18", allow_unconfirmed=True)
     with pytest.raises(lk.InputError, match="must hold cmn2 and vast"):
         lk.c_primary(scores, "sre18", dataset="room", allow_unconfirmed=True)
-    with pytest.raises(lk.InputError, match="of one set"):
+    with pytest.raises(lk.InputError, match="has one set only"):
         lk.c_primary(scores, "sre16", dataset="set")
 
 

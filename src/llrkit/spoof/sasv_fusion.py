@@ -86,7 +86,6 @@ def spoof_share_of(costs: SpoofCosts) -> float:
     return fa_spoof / (fa + fa_spoof)
 
 
-@takes(trials=SpoofTrials)
 def sasv_method(name: str) -> SasvMethod:
     """A method by its name; any other name is refused.
 
@@ -101,6 +100,7 @@ def sasv_method(name: str) -> SasvMethod:
     raise UnknownNameError(f"unknown fusion {name!r}; known are {', '.join(METHODS)}")
 
 
+@takes(trials=SpoofTrials)
 def fit_sasv(
     trials: SpoofTrials,
     method: SasvMethod = "bayes-trained",
