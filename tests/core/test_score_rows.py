@@ -89,6 +89,6 @@ def test_sorted_scores_share_the_counts_and_a_small_set_keeps_them():
     assert scores.in_order() is scores.in_order()
     assert scores.in_order().in_order() is scores.in_order()
     lk.evaluate(scores)
-    assert "bins" in scores.kept_counts
+    assert "ranking" in scores.kept_counts
     wide = lk.Scores(np.zeros((3, 2)), np.ones((4, 2)))
     assert wide.in_order() is wide

@@ -111,10 +111,10 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
             assert look.sorts == (always > 0)
             for one in (source, PiecesReadAgain(scores, size, threads), scores):
                 counted = count(one, look, THRESHOLDS)
-                assert_bins(counted.bins, expected)
+                assert_bins(counted.ranking.bins, expected)
                 assert_array_equal(counted.target_below, below[0])
                 assert_array_equal(counted.nontarget_below, below[1])
-                made.append(counted.bins)
+                made.append(counted.ranking.bins)
         starts = [bins.block_starts for bins in made]
     assert_bins(bins_of_sorted(*map(np.sort, sets)), expected)
     assert_bins(count_trials(scores).bins(), expected)
@@ -167,7 +167,7 @@ def test_a_score_that_most_trials_have_is_counted_not_collected(monkeypatch):
     assert largest < 10_000 / 4
     for one in (source, PiecesReadAgain(lk.Scores(target, nontarget), 500)):
         counted = count(one, look, THRESHOLDS)
-        assert_bins(counted.bins, brute_force(target, nontarget))
+        assert_bins(counted.ranking.bins, brute_force(target, nontarget))
 
 
 def test_files_are_read_twice_however_many_ranges_there_are(monkeypatch):

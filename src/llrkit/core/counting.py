@@ -1,4 +1,4 @@
-"""Counting: the bins of all trials of a source, in one of two ways that give the same to the last bit.
+"""Counting: the order of all trials of a source, in one of two ways that give the same to the last bit.
 
 Where one class is much the smaller, the other is counted in the cells between its distinct scores, mostly
 without sorting. Where both are large, or all trials are few, each class is sorted once and the two are merged
@@ -23,7 +23,8 @@ from llrkit.core.collected_scores import (
     count_below,
     sorted_classes,
 )
-from llrkit.core.merged_runs import bins_of_sorted
+from llrkit.core.pav_and_hull import PavBlocks
+from llrkit.core.ranking import KEEP_BYTES, RankedBins, Ranking, ranking_of_sorted
 from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins, joined_bins
 from llrkit.core.score_index import score_indexes
@@ -43,8 +44,6 @@ MOST_PASSES = 4
 MOST_CELLS = 1 << 24
 RANGES_OF_FILES = 4
 """Ranges of scores in files for one that would be collected: every thread holds one at a time."""
-KEEP_BYTES = 128 << 20
-"""Bins that a source in memory keeps for the next metric have at most so many bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +87,15 @@ class FirstLook:
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The bins of all trials, and how many of each class are below the thresholds that were asked for."""
+    """The order of all trials, and how many of each class are below the thresholds that were asked for."""
 
-    bins: ScoreBins
+    ranking: Ranking
     target_below: Counts
     nontarget_below: Counts
 
 
 def count_bins(source: ScoreSource) -> ScoreBins:
-    """The bins of all trials of a source; a source in memory keeps them for the next metric.
+    """The bins of all trials of a source.
 
     Examples
     --------
@@ -104,21 +103,38 @@ def count_bins(source: ScoreSource) -> ScoreBins:
     >>> bins.target, bins.nontarget, bins.low
     (array([0, 1, 2]), array([1, 1, 0]), array([0., 1., 2.]))
     """
+    return rank(source).bins
+
+
+def count_blocks(source: ScoreSource) -> PavBlocks:
+    """The PAV blocks of all trials of a source.
+
+    Examples
+    --------
+    >>> blocks = count_blocks(Scores([1.0, 2.0, 2.0], [0.0, 1.0]))
+    >>> blocks.target, blocks.nontarget
+    (array([0, 1, 2]), array([1, 1, 0]))
+    """
+    return rank(source).blocks
+
+
+def rank(source: ScoreSource) -> Ranking:
+    """The order of all trials of a source; a source in memory keeps it for the next metric."""
     kept = as_source(source).kept_counts
-    already = None if kept is None else kept.get("bins")
-    if isinstance(already, ScoreBins):
+    already = None if kept is None else kept.get("ranking")
+    if isinstance(already, Ranking):
         return already
     source = in_order_if_kept(source)
-    bins = count(source, FirstLook.at(source)).bins
-    keep_bins(source, bins)
-    return bins
+    ranking = count(source, FirstLook.at(source)).ranking
+    keep_ranking(source, ranking)
+    return ranking
 
 
-def keep_bins(source: ScoreSource, bins: ScoreBins) -> None:
-    """Keep the bins of a source with it, if it is in memory and they are not too large."""
+def keep_ranking(source: ScoreSource, ranking: Ranking) -> None:
+    """Keep the ranking of a source with it, if it is in memory and not too large."""
     kept = source.kept_counts
-    if kept is not None and bins.nbytes <= at_once(KEEP_BYTES):
-        kept["bins"] = bins
+    if kept is not None and ranking.nbytes <= at_once(KEEP_BYTES):
+        kept["ranking"] = ranking
 
 
 def count(source: ScoreSource, look: FirstLook, thresholds: npt.ArrayLike = ()) -> Counted:
@@ -137,11 +153,11 @@ def in_order_if_kept(source: ScoreSource) -> ScoreSource:
 
 
 def _in_order(scores: Scores, thresholds: FloatArray) -> Counted:
-    bins = bins_of_sorted(scores.target, scores.nontarget)
+    ranking = ranking_of_sorted(scores.target, scores.nontarget)
     if not len(thresholds):
         none = np.zeros(0, dtype=np.int64)
-        return Counted(bins, none, none)
-    return Counted(bins, *below_in_order(scores, thresholds))
+        return Counted(ranking, none, none)
+    return Counted(ranking, *below_in_order(scores, thresholds))
 
 
 def below_in_order(scores: Scores, thresholds: FloatArray) -> tuple[Counts, Counts]:
@@ -163,19 +179,22 @@ def _by_sorting(source: ScoreSource, look: FirstLook, thresholds: FloatArray) ->
             return _by_spilling(source, look, drawn, thresholds)
         except OSError:  # a disk that is full after all; what cannot be read is told by the next pass
             pass
-    parts = []
+    parts: list[ScoreBins] = []
+    ranking: Ranking | None = None
     below = [np.zeros(len(thresholds), dtype=np.int64) for _ in range(2)]
     for chosen in score_ranges(look.n_target, look.n_nontarget, drawn):
         collected = source.reduce(CollectedScores.within(chosen))
         repeated = collected.repeated
         classes = sorted_classes(collected)
         del collected  # its pieces are as large as what is made of them
-        parts.append(bins_of_range(chosen, *classes, repeated))
+        if several or chosen.repeated:
+            parts.append(bins_of_range(chosen, *classes, repeated))
+        else:
+            ranking = ranking_of_sorted(*classes)
         if len(thresholds):
             for counts, ascending, times in zip(below, classes, repeated, strict=True):
                 counts += count_below(chosen, ascending, times, thresholds)
-    bins = parts[0] if len(parts) == 1 else joined_bins(parts)
-    return Counted(bins, *below)
+    return Counted(RankedBins(joined_bins(parts)) if ranking is None else ranking, *below)
 
 
 def _by_spilling(
@@ -186,7 +205,7 @@ def _by_spilling(
     with SpilledScores(ranges) as spilled:
         found = spilled.counted(source.reduce(spilled.take), thresholds)
     target, nontarget = (np.sum([counts[i] for _, counts in found], axis=0) for i in range(2))
-    return Counted(joined_bins(bins for bins, _ in found), target, nontarget)
+    return Counted(RankedBins(joined_bins(bins for bins, _ in found)), target, nontarget)
 
 
 def _in_cells(source: ScoreSource, look: FirstLook, thresholds: FloatArray) -> Counted:
@@ -206,4 +225,4 @@ def _in_cells(source: ScoreSource, look: FirstLook, thresholds: FloatArray) -> C
 
     counts, below = source.reduce(prepared).summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
-    return Counted(counts.bins(), below.target, below.nontarget)
+    return Counted(RankedBins(counts.bins()), below.target, below.nontarget)

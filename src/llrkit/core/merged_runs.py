@@ -11,9 +11,11 @@ from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins
 from llrkit.scores.source import each_in_threads
 
-_RANGE = 1 << 14
+_AT_ONCE = 1 << 14
+"""Classes with at most so many scores are merged at once."""
+_RANGE = 1 << 13
 """Scores of a class from one possible border of ranges to the next."""
-_LOOKED_UP = 1 << 15
+_LOOKED_UP = 1 << 14
 """Scores of the smaller class in a range, about: what is made of them stays in the cache."""
 _WORTH_THREADS = 1 << 18
 """So many scores to look up are worth a pool of threads."""
@@ -59,19 +61,15 @@ def bins_of_sorted(target: Array, nontarget: Array, *, threads: int | None = Non
     """
     if target.dtype != nontarget.dtype:
         target, nontarget = target.astype(np.float64), nontarget.astype(np.float64)
-    if max(len(target), len(nontarget)) <= _RANGE:
-        size, write = _runs(target, nontarget)
-        columns = _Columns.empty(size)
-        write(columns)
-        return ScoreBins(*columns)
-    borders, looked_up = _ranges(target, nontarget)
+    if merged_at_once(target, nontarget):
+        return bins_at_once(target, nontarget)
+    borders, looked_up = ranges_of_sorted(target, nontarget)
 
     def runs_at(i: int) -> _Runs:
         (t, n), (t_stop, n_stop) = borders[i : i + 2]
         return _runs(target[t:t_stop], nontarget[n:n_stop])
 
-    if looked_up < _WORTH_THREADS:  # short calls of two threads would wait for each other
-        threads = 1
+    threads = threads_for(looked_up, threads)
     runs = each_in_threads(runs_at, range(len(borders) - 1), threads=threads)
     starts = np.cumsum([0, *(part.size for part in runs)]).tolist()
     columns = _Columns.empty(starts[-1])
@@ -83,14 +81,32 @@ def bins_of_sorted(target: Array, nontarget: Array, *, threads: int | None = Non
     return ScoreBins(*columns)
 
 
-def _ranges(target: Array, nontarget: Array) -> tuple[list[tuple[int, int]], int]:
+def merged_at_once(target: Array, nontarget: Array) -> bool:
+    """Whether two classes are so small that ranges of them save nothing."""
+    return max(len(target), len(nontarget)) <= _AT_ONCE
+
+
+def bins_at_once(target: Array, nontarget: Array) -> ScoreBins:
+    """The bins of two sorted classes of one type, as one range."""
+    size, write = _runs(target, nontarget)
+    columns = _Columns.empty(size)
+    write(columns)
+    return ScoreBins(*columns)
+
+
+def threads_for(looked_up: int, threads: int | None) -> int | None:
+    """How many threads merge ranges: short calls of two would wait for each other."""
+    return 1 if looked_up < _WORTH_THREADS else threads
+
+
+def ranges_of_sorted(target: Array, nontarget: Array) -> tuple[list[tuple[int, int]], int]:
     """Where ranges begin and end in both classes, and how many scores are looked up in all of them.
 
     Neighbors in which the same class has few scores are one range: it is the few that take the time.
     """
     cuts = np.unique(np.concatenate([target[_RANGE::_RANGE], nontarget[_RANGE::_RANGE]]))
     t, n = _between_runs(target, nontarget, *(x.searchsorted(cuts) for x in (target, nontarget)))
-    t, n = (_with_ends(0, at, len(x)) for at, x in ((t, target), (n, nontarget)))
+    t, n = (with_ends(0, at, len(x)) for at, x in ((t, target), (n, nontarget)))
     borders, looked_up, here, of_targets = [(0, 0)], 0, 0, None
     for t_start, n_start, targets, nontargets in zip(
         t.tolist(), n.tolist(), np.diff(t).tolist(), np.diff(n).tolist(), strict=False
@@ -119,19 +135,44 @@ def _between_runs(target: Array, nontarget: Array, t: IntArray, n: IntArray) -> 
     return moved[0], moved[1]
 
 
+class Groups(NamedTuple):
+    """Scores of one class with as many of the other class below them, group by group."""
+
+    edges: IntArray
+    """Where groups begin and end."""
+    below: IntArray
+    """How many scores of the other class are below each group."""
+    total_below: int
+    """How many scores of the other class are below each score, summed."""
+    tie: bool
+    """Whether a score is one of the other class too: only the last of a group may be."""
+
+
+def groups_among(few: Array, many: Array) -> Groups:
+    """Look up every one of some ascending scores among those of the other class.
+
+    Examples
+    --------
+    >>> groups_among(np.array([1.0, 1.5, 3.0]), np.array([0.0, 2.0]))
+    Groups(edges=array([0, 2, 3]), below=array([1, 2]), total_below=4, tie=False)
+    """
+    below = np.searchsorted(many, few)
+    edges = with_ends(0, np.flatnonzero(below[1:] != below[:-1]) + 1, len(few))
+    at = below[edges[:-1]]
+    tie = bool((many.take(at, mode="clip") == few[edges[1:] - 1]).any())
+    return Groups(edges, at, int(below.sum()), tie)
+
+
 def _runs(target: Array, nontarget: Array) -> _Runs:
     """The runs of the sorted scores of two classes, at once."""
     swapped = len(target) > len(nontarget)
     few, many = (nontarget, target) if swapped else (target, nontarget)
     if not len(few):
         return _Runs(int(len(many) > 0), lambda out: _write_one(_of(swapped, out), many))
-    # Scores of the smaller class with as many of the other below them are a group, and only its last may tie.
-    below = np.searchsorted(many, few)
-    edges = _with_ends(0, np.flatnonzero(below[1:] != below[:-1]) + 1, len(few))
-    at = below[edges[:-1]]
-    if (many.take(at, mode="clip") == few[edges[1:] - 1]).any():
+    edges, at, _, tie = groups_among(few, many)
+    if tie:
         return _runs_with_ties(swapped, few, many, edges, at)
-    others = _with_ends(0, at, len(many))
+    others = with_ends(0, at, len(many))
     if at[0] == 0:  # only at the two ends may there be none of the others
         others = others[1:]
     if at[-1] == len(many):
@@ -186,7 +227,7 @@ def _of(swapped: bool, out: _Columns) -> _Columns:
     return _Columns(out.nontarget, out.target, out.low, out.high) if swapped else out
 
 
-def _with_ends(start: int, between: IntArray, stop: int) -> IntArray:
+def with_ends(start: int, between: IntArray, stop: int) -> IntArray:
     """One array of a first number, those between, and a last one."""
     whole = np.empty(len(between) + 2, dtype=np.intp)
     whole[0], whole[1:-1], whole[-1] = start, between, stop

@@ -33,7 +33,7 @@ def pooled_starts(
     array([0, 1, 3])
     """
     exact = target.dtype.kind in "iu" and nontarget.dtype.kind in "iu"
-    if exact and float(target.sum()) * float(nontarget.sum()) >= _LARGEST_PRODUCT:
+    if exact and not products_are_exact(target.sum(), nontarget.sum()):
         target, nontarget, exact = target.astype(np.float64), nontarget.astype(np.float64), False
     pooled = _pooled_whole if exact else _pooled
     if len(target) <= at_a_time:
@@ -45,6 +45,11 @@ def pooled_starts(
     threads = 1 if len(target) < _WORTH_THREADS else None
     start = np.concatenate(each_in_threads(starts_in, blocks(len(target), at_a_time), threads=threads))
     return start[pooled(np.add.reduceat(target, start), np.add.reduceat(nontarget, start), few)]
+
+
+def products_are_exact(n_target: float, n_nontarget: float) -> bool:
+    """Whether products of counts of so many trials fit into 64 bits."""
+    return float(n_target) * float(n_nontarget) < _LARGEST_PRODUCT
 
 
 def from_zero(counts: Counts) -> Counts:
@@ -61,19 +66,50 @@ def from_zero(counts: Counts) -> Counts:
     return sums
 
 
+def pool_edges(
+    t_sums: Counts, n_sums: Counts, *carried: IntArray, few: int = FEW
+) -> tuple[Counts, Counts, *tuple[IntArray, ...]]:
+    """Drop the edges of bins that are pooled, by passes over arrays; what would take many passes is left.
+
+    The sums say how many trials of each class lie below each edge, in whole numbers, whose differences are
+    exact. Arrays that are carried along lose the same entries.
+
+    Examples
+    --------
+    >>> pool_edges(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 2]), few=1)
+    (array([0, 0, 1, 2]), array([0, 1, 2, 2]))
+    """
+    hardly = False
+    while len(t_sums) > few + 1 and not hardly:
+        target, nontarget = t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1]
+        rises = np.flatnonzero(_rises(target, nontarget))
+        kept = np.empty(len(rises) + 2, dtype=np.intp)
+        kept[0], kept[1:-1], kept[-1] = 0, rises + 1, len(target)
+        hardly = len(kept) > _HARDLY_FEWER * len(t_sums)
+        t_sums, n_sums, *carried = (array[kept] for array in (t_sums, n_sums, *carried))
+    return t_sums, n_sums, *carried
+
+
+def block_edges(t_sums: IntArray, n_sums: IntArray) -> tuple[IntArray, IntArray]:
+    """The trials of each class below the edges of PAV blocks, from those below the edges of bins.
+
+    Examples
+    --------
+    >>> block_edges(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 2]))
+    (array([0, 0, 1, 2]), array([0, 1, 2, 2]))
+    """
+    t_sums, n_sums = pool_edges(t_sums, n_sums)
+    starts = _finished(np.arange(len(t_sums) - 1), t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1])
+    kept = np.append(starts, len(t_sums) - 1)
+    return t_sums[kept], n_sums[kept]
+
+
 def _pooled_whole(target: Counts, nontarget: Counts, few: int) -> IntArray:
     """The same for whole numbers: differences of running sums are exact, and take far less than sums."""
     edges = np.arange(len(target) + 1)
     if len(target) > few:
-        t_sums, n_sums = from_zero(target), from_zero(nontarget)
-        hardly = False
-        while len(target) > few and not hardly:
-            rises = np.flatnonzero(_rises(target, nontarget))
-            kept = np.empty(len(rises) + 2, dtype=np.intp)
-            kept[0], kept[1:-1], kept[-1] = 0, rises + 1, len(target)
-            hardly = len(kept) > _HARDLY_FEWER * len(edges)
-            edges, t_sums, n_sums = edges[kept], t_sums[kept], n_sums[kept]
-            target, nontarget = t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1]
+        t_sums, n_sums, edges = pool_edges(from_zero(target), from_zero(nontarget), edges, few=few)
+        target, nontarget = t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1]
     return _finished(edges[:-1], target, nontarget)
 
 

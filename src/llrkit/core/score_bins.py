@@ -9,8 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
+from llrkit.core.elementary_functions import blocks
 from llrkit.core.pav_pooling import pooled_starts
 from llrkit.core.summary import ReadOnlyArrays
+
+_BINS_AT_A_TIME = 1 << 14
+"""Bins of which temporary arrays are made together: small enough for the allocator to reuse them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,37 @@ def total(counts: Counts) -> float:
     """The sum of counts, an int as long as nothing was weighted."""
     number: float = counts.sum().item()
     return number
+
+
+def doubled_wins(bins: ScoreBins) -> float:
+    """Twice the pairs in which the target scores above the non-target, and once those that tie.
+
+    Examples
+    --------
+    >>> doubled_wins(ScoreBins(np.array([0, 1, 1]), np.array([1, 1, 0]), *np.array([[0.0, 1.0, 2.0]] * 2)))
+    7.0
+    """
+    wins, below = 0.0, bins.nontarget.dtype.type(0)
+    for part in blocks(len(bins.low), _BINS_AT_A_TIME):
+        nontarget = bins.nontarget[part]
+        sums = below + np.cumsum(nontarget)
+        # 2 * below + nontarget keeps whole numbers whole; one row of the sum may exceed 2^63, hence floats
+        wins += float((bins.target[part].astype(np.float64) * (2 * sums - nontarget)).sum())
+        below = sums[-1]
+    return wins
+
+
+def tie_sum(bins: ScoreBins) -> float:
+    """The sum of ``m^3 - m`` over the bins that hold both classes, ``m`` trials each.
+
+    Examples
+    --------
+    >>> tie_sum(ScoreBins(np.array([0, 2]), np.array([1, 1]), *np.array([[0.0, 1.0]] * 2)))
+    24.0
+    """
+    shared = np.flatnonzero((bins.target > 0) & (bins.nontarget > 0))
+    tied = bins.target[shared].astype(np.float64) + bins.nontarget[shared]
+    return float((tied**3 - tied).sum())
 
 
 def joined_bins(ranges: Iterable[ScoreBins]) -> ScoreBins:

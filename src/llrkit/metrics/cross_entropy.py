@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy.typing as npt
 from numpy import asarray, float64
 
-from llrkit.core.counting import count_bins
-from llrkit.core.pav_and_hull import pav_blocks
+from llrkit.core.counting import count_blocks
 from llrkit.metrics import curves
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
@@ -36,4 +35,4 @@ def cross_entropy_curve(
     array([ True])
     """
     odds = None if log_odds is None else asarray(log_odds, dtype=float64)
-    return curves.cross_entropy_curve(as_source(source), pav_blocks(count_bins(source)), odds)
+    return curves.cross_entropy_curve(as_source(source), count_blocks(source), odds)

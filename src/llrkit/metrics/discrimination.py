@@ -1,6 +1,7 @@
 """What depends on the order of scores only: EER, AUC, minimum costs, minimum Cllr.
 
-Each metric has one definition, as a function of counted bins; the public function counts a source first.
+Each metric has one definition, as a function of PAV blocks or of a ranking; the public function counts a
+source first.
 """
 
 from __future__ import annotations
@@ -10,20 +11,16 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
-from llrkit.core.counting import count_bins
-from llrkit.core.elementary_functions import LN2, blocks, softplus
-from llrkit.core.pav_and_hull import PavBlocks, crossing, crossing_of_rejected, pav_blocks
-from llrkit.core.pav_pooling import from_zero
-from llrkit.core.score_bins import ScoreBins
+from llrkit.core.counting import count_blocks, rank
+from llrkit.core.elementary_functions import LN2, softplus
+from llrkit.core.pav_and_hull import PavBlocks, crossing, crossing_of_rejected
+from llrkit.core.ranking import Ranking
 from llrkit.errors import ReversedScoresWarning
 from llrkit.metrics.separation import reversed_text, separation
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import Point, operating_point
-
-_BINS_AT_A_TIME = 1 << 14
-"""Bins of which temporary arrays are made together: small enough for the allocator to reuse them."""
 
 
 @takes_labels
@@ -40,11 +37,11 @@ def eer(source: ScoreSource) -> float:
     >>> lk.eer(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])) == 3 / 13
     True
     """
-    bins = count_bins(source)
-    area = auc_from_bins(bins)
-    if separation(bins, area).reversed:
-        warn_caller(reversed_text(bins, area), ReversedScoresWarning)
-    return eer_from_blocks(pav_blocks(bins))
+    ranking = rank(source)
+    area = auc_from_ranking(ranking)
+    if separation(ranking, area).reversed:
+        warn_caller(reversed_text(ranking.bins, area), ReversedScoresWarning)
+    return eer_from_blocks(ranking.blocks)
 
 
 def eer_from_blocks(blocks: PavBlocks) -> float:
@@ -65,12 +62,13 @@ def eer_roc(source: ScoreSource) -> float:
     >>> lk.eer_roc(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
     0.25
     """
-    return eer_roc_from_bins(count_bins(source))
+    return eer_roc_from_ranking(rank(source))
 
 
-def eer_roc_from_bins(bins: ScoreBins) -> float:
-    """Interpolated-ROC EER of bins."""
-    return crossing_of_rejected(from_zero(bins.target), [from_zero(bins.nontarget)])
+def eer_roc_from_ranking(ranking: Ranking) -> float:
+    """Interpolated-ROC EER of ordered trials."""
+    missed, rejected = ranking.rejected_around_eer
+    return crossing_of_rejected(missed, [rejected])
 
 
 @takes_labels
@@ -85,7 +83,7 @@ def prbep(source: ScoreSource) -> float:
     >>> round(lk.prbep(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 6)
     1.0
     """
-    return prbep_from_blocks(pav_blocks(count_bins(source)))
+    return prbep_from_blocks(count_blocks(source))
 
 
 def prbep_from_blocks(blocks: PavBlocks) -> float:
@@ -104,19 +102,12 @@ def auc(source: ScoreSource) -> float:
     >>> lk.auc(lk.Scores([1, 2], [0, 1]))
     0.875
     """
-    return auc_from_bins(count_bins(source))
+    return auc_from_ranking(rank(source))
 
 
-def auc_from_bins(bins: ScoreBins) -> float:
-    """AUC of bins."""
-    wins, below = 0.0, bins.nontarget.dtype.type(0)
-    for part in blocks(len(bins.low), _BINS_AT_A_TIME):
-        nontarget = bins.nontarget[part]
-        sums = below + np.cumsum(nontarget)
-        # 2 * below + nontarget keeps whole numbers whole; one row of the sum may exceed 2^63, hence floats
-        wins += float((bins.target[part].astype(np.float64) * (2 * sums - nontarget)).sum())
-        below = sums[-1]
-    return wins / 2.0 / bins.n_target / bins.n_nontarget
+def auc_from_ranking(ranking: Ranking) -> float:
+    """AUC of ordered trials."""
+    return ranking.doubled_wins / 2.0 / ranking.n_target / ranking.n_nontarget
 
 
 @takes_labels
@@ -138,7 +129,7 @@ def min_dcf(source: ScoreSource, point: Point) -> float:
     0.45
     """
     point = operating_point(point)
-    return min_dcf_from_blocks(pav_blocks(count_bins(source)), point)
+    return min_dcf_from_blocks(count_blocks(source), point)
 
 
 def min_dcf_from_blocks(blocks: PavBlocks, point: OperatingPoint) -> float:
@@ -169,7 +160,7 @@ def min_cllr(source: ScoreSource) -> float:
     >>> round(lk.min_cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
     0.5353940099985
     """
-    return min_cllr_from_blocks(pav_blocks(count_bins(source)))
+    return min_cllr_from_blocks(count_blocks(source))
 
 
 def min_cllr_from_blocks(blocks: PavBlocks) -> float:

@@ -9,13 +9,15 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.score_bins import ScoreBins
+from llrkit.core.ranking import Ranking
 from llrkit.core.summary import ReadOnlyArrays
 
 FAR = np.concatenate([np.arange(-60.0, -10.0, 0.25), np.arange(10.25, 60.25, 0.25)])
 """Cuts beyond the prior log-odds of Bayes error plots: a calibrated LLR is never wrong by more than 60."""
 _ENOUGH = 1 << 14
 """Scores that tell whether scores are rounded."""
+_MANY_TRIALS, _MANY_BLOCKS = 1 << 16, 64
+"""From so many trials and blocks on, the ends of blocks tell it: bins may not have been made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class LlrCells(ReadOnlyArrays):
         return cls(np.concatenate([target, nontarget]), is_target, 1.0 - is_target, *map(float, n))
 
     @classmethod
-    def from_counts(cls, losses: LossSums, moments: Moments, bins: ScoreBins) -> LlrCells:
+    def from_counts(cls, losses: LossSums, moments: Moments, ranking: Ranking) -> LlrCells:
         """The cells between the thresholds at which errors were counted."""
         cuts, first = np.unique(losses.thresholds, return_index=True)
         below = (losses.n_miss[first], losses.n_nontarget - losses.n_fa[first])
@@ -56,7 +58,7 @@ class LlrCells(ReadOnlyArrays):
             in_cells = np.diff(np.concatenate([[one.n_neg_inf], under, [n - one.n_pos_inf]]))
             counts.append(np.maximum(in_cells, 0.0))  # weighted counts are not whole
         ends = np.clip(moments.extremes, cuts[0], cuts[-1]) if np.isfinite(moments.extremes).all() else (0, 0)
-        inside = cuts[:-1] + _place_in_cell(cuts, bins) * np.diff(cuts)
+        inside = cuts[:-1] + _place_in_cell(cuts, _some_scores(ranking)) * np.diff(cuts)
         llr = np.concatenate([[ends[0]], inside, [ends[1]]])
         filled = np.flatnonzero(counts[0] + counts[1])
         return cls(llr[filled], counts[0][filled], counts[1][filled], *sizes)
@@ -78,9 +80,17 @@ class LlrCells(ReadOnlyArrays):
         return replace(self, llr=a * self.llr + b)
 
 
-def _place_in_cell(cuts: FloatArray, bins: ScoreBins) -> float:
+def _some_scores(ranking: Ranking) -> FloatArray:
+    """Scores by which rounding shows: those at the ends of blocks where these are many, else of bins."""
+    blocks = ranking.blocks
+    if ranking.n_target + ranking.n_nontarget > _MANY_TRIALS and len(blocks.low) >= _MANY_BLOCKS:
+        return np.concatenate([blocks.low, blocks.high])
+    bins = ranking.bins
+    return bins.low[:: 1 + len(bins.low) // _ENOUGH]
+
+
+def _place_in_cell(cuts: FloatArray, some: FloatArray) -> float:
     """Where scores are in their cells on average: half-way, but at the start if scores are rounded."""
-    some = bins.low[:: 1 + len(bins.low) // _ENOUGH]
     known = some[(some >= cuts[0]) & (some < cuts[-1])]
     if not len(known):
         return 0.5

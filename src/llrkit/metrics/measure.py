@@ -18,13 +18,12 @@ from llrkit.core.column_values import (
     trials_with_value,
     trials_with_values,
 )
-from llrkit.core.counting import FirstLook, count, keep_bins
+from llrkit.core.counting import FirstLook, count, keep_ranking
 from llrkit.core.elementary_functions import LN2
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.pav_and_hull import pav_blocks
+from llrkit.core.ranking import RankedBins, Ranking
 from llrkit.core.sample import Sample
-from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_index import score_indexes
 from llrkit.core.shared_class import SharedClass, class_to_share, each_group, find_shared_class
 from llrkit.core.summary import Both, Summarizer, both, split_by
@@ -99,13 +98,13 @@ def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
         counted = count(source, look, requested.thresholds)
         at = losses.with_errors(requested.thresholds, counted.target_below, counted.nontarget_below)
         later = CountedLater(source, losses, partial(measurement_thresholds, moments, requested))
-        keep_bins(source, counted.bins)
-        return measurements_of(moments, counted.bins, at, requested, later)
+        keep_ranking(source, counted.ranking)
+        return measurements_of(moments, counted.ranking, at, requested, later)
     thresholds = measurement_thresholds(moments, requested)
     counted = count(source, look, thresholds)
-    keep_bins(source, counted.bins)
+    keep_ranking(source, counted.ranking)
     everywhere = losses.with_errors(thresholds, counted.target_below, counted.nontarget_below)
-    return measurements_of(moments, counted.bins, at_points(everywhere, requested), requested, everywhere)
+    return measurements_of(moments, counted.ranking, at_points(everywhere, requested), requested, everywhere)
 
 
 def with_groups(
@@ -155,12 +154,13 @@ def measurements_from_summaries(
     """The numbers that the summaries of two passes give, where trials were counted in cells."""
     counts, losses = second.summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
-    return measurements_of(moments, counts.bins(), at_points(losses, requested), requested, losses)
+    ranking = RankedBins(counts.bins())
+    return measurements_of(moments, ranking, at_points(losses, requested), requested, losses)
 
 
 def measurements_of(
     moments: Moments,
-    bins: ScoreBins,
+    ranking: Ranking,
     losses: LossSums,
     requested: RequestedPoints,
     everywhere: LossSums | CountedLater,
@@ -170,7 +170,7 @@ def measurements_of(
     The losses hold the errors at the operating points, ``everywhere`` those at
     :func:`measurement_thresholds`, which a small set counts only when a curve asks for them.
     """
-    blocks = pav_blocks(bins)
+    blocks = ranking.blocks
     actual = losses.p_miss, losses.p_fa
     best = discrimination.best_errors(blocks, [point.log_odds for point in requested.points])
     points = tuple(
@@ -195,18 +195,18 @@ def measurements_of(
         for name, members in requested.primaries
     )
     return Measurements(
-        n_target=round(bins.n_target),
-        n_nontarget=round(bins.n_nontarget),
+        n_target=round(ranking.n_target),
+        n_nontarget=round(ranking.n_nontarget),
         eer=discrimination.eer_from_blocks(blocks),
-        eer_roc=discrimination.eer_roc_from_bins(bins),
-        auc=discrimination.auc_from_bins(bins),
+        eer_roc=discrimination.eer_roc_from_ranking(ranking),
+        auc=discrimination.auc_from_ranking(ranking),
         cllr=float(cross_entropy_from_losses(losses)[0] / LN2),
         min_cllr=discrimination.min_cllr_from_blocks(blocks),
         prbep=discrimination.prbep_from_blocks(blocks),
         points=points,
         primaries=primaries,
         moments=moments,
-        summaries=MeasuredSummaries(bins, blocks, everywhere, moments),
+        summaries=MeasuredSummaries(ranking, everywhere, moments),
     )
 
 

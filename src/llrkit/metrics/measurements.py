@@ -17,6 +17,7 @@ from llrkit.core.counting import below_in_order
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import PavBlocks
+from llrkit.core.ranking import Ranking
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.shared_class import SharedClass
 from llrkit.metrics import curves
@@ -112,12 +113,21 @@ class CountedLater:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSummaries:
-    """What the curves are made from; nothing here grows with the larger class, except for small sets."""
+    """What the curves are made from: counts, or the sorted scores of a set in memory."""
 
-    bins: ScoreBins
-    blocks: PavBlocks
+    ranking: Ranking
     counted: LossSums | CountedLater
     moments: Moments
+
+    @property
+    def blocks(self) -> PavBlocks:
+        """The PAV blocks of all trials."""
+        return self.ranking.blocks
+
+    @cached_property
+    def bins(self) -> ScoreBins:
+        """The bins of all trials, which a large set in memory makes when they are first looked at."""
+        return self.ranking.bins
 
     @cached_property
     def losses(self) -> LossSums:
@@ -142,7 +152,7 @@ class MeasuredSummaries:
     @cached_property
     def cells(self) -> LlrCells:
         """Both classes between all thresholds."""
-        return LlrCells.from_counts(self.losses, self.moments, self.bins)
+        return LlrCells.from_counts(self.losses, self.moments, self.ranking)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

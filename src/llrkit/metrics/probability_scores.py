@@ -14,9 +14,9 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._results import Result
-from llrkit.core.counting import count_bins
+from llrkit.core.counting import count_blocks
 from llrkit.core.elementary_functions import LN2, logit, probability, sigmoid
-from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
+from llrkit.core.pav_and_hull import PavBlocks
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
 from llrkit.core.summary import FieldwiseSums
@@ -141,7 +141,7 @@ def score_decomposition(
     sums = as_source(source).reduce(RuleSums.at(costs, odds))
     require_both_classes(sums.n_target, sums.n_nontarget)
     score = p * sums.target / sums.n_target + (1.0 - p) * sums.nontarget / sums.n_nontarget
-    best = _cost_of_blocks(pav_blocks(count_bins(source)), costs, p)
+    best = _cost_of_blocks(count_blocks(source), costs, p)
     alone = p * float(costs.miss(np.array(odds))) + (1.0 - p) * float(costs.fa(np.array(odds)))
     uncertainty, discrimination = alone / unit, (alone - best) / unit
     miscalibration = (score - best) / unit

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from llrkit.core.pav_and_hull import crossing, error_path, pav_blocks
+from llrkit.core.ranking import Ranking
 from llrkit.core.score_bins import ScoreBins
 
 BEYOND_CHANCE = 2.576
@@ -37,21 +36,20 @@ class Separation:
         return 0.5 + BEYOND_CHANCE * self.standard_error
 
 
-def separation(bins: ScoreBins, auc: float) -> Separation:
-    """The Mann-Whitney test of counted trials; ties between the classes are taken into account.
+def separation(ranking: Ranking, auc: float) -> Separation:
+    """The Mann-Whitney test of ordered trials; ties between the classes are taken into account.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from llrkit.core.ranking import RankedBins
     >>> bins = ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
-    >>> separation(bins, auc=0.0).reversed
+    >>> separation(RankedBins(bins), auc=0.0).reversed
     True
     """
-    n_t, n_n = float(bins.n_target), float(bins.n_nontarget)
+    n_t, n_n = float(ranking.n_target), float(ranking.n_nontarget)
     total = n_t + n_n
-    shared = np.flatnonzero((bins.target > 0) & (bins.nontarget > 0))
-    tied = bins.target[shared].astype(np.float64) + bins.nontarget[shared]
-    ties = float((tied**3 - tied).sum()) / (total * max(total - 1.0, 1.0))
+    ties = ranking.tie_sum / (total * max(total - 1.0, 1.0))
     variance = max(total + 1.0 - ties, 0.0) / (12.0 * n_t * n_n)
     return Separation(auc, math.sqrt(variance))
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.pav_and_hull import ErrorPath, crossing, error_path, pav_blocks
+from llrkit.core.ranking import RankedBins
 from llrkit.core.score_bins import ScoreBins
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
-from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_bins
+from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_ranking
 from llrkit.spoof.detection_costs import SpoofCosts, min_a_dcf_from_bins
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.nearest_eer import nearest_point
@@ -21,7 +22,7 @@ from llrkit.spoof.tandem_eer import t_eer_from_bins
 
 EERS: Mapping[str, Callable[[ScoreBins], float]] = MappingProxyType(
     {
-        "roc": eer_roc_from_bins,
+        "roc": lambda bins: eer_roc_from_ranking(RankedBins(bins)),
         "hull": lambda bins: eer_from_blocks(pav_blocks(bins)),
         "nearest": lambda bins: nearest_point(bins).eer,
     }

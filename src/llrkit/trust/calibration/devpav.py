@@ -8,8 +8,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._llr_units import LN10
-from llrkit.core.counting import count_bins
-from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
+from llrkit.core.counting import count_blocks
+from llrkit.core.pav_and_hull import PavBlocks
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 
@@ -33,7 +33,7 @@ def dev_pav(source: ScoreSource) -> float:
     >>> round(lk.dev_pav(shifted) * LN10, 6), round(0.5 * (math.log(3) - 1.0), 6)
     (0.049306, 0.049306)
     """
-    return dev_pav_from_blocks(pav_blocks(count_bins(source)))
+    return dev_pav_from_blocks(count_blocks(source))
 
 
 def dev_pav_from_blocks(blocks: PavBlocks) -> float:

@@ -86,7 +86,7 @@ class Verdict:
 
 def separation_of(result: Measurements, auc_error: float = 0.0) -> Separation:
     """Whether the scores tell the classes apart; a standard error of the AUC may be known to be larger."""
-    apart = separation(result.summaries.bins, result.auc)
+    apart = separation(result.summaries.ranking, result.auc)
     return Separation(apart.auc, max(apart.standard_error, auc_error))
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import LN2, probit
-from llrkit.core.pav_and_hull import error_path, pav_blocks
+from llrkit.core.pav_and_hull import error_path
+from llrkit.core.ranking import RankedBins
 from llrkit.core.score_bins import ScoreBins
 from llrkit.metrics import discrimination
 from llrkit.metrics.det_shape import det_slope_from_bins
@@ -35,13 +36,14 @@ def evaluation_numbers(
     ``mean_loss`` is the mean logarithmic loss of each class in nats, ``rates`` are Pmiss and Pfa at the
     :func:`decision_thresholds`.
     """
-    blocks = pav_blocks(bins)
+    ranking = RankedBins(bins)
+    blocks = ranking.blocks
     numbers = {
         "cllr": (mean_loss[0] + mean_loss[1]) / (2.0 * LN2),
         "min_cllr": discrimination.min_cllr_from_blocks(blocks),
-        "auc": discrimination.auc_from_bins(bins),
+        "auc": discrimination.auc_from_ranking(ranking),
         "eer": discrimination.eer_from_blocks(blocks),
-        "eer_roc": discrimination.eer_roc_from_bins(bins),
+        "eer_roc": discrimination.eer_roc_from_ranking(ranking),
     }
     if slope:
         numbers["det_slope"] = det_slope_from_bins(bins).slope

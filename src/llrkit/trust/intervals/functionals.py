@@ -103,8 +103,8 @@ class _Builder:
         self, result: Measurements, table: StepTable, trials: tuple[float, float] | None = None
     ) -> None:
         self.result, self.table = result, table
-        bins = result.summaries.bins  # weighted trials need not add up to a whole number
-        self.n = (float(bins.n_target), float(bins.n_nontarget))
+        ranking = result.summaries.ranking  # weighted trials need not add up to a whole number
+        self.n = (float(ranking.n_target), float(ranking.n_nontarget))
         self.trials = self.n if trials is None else trials
         self.recorded: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
         self.reasons = dict(REASONS)
