@@ -16,10 +16,12 @@ from llrkit.core.counting import FirstLook, count
 from llrkit.core.merged_runs import bins_of_sorted
 from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.pav_pooling import pooled_starts
+from llrkit.core.ranking import RankedBins, RankedClasses
 from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import count_trials
+from llrkit.metrics.discrimination import eer_roc_from_ranking
 from llrkit.scores import Scores
 from llrkit.scores.source import ScoreSource, reduce_chunks
 
@@ -91,6 +93,19 @@ def score_sets(draw):
     ]
 
 
+def assert_rankings_agree(classes, bins, sets):
+    """What merged ranges give without bins is what bins give, and what comparing every pair gives."""
+    target, nontarget = (values.astype(np.float64) for values in sets)
+    for name in ("target", "nontarget", "low", "high"):
+        assert_array_equal(getattr(classes.blocks, name), getattr(bins.blocks, name))
+    wins = 2 * (target[:, None] > nontarget).sum() + (target[:, None] == nontarget).sum()
+    assert classes.doubled_wins == bins.doubled_wins == wins
+    shared = [(target == x).sum() + (nontarget == x).sum() for x in np.intersect1d(target, nontarget)]
+    assert classes.tie_sum == bins.tie_sum == sum(m**3 - m for m in shared)
+    assert eer_roc_from_ranking(classes) == eer_roc_from_ranking(bins)
+    assert (classes.n_target, classes.n_nontarget) == (len(target), len(nontarget))
+
+
 @settings(deadline=None, max_examples=80)
 @given(score_sets(), st.integers(1, 12), st.integers(1, 4), st.integers(1, 3))
 def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ranges, threads):
@@ -115,6 +130,7 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
                 assert_array_equal(counted.target_below, below[0])
                 assert_array_equal(counted.nontarget_below, below[1])
                 made.append(counted.ranking.bins)
+        assert_rankings_agree(RankedClasses(*map(np.sort, sets)), RankedBins(made[0]), sets)
         starts = [bins.block_starts for bins in made]
     assert_bins(bins_of_sorted(*map(np.sort, sets)), expected)
     assert_bins(count_trials(scores).bins(), expected)
@@ -261,3 +277,22 @@ def test_pooled_blocks_against_isotonic_regression():
     assert_array_equal(blocks.low, fitted.blocks[:-1])
     share = blocks.target / (blocks.target + blocks.nontarget)
     assert_allclose(np.repeat(share, np.diff(fitted.blocks)), fitted.x)
+
+
+@pytest.mark.parametrize("digits", [None, 2])
+def test_large_classes_are_ranked_without_bins_as_with_them(digits):
+    rng = np.random.default_rng(8)
+    target, nontarget = rng.normal(1.0, 1.0, 60_000), rng.normal(-1.0, 1.0, 50_000).astype(np.float32)
+    if digits is not None:
+        target, nontarget = target.round(digits), nontarget.round(digits)
+    target, nontarget = np.sort(target), np.sort(nontarget)
+    classes, bins = RankedClasses(target, nontarget), RankedBins(bins_of_sorted(target, nontarget))
+    for name in ("target", "nontarget", "low", "high"):
+        assert_array_equal(getattr(classes.blocks, name), getattr(bins.blocks, name))
+    assert (classes.doubled_wins, classes.tie_sum) == (bins.doubled_wins, bins.tie_sum)
+    ranks = np.searchsorted(nontarget, target) + np.searchsorted(nontarget, target, side="right")
+    assert classes.doubled_wins == ranks.sum()
+    assert eer_roc_from_ranking(classes) == eer_roc_from_ranking(bins)
+    scores = Scores.from_classes(target, nontarget)
+    result = lk.evaluate(scores)
+    assert_array_equal(result.roc.p_fa, lk.evaluate(Pieces(scores, 7_001)).roc.p_fa)

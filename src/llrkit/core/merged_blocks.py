@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llrkit._arrays import Array, IntArray
+from llrkit._arrays import Array, Counts, IntArray
 from llrkit.core.merged_runs import bins_at_once, groups_among, ranges_of_sorted, threads_for, with_ends
 from llrkit.core.pav_pooling import block_edges, from_zero, pool_edges
 from llrkit.core.score_bins import doubled_wins, tie_sum
 from llrkit.scores.source import each_in_threads
+
+_LEFT_FOR_LAST = 1 << 10
+"""Edges of a range that are pooled with those of all others: short calls of two threads would wait."""
 
 
 class MergedClasses(NamedTuple):
@@ -80,12 +83,18 @@ def _merge_range(target: Array, nontarget: Array) -> _MergedRange:
     edges, at, total_below, tie = groups_among(few, many)
     if tie:
         bins = bins_at_once(target, nontarget)
-        pooled = pool_edges(from_zero(bins.target), from_zero(bins.nontarget))
+        pooled = _pooled_in_part(from_zero(bins.target), from_zero(bins.nontarget))
         return _MergedRange(*pooled, int(doubled_wins(bins)), tie_sum(bins))
     # A run of targets is pooled with the non-targets that follow it, whatever their numbers. Edges of such
     # pairs of runs lie before each group if the groups are of targets, and behind it if of non-targets.
     of_many = with_ends(0, at, len(many))
     if swapped:
-        pooled = pool_edges(of_many, with_ends(0, edges[1:], len(few)))
+        pooled = _pooled_in_part(of_many, with_ends(0, edges[1:], len(few)))
         return _MergedRange(*pooled, 2 * (len(few) * len(many) - total_below))
-    return _MergedRange(*pool_edges(with_ends(0, edges[:-1], len(few)), of_many), 2 * total_below)
+    pooled = _pooled_in_part(with_ends(0, edges[:-1], len(few)), of_many)
+    return _MergedRange(*pooled, 2 * total_below)
+
+
+def _pooled_in_part(t_sums: Counts, n_sums: Counts) -> tuple[Counts, Counts]:
+    target, nontarget, _ = pool_edges(t_sums, n_sums, few=_LEFT_FOR_LAST)
+    return target, nontarget

@@ -11,11 +11,9 @@ from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins
 from llrkit.scores.source import each_in_threads
 
-_AT_ONCE = 1 << 14
-"""Classes with at most so many scores are merged at once."""
 _RANGE = 1 << 13
 """Scores of a class from one possible border of ranges to the next."""
-_LOOKED_UP = 1 << 14
+_LOOKED_UP = 1 << 15
 """Scores of the smaller class in a range, about: what is made of them stays in the cache."""
 _WORTH_THREADS = 1 << 18
 """So many scores to look up are worth a pool of threads."""
@@ -83,7 +81,7 @@ def bins_of_sorted(target: Array, nontarget: Array, *, threads: int | None = Non
 
 def merged_at_once(target: Array, nontarget: Array) -> bool:
     """Whether two classes are so small that ranges of them save nothing."""
-    return max(len(target), len(nontarget)) <= _AT_ONCE
+    return max(len(target), len(nontarget)) <= 2 * _RANGE
 
 
 def bins_at_once(target: Array, nontarget: Array) -> ScoreBins:

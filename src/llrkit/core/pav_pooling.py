@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 
 from llrkit._arrays import BoolArray, Counts, IntArray
@@ -66,18 +68,24 @@ def from_zero(counts: Counts) -> Counts:
     return sums
 
 
+@overload
 def pool_edges(
-    t_sums: Counts, n_sums: Counts, *carried: IntArray, few: int = FEW
-) -> tuple[Counts, Counts, *tuple[IntArray, ...]]:
+    t_sums: Counts, n_sums: Counts, edges: IntArray, *, few: int = FEW
+) -> tuple[Counts, Counts, IntArray]: ...
+@overload
+def pool_edges(t_sums: Counts, n_sums: Counts, *, few: int = FEW) -> tuple[Counts, Counts, None]: ...
+def pool_edges(
+    t_sums: Counts, n_sums: Counts, edges: IntArray | None = None, *, few: int = FEW
+) -> tuple[Counts, Counts, IntArray | None]:
     """Drop the edges of bins that are pooled, by passes over arrays; what would take many passes is left.
 
     The sums say how many trials of each class lie below each edge, in whole numbers, whose differences are
-    exact. Arrays that are carried along lose the same entries.
+    exact. Numbers of the edges, if given, are dropped likewise.
 
     Examples
     --------
-    >>> pool_edges(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 2]), few=1)
-    (array([0, 0, 1, 2]), array([0, 1, 2, 2]))
+    >>> pool_edges(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 2]), np.arange(5), few=1)
+    (array([0, 0, 1, 2]), array([0, 1, 2, 2]), array([0, 1, 3, 4]))
     """
     hardly = False
     while len(t_sums) > few + 1 and not hardly:
@@ -86,8 +94,9 @@ def pool_edges(
         kept = np.empty(len(rises) + 2, dtype=np.intp)
         kept[0], kept[1:-1], kept[-1] = 0, rises + 1, len(target)
         hardly = len(kept) > _HARDLY_FEWER * len(t_sums)
-        t_sums, n_sums, *carried = (array[kept] for array in (t_sums, n_sums, *carried))
-    return t_sums, n_sums, *carried
+        t_sums, n_sums = t_sums[kept], n_sums[kept]
+        edges = None if edges is None else edges[kept]
+    return t_sums, n_sums, edges
 
 
 def block_edges(t_sums: IntArray, n_sums: IntArray) -> tuple[IntArray, IntArray]:
@@ -98,7 +107,7 @@ def block_edges(t_sums: IntArray, n_sums: IntArray) -> tuple[IntArray, IntArray]
     >>> block_edges(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 2]))
     (array([0, 0, 1, 2]), array([0, 1, 2, 2]))
     """
-    t_sums, n_sums = pool_edges(t_sums, n_sums)
+    t_sums, n_sums, _ = pool_edges(t_sums, n_sums)
     starts = _finished(np.arange(len(t_sums) - 1), t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1])
     kept = np.append(starts, len(t_sums) - 1)
     return t_sums[kept], n_sums[kept]
@@ -106,11 +115,11 @@ def block_edges(t_sums: IntArray, n_sums: IntArray) -> tuple[IntArray, IntArray]
 
 def _pooled_whole(target: Counts, nontarget: Counts, few: int) -> IntArray:
     """The same for whole numbers: differences of running sums are exact, and take far less than sums."""
-    edges = np.arange(len(target) + 1)
-    if len(target) > few:
-        t_sums, n_sums, edges = pool_edges(from_zero(target), from_zero(nontarget), edges, few=few)
-        target, nontarget = t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1]
-    return _finished(edges[:-1], target, nontarget)
+    every = np.arange(len(target) + 1)
+    if len(target) <= few:
+        return _finished(every[:-1], target, nontarget)
+    t_sums, n_sums, edges = pool_edges(from_zero(target), from_zero(nontarget), every, few=few)
+    return _finished(edges[:-1], t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1])
 
 
 def _pooled(target: Counts, nontarget: Counts, few: int) -> IntArray:

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit._memory import at_once
 from llrkit.core.merged_blocks import MergedClasses, merge_sorted
-from llrkit.core.merged_runs import bins_of_sorted, merged_at_once
+from llrkit.core.merged_runs import bins_at_once, bins_of_sorted, merged_at_once
 from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
 from llrkit.core.pav_pooling import from_zero, products_are_exact
 from llrkit.core.score_bins import ScoreBins, doubled_wins, tie_sum
@@ -189,8 +189,8 @@ class RankedClasses(Ranking):
         t, n = self._merged.borders
         after = t / self.n_target >= (self.n_nontarget - n) / self.n_nontarget
         stop = int(np.argmax(after))  # never the first border, below which there is nothing
-        here = slice(t[stop - 1], t[stop]), slice(n[stop - 1], n[stop])
-        bins = bins_of_sorted(self._target[here[0]], self._nontarget[here[1]])
+        here = self._target[t[stop - 1] : t[stop]], self._nontarget[n[stop - 1] : n[stop]]
+        bins = bins_at_once(*(scores.astype(np.float64, copy=False) for scores in here))
         return (
             np.append(t[stop - 1] + from_zero(bins.target), self.n_target),
             np.append(n[stop - 1] + from_zero(bins.nontarget), self.n_nontarget),
