@@ -12,7 +12,7 @@ from llrkit._plain import Json
 from llrkit.calibrate.affine.saturating_descent import saturate
 from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin
+from llrkit.calibrate.knot_map import CLOSE, MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments
@@ -22,7 +22,6 @@ from llrkit.scores import ScoreSource
 _SMALLEST_IN_CELLS = 2.0  # a narrower kernel would see the cells
 _REACH = 8.5  # a kernel ends here: exp(-36) of its height is nothing beside one trial
 _NOISE = 1e-13  # what rounding leaves of the fast convolution, in trials
-_CLOSE = 1e-4  # nats between the curve and the lines that are saved
 _NOTHING = 1e-18  # of a class in a cell where no trial is near; less than 1e9 trials would show
 
 
@@ -96,7 +95,7 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
         level = np.maximum.accumulate(level) if up else np.minimum.accumulate(level)
         change = float(np.abs(_one_misleading(level, moments) - _one_misleading(ratio, moments)).max())
         ratio = level
-    score, llr_at, error = thin(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=_CLOSE)
+    score, llr_at, error = thin(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=CLOSE)
     details: dict[str, Json] = {
         "bandwidth": h * width,
         "isotonic_change": change,

@@ -13,7 +13,7 @@ from llrkit.calibrate.densities.weighted_points import (
     points_of_grid,
 )
 from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin
+from llrkit.calibrate.knot_map import CLOSE, MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import CELLS, DensityGrid
@@ -176,7 +176,8 @@ def bigaussian_from_training(
         lowest = np.array([min(0.5 / (n_e + 1.0), 0.5 / (n_d + 1.0))])
         start = float(_inverse_pair_cdf(lowest, 1.0 - lowest, sigma)[0])
         error = _largest_jump(score, llr, (w_e > 1.0) | (w_d > 1.0), start, training.moments.extremes)
-    score, llr_at, thinning = thin(score, llr, MAX_KNOTS)
+    enough = CLOSE if distinct.values is None else 0.0  # where scores are not exact, neither are lines
+    score, llr_at, thinning = thin(score, llr, MAX_KNOTS, enough=enough)
     details: dict[str, Json] = {
         "sigma": sigma,
         "cdf": "distinct scores" if distinct.values is not None else "two points per class and cell",
