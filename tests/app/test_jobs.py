@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from llrkit.app import jobs
+from llrkit.app import background_jobs as jobs
 
 ANSWERS = """
 import json, os, sys, time

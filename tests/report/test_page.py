@@ -12,9 +12,9 @@ from numpy.testing import assert_array_equal
 
 import llrkit as lk
 from llrkit._format import number, percent
-from llrkit.evaluation.conditions import HeatMap
+from llrkit.evaluation.condition_tables import HeatMap
+from llrkit.report.latex_markdown_csv import summary_table
 from llrkit.report.page_data import encoded
-from llrkit.report.paper_tables import summary_table
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.section_types import Section, TextTable, text_tables
 

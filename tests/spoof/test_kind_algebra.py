@@ -11,8 +11,8 @@ from modules import import_all
 
 from llrkit.biometrics.failures import _Unexplained
 from llrkit.biometrics.group_errors import GroupErrors
-from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
-from llrkit.core.summary import SummaryBase, subclasses_of
+from llrkit.biometrics.searches_by_probe import BeforeMates, BestScores, SubjectsBeforeMates
+from llrkit.core.summary_algebra import SummaryBase, subclasses_of
 from llrkit.scores import Scores
 from llrkit.spoof.kind_counts import KindCounts, _Accepted
 from llrkit.spoof.nearest_eer import _ScoresByKind, _Within

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from llrkit._llr_units import llr_unit
 from llrkit._plain import Json
-from llrkit.app.choices import Criteria, ToValidate
+from llrkit.app.choice_types import Criteria, ToValidate
 from llrkit.app.project import FILES
 from llrkit.validation.criteria import CHARACTERISTICS, LLRS, REPORT_FIELDS
 

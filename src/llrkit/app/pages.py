@@ -12,13 +12,13 @@ from starlette.responses import HTMLResponse, Response
 
 from llrkit._memory import in_words
 from llrkit._version import __version__
-from llrkit.app import saving
+from llrkit.app import saved_projects
 from llrkit.app.criteria_form import ALL, CHOICES, SECONDARY
-from llrkit.app.form_values import form_values
-from llrkit.app.forms import BOUNDS, METHODS, REPORTED, columns_of
+from llrkit.app.forms_to_choices import BOUNDS, METHODS, REPORTED, columns_of
 from llrkit.app.project import DOCUMENTS, STEPS, USES, Project
+from llrkit.app.project_settings import UNITS, WORDS, said_in
 from llrkit.app.session import Session
-from llrkit.app.settings import UNITS, WORDS, said_in
+from llrkit.app.shown_form_values import form_values
 from llrkit.validation.criteria import LLRS
 
 FOLDER = Path(__file__).with_name("templates")
@@ -91,7 +91,7 @@ def start_page(session: Session, *, error: str = "", status: int = 200) -> Respo
     with session.lock:
         opened = list(session.projects.values())
     names = {project.name for project in opened}
-    all_saved = saving.saved_projects(session.place)
+    all_saved = saved_projects.saved_projects(session.place)
     saved = [name for name in all_saved if name not in names]
     page = HTML.get_template("start.html.j2").render(
         opened=opened,

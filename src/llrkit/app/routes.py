@@ -15,9 +15,16 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from llrkit.app import pages, uploads
-from llrkit.app.forms import CHOICES_OF, as_typed, files_in, read_form, reading_choices, settings_choices
-from llrkit.app.guard import SANDBOXED
+from llrkit.app.forms_to_choices import (
+    CHOICES_OF,
+    as_typed,
+    files_in,
+    read_form,
+    reading_choices,
+    settings_choices,
+)
 from llrkit.app.project import DOCUMENTS, Project
+from llrkit.app.request_guard import SANDBOXED
 from llrkit.app.session import Session
 from llrkit.errors import InputError, LlrkitError
 

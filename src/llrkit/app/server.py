@@ -17,16 +17,16 @@ from pathlib import Path
 
 from llrkit._atomic import locked_folder
 from llrkit._inputs import file_sha256
-from llrkit.app.names import file_name
 from llrkit.app.project import FILES, ScoreFile
+from llrkit.app.safe_names import file_name
 from llrkit.app.session import Session
 from llrkit.errors import InputError, MissingPackageError
 
 try:
     import uvicorn
 
-    from llrkit.app.guard import Address, Guard
     from llrkit.app.pages import refused
+    from llrkit.app.request_guard import Address, Guard
     from llrkit.app.routes import application
 except ImportError:
     raise MissingPackageError.of_extra("the app needs starlette and uvicorn", "app") from None

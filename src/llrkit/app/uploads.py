@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
 from llrkit._memory import in_words
-from llrkit.app.names import file_name
 from llrkit.app.project import FILES, MOST_FILES, Project, ScoreFile
+from llrkit.app.safe_names import file_name
 from llrkit.errors import InputError
 
 PIECE = 1 << 20

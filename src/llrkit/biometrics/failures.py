@@ -15,7 +15,7 @@ from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._format import counted, percent
 from llrkit._plain import Json
 from llrkit.core.column_values import ValueCounts, decoded, plain_value
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource

@@ -19,7 +19,7 @@ from llrkit.metrics.threshold_choice import same_rate, threshold_for_false_alarm
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.miss_at_fa import MissAtFa, miss_at_fa
 from llrkit.trust.intervals.speakers import Columns, find_speakers
 

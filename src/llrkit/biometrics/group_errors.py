@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import Array, IntArray
 from llrkit.core.column_values import plain_value, positions_by_code
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
 

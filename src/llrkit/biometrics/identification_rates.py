@@ -11,13 +11,13 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.biometrics.identification_result import Cmc, Identification, OpenSetRow
-from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
+from llrkit.biometrics.searches_by_probe import BeforeMates, BestScores, SubjectsBeforeMates
 from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError
 from llrkit.metrics.threshold_choice import Range
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.interval_formulas import clopper_pearson
 from llrkit.trust.intervals.jackknife import Jackknife, from_scale
 
 RANKS = (1, 5, 10, 20)

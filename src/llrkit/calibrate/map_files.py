@@ -19,9 +19,9 @@ from llrkit._plain import Json
 from llrkit._version import __version__
 from llrkit.calibrate.map_checksum import verify, with_checksum
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.recorded_reading import is_reading
 from llrkit.calibrate.saved_map import SavedMap
-from llrkit.calibrate.scale_of_input import is_reading
-from llrkit.core.summary import subclasses_of
+from llrkit.core.summary_algebra import subclasses_of
 from llrkit.errors import MapFileError
 
 M = TypeVar("M", bound=SavedMap)

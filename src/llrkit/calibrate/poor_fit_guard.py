@@ -25,7 +25,7 @@ from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.elementary_functions import binary_entropy, logit, softplus
 from llrkit.core.score_histogram import ScoreHistogram
-from llrkit.core.summary import FieldwiseSums, SummaryBase, both
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase, both
 from llrkit.errors import LlrkitWarning, PoorFitWarning, SeparationError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import Roles

@@ -11,9 +11,9 @@ from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit._version import __version__
 from llrkit._warn import warn_caller
-from llrkit.calibrate.class_gap import gap_of_moments
+from llrkit.calibrate.gap_between_classes import gap_of_moments
 from llrkit.core.moments import Moments
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import (
     ConstantScoreError,

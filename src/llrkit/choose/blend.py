@@ -20,7 +20,7 @@ from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.elementary_functions import logit
 from llrkit.core.newton_minimizer import SHARES, newton
 from llrkit.core.newton_sums import NewtonSums
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 
 _CLOSE = 1e-8  # to the minimum, in Cllr

@@ -17,7 +17,7 @@ from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.elementary_functions import binary_entropy, logit, softplus
-from llrkit.core.summary import FieldwiseSums, both
+from llrkit.core.summary_algebra import FieldwiseSums, both
 from llrkit.scores import Scores, ScoreSource
 
 SETS = 64

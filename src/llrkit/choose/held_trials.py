@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.choose.folds import Folds, Pair, apart_from, training_source
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.weights import weigh
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from llrkit.cli.output import json_option, parse_share, print_table, split_names, write_json
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError
 
@@ -134,7 +134,7 @@ def differential_command(
       llrkit differential scores.csv --by enroll_country,test_country --threshold 2.5
       llrkit differential scores.csv --by age_group --subjects left,right --json -
     """
-    from llrkit.biometrics.differential_performance import differential
+    from llrkit.biometrics.measure_differential import differential
 
     if fmr is not None and threshold is not None:
         raise InputError("give --fmr or --threshold, not both")

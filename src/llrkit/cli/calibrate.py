@@ -13,7 +13,7 @@ import click
 
 from llrkit._plain import as_object, unchecked
 from llrkit.cli.class_options import classes_option, prior_option
-from llrkit.cli.kinds.asked import ToCalibrate
+from llrkit.cli.kinds.asked_options import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.output import (
@@ -27,7 +27,7 @@ from llrkit.cli.output import (
     unwarned,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
 
@@ -122,8 +122,8 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     """Train a map of scores of targets and non-targets and save it."""
     from llrkit.calibrate.bounds.bounded_map import BoundedMap
     from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
-    from llrkit.calibrate.class_gap import class_gap, gap_sentence
     from llrkit.calibrate.composite.map_by_column import fit_by
+    from llrkit.calibrate.gap_between_classes import class_gap, gap_sentence
     from llrkit.choose.fit_best import fit_best
     from llrkit.choose.methods import METHODS, method_name
     from llrkit.evaluation.evaluate import evaluate

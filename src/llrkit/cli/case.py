@@ -18,8 +18,8 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.quoted_command import full_paths_option
-from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options
 from llrkit.cli.report import require_word
+from llrkit.cli.trial_input import TrialInput, accept_changed_option, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError
 

@@ -19,12 +19,12 @@ from llrkit.cli.output import (
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.cli.kinds.asked import ToCompare, ToEvaluate, ToReport, WithIntervals
+    from llrkit.cli.kinds.asked_options import ToCompare, ToEvaluate, ToReport, WithIntervals
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
     from llrkit.io.reading_options import Reading
-    from llrkit.multiclass.class_comparison import ClassComparison
-    from llrkit.multiclass.class_evaluation import ClassEvaluation
+    from llrkit.multiclass.class_evaluation_result import ClassEvaluation
     from llrkit.multiclass.class_priors import Prior
+    from llrkit.multiclass.compare_classes import ClassComparison
     from llrkit.plot.all_plots import Shown
     from llrkit.scores.class_scores import ClassScores
 
@@ -100,7 +100,7 @@ def _evaluated(
 
 
 def _print_evaluation(result: ClassEvaluation, title: str, to_stderr: bool) -> None:
-    from llrkit.multiclass.class_evaluation import class_rows, rows, sentence
+    from llrkit.multiclass.class_evaluation_result import class_rows, rows, sentence
 
     print_table(("", "", ""), rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
     click.echo("", err=to_stderr)
@@ -125,7 +125,7 @@ def _write_page(
 
 
 def _echo_table(results: ClassEvaluation | ClassComparison, style: str, to_stderr: bool) -> None:
-    from llrkit.report.paper_tables import format_table
+    from llrkit.report.latex_markdown_csv import format_table
 
     click.echo(format_table(results, style), nl=False, err=to_stderr)
 
@@ -133,8 +133,8 @@ def _echo_table(results: ClassEvaluation | ClassComparison, style: str, to_stder
 def compare_on_classes(files: SeveralClassFiles, asked: ToCompare) -> None:
     """Train calibrators on one file and show what they give on another."""
     from llrkit.cli.compare import show_comparison
-    from llrkit.multiclass.class_comparison import compare
     from llrkit.multiclass.class_methods import CANDIDATES
+    from llrkit.multiclass.compare_classes import compare
 
     train, evaluation = files.paths
     key = asked.evaluation_key or files.given.reading.key

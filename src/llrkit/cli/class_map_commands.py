@@ -14,9 +14,9 @@ from llrkit.cli.output import named_file, parse_options, write_json
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToFuse
+    from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToFuse
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
-    from llrkit.multiclass.class_maps import ClassMap
+    from llrkit.multiclass.class_map_base import ClassMap
     from llrkit.multiclass.class_priors import Prior
     from llrkit.scores.class_scores import ClassScores
 

@@ -7,8 +7,8 @@ from importlib import import_module
 
 import click
 
-from llrkit.cli.paths import guard_inputs
 from llrkit.cli.piped_inputs import takes_pipes
+from llrkit.cli.read_and_written_paths import guard_inputs
 from llrkit.cli.repeated_options import refuses_repeated
 
 MODULES = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from llrkit.cli.class_options import classes_option, prior_option
-from llrkit.cli.kinds.asked import ToCompare
+from llrkit.cli.kinds.asked_options import ToCompare
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.output import (
@@ -18,14 +18,14 @@ from llrkit.cli.output import (
     print_table,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.evaluation.compare import Comparison
-    from llrkit.multiclass.class_comparison import ClassComparison
+    from llrkit.multiclass.compare_classes import ClassComparison
     from llrkit.scores.source import ScoreSource
 
 SAME_TRIALS = "Trained and evaluated on the same trials: the numbers are too optimistic."
@@ -96,7 +96,7 @@ def show_comparison(
 ) -> None:
     """The table of a comparison of any kind, what could not be trained, the sentence, and JSON."""
     if asked.table_style is not None:
-        from llrkit.report.paper_tables import format_table
+        from llrkit.report.latex_markdown_csv import format_table
 
         click.echo(format_table(comparison, asked.table_style), nl=False, err=asked.to_stderr)
     else:

@@ -6,7 +6,7 @@ from typing import Unpack
 
 import click
 
-from llrkit.cli.interval_arguments import interval_arguments
+from llrkit.cli.interval_options import interval_arguments
 from llrkit.cli.output import (
     interval_details,
     json_option,
@@ -17,7 +17,7 @@ from llrkit.cli.output import (
     unconfirmed_option,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError
 

@@ -8,7 +8,7 @@ import click
 
 from llrkit._format import counted
 from llrkit.cli.output import named_file, parse_share
-from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 
 

@@ -17,8 +17,8 @@ from llrkit.cli.biometrics import (
     scored_only,
 )
 from llrkit.cli.class_options import classes_option, posteriors_option, prior_option
-from llrkit.cli.interval_arguments import interval_arguments
-from llrkit.cli.kinds.asked import ToEvaluate
+from llrkit.cli.interval_options import interval_arguments
+from llrkit.cli.kinds.asked_options import ToEvaluate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.known_costs import KnownCost, known_costs, words_on_known
@@ -38,9 +38,9 @@ from llrkit.cli.output import (
     vocabulary_option,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
 from llrkit.cli.shift import map_option, named_shift
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
@@ -133,7 +133,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
     from llrkit.core.spoof_kinds import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
-    from llrkit.io.several_systems import titles_of
+    from llrkit.io.join_systems import titles_of
 
     (scores,), given = files.paths, files.given
     if asked.shared is not None and asked.by is None:
@@ -194,7 +194,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     (name,) = titles_of([scores])
     chosen = " and ".join(given.reading.where)
     if asked.table_style is not None:
-        from llrkit.report.paper_tables import format_table
+        from llrkit.report.latex_markdown_csv import format_table
 
         rows = result if asked.by else {name: result}
         shown = format_table(

@@ -9,7 +9,7 @@ import click
 
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.class_options import classes_option
-from llrkit.cli.kinds.asked import ToFuse
+from llrkit.cli.kinds.asked_options import ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles
 from llrkit.cli.kinds.spoof_files import SpoofFiles
 from llrkit.cli.kinds.two_classes import TwoClassFiles
@@ -23,8 +23,8 @@ from llrkit.cli.output import (
     unwarned,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.cli.spoof import open_spoof_trials, parse_costs, speaking_of_kinds
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped, asking
 from llrkit.errors import InputError, PooledClassesWarning
 
@@ -90,8 +90,8 @@ def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tup
         return trials, tuple(trials.systems[system] for system in ("asv", "cm") if system in trials.systems)
     if len(paths) != 2:
         raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(paths)}")
-    from llrkit.io.countermeasures import join_countermeasure
     from llrkit.io.files_to_trials import table_options
+    from llrkit.io.join_countermeasure import join_countermeasure
     from llrkit.io.reading_options import TANDEM
     from llrkit.io.tables import read_table
     from llrkit.spoof.spoof_trials import SpoofTrials

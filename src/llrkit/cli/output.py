@@ -184,7 +184,7 @@ def unwarned(*categories: type[Warning], when: bool = True) -> Iterator[None]:
 @contextmanager
 def options_as_typed() -> Iterator[None]:
     """What to do about classes that do not overlap, with the options of the command line."""
-    from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
+    from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
     from llrkit.errors import SeparationError
 
     try:

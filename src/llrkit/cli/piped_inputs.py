@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from llrkit.cli.paths import READ, paths_in
+from llrkit.cli.read_and_written_paths import READ, paths_in
 from llrkit.errors import InputError, LlrkitError
 
 STANDARD_INPUT = "-"

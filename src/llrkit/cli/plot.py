@@ -26,8 +26,8 @@ from llrkit.cli.plot_options import (
     refuse_reading,
     refuse_unused,
 )
-from llrkit.cli.plotted_scores import pictures_of_scores, read_systems, shown_of
-from llrkit.cli.reading import (
+from llrkit.cli.plotted_trials import pictures_of_scores, read_systems, shown_of
+from llrkit.cli.trial_input import (
     TrialInput,
     cluster_options,
     names_option,
@@ -206,7 +206,7 @@ def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInp
         refuse_reading(kind, given.reading)
         return [plot.picture(curve) for file in scores for curve in _curves(kind, file)]
     if kind == "theory":
-        from llrkit.cli.plotted_files import theory_of
+        from llrkit.cli.plotted_result_files import theory_of
 
         if not scores or scores[0].lower().endswith(".json"):
             refuse_reading(kind, given.reading, by=asked.by)
@@ -222,7 +222,7 @@ def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInp
         rate = parse_share(asked.eer, "--eer")
         return [plot.picture(GaussianLLR.from_eer(rate))]
     if kind == "heat-map" and asked.by and "," not in asked.by:
-        from llrkit.evaluation.conditions import group_map
+        from llrkit.evaluation.condition_tables import group_map
 
         read = read_systems(scores, asked, given)
         groups = group_map(read, asked.by, value=asked.value, shared=asked.shared)
@@ -235,7 +235,7 @@ def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInp
 
 
 def _curves(kind: str, file: str) -> list[Shown]:
-    from llrkit.cli.plotted_files import fusion_weights_of, mixing_of, scans_of, scatter_of
+    from llrkit.cli.plotted_result_files import fusion_weights_of, mixing_of, scans_of, scatter_of
 
     if kind == "prior-scan":
         return list(scans_of(file))

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 import click
 
-from llrkit.cli.paths import PATHS
+from llrkit.cli.read_and_written_paths import PATHS
 
 _FULL_PATHS = "llrkit.full_paths"
 

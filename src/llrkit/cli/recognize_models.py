@@ -11,7 +11,7 @@ import click
 
 from llrkit._format import counted
 from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
-from llrkit.cli.recognize_inputs import (
+from llrkit.cli.recognize_input_options import (
     OfSpeech,
     Speech,
     SpeechInput,
@@ -130,7 +130,7 @@ def extract_command(asked: ToMake) -> None:
       llrkit recognize extract model.npz test.tsv -o test.ark
     """
     from llrkit.recognize.embedding_files import write_embeddings
-    from llrkit.recognize.pair_tables import row_columns
+    from llrkit.recognize.scored_pair_tables import row_columns
 
     output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():

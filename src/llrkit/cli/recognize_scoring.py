@@ -11,7 +11,7 @@ import click
 
 from llrkit._format import counted
 from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
-from llrkit.cli.recognize_inputs import (
+from llrkit.cli.recognize_input_options import (
     OfSpeech,
     SecondList,
     Speech,
@@ -109,7 +109,7 @@ def score_command(asked: ToScore) -> None:
     from llrkit.io.write import write_table, written_as
     from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.speech_inputs import holds_arrays
+    from llrkit.recognize.speech_from_any_input import holds_arrays
 
     cohort, output, json_path = asked.cohort, asked.output, asked.json_path
     if (asked.norm == "none") != (cohort is None):
@@ -206,7 +206,7 @@ def _table(
     scores: Array, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
 ) -> TrialTable:
     from llrkit.io.trial_selection import select_trials
-    from llrkit.recognize.pair_tables import all_pairs_table, listed_pairs_table
+    from llrkit.recognize.scored_pair_tables import all_pairs_table, listed_pairs_table
 
     known = None
     if models.speakers is not None and segments.speakers is not None:

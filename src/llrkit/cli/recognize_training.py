@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
-from llrkit.cli.recognize_inputs import (
+from llrkit.cli.recognize_input_options import (
     Check,
     Speech,
     SpeechInput,
@@ -113,8 +113,8 @@ def train_command(asked: ToTrain) -> None:
     from llrkit.recognize.embeddings import Embeddings
     from llrkit.recognize.frames.utterance_frames import Frames
     from llrkit.recognize.overlap_checks import check_repeats, check_splits
+    from llrkit.recognize.overlap_sources import Sources
     from llrkit.recognize.recognizer_training import STEPS, train_recognizer, training_sizes
-    from llrkit.recognize.speech_sources import Sources
     from llrkit.recognize.training_sizes import require_feasible
 
     speech, output, json_path = asked.speech, asked.output, asked.json_path

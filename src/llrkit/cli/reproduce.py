@@ -14,8 +14,8 @@ from llrkit.cli.output import (
     print_table,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.cli.reproduce_scan import out_option, prior_scan_command, scale_option, seed_option
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 

@@ -19,7 +19,7 @@ from llrkit.cli.output import (
     split_names,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
@@ -93,7 +93,7 @@ def prior_scan_command(
       llrkit reproduce prior-scan --scores sre12.tsv --known known
       llrkit reproduce prior-scan --scores dev.csv --test eval.csv --point 0.01
     """
-    from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
+    from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
     from llrkit.experiments.prior_scan import run_prior_scan
     from llrkit.experiments.result_tables import scan_table
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
-from llrkit.cli.kinds.asked import ToEvaluate
+from llrkit.cli.kinds.asked_options import ToEvaluate
 from llrkit.cli.kinds.spoof_files import SpoofFiles
 from llrkit.cli.output import (
     json_option,
@@ -20,7 +20,7 @@ from llrkit.cli.output import (
     vocabulary_option,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError, LabelError, PooledClassesWarning, UnknownNameError
 from llrkit.io.reading_options import CLUSTER
@@ -28,8 +28,8 @@ from llrkit.io.reading_options import CLUSTER
 if TYPE_CHECKING:
     from llrkit._plain import Json
     from llrkit.io.reading_options import Reading
-    from llrkit.spoof.detection_costs import Costs
-    from llrkit.spoof.spoof_result import SpoofEvaluation
+    from llrkit.spoof.a_dcf_costs import Costs
+    from llrkit.spoof.spoof_evaluation_result import SpoofEvaluation
     from llrkit.spoof.spoof_trials import SpoofTrials
 
 
@@ -126,8 +126,8 @@ def spoof_command(
 
 def evaluate_spoofs(files: SpoofFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets, non-targets and spoofs."""
+    from llrkit.spoof.evaluate_spoof_trials import evaluate
     from llrkit.spoof.presentation_attacks import attack_detection
-    from llrkit.spoof.spoof_evaluation import evaluate
 
     if files.cm_threshold is not None and asked.words != "biometrics":
         raise InputError("--cm-threshold is for APCER and BPCER (--vocabulary biometrics)")
@@ -184,8 +184,8 @@ class OtherTDCF:
 
 def _other_t_dcfs(trials: SpoofTrials, variants: tuple[str, ...], result: SpoofEvaluation) -> list[OtherTDCF]:
     """The minimum t-DCFs of other definitions that were asked for; without intervals."""
-    from llrkit.spoof.detection_costs import spoof_costs
-    from llrkit.spoof.tandem_costs import FREE_2019, min_t_dcf
+    from llrkit.spoof.a_dcf_costs import spoof_costs
+    from llrkit.spoof.t_dcf_costs import FREE_2019, min_t_dcf
 
     if variants and result.asv_threshold is None:
         raise InputError("--t-dcf is for a tandem of ASV and CM scores with all three kinds of trials")
@@ -238,7 +238,7 @@ def open_spoof_trials(
 @contextmanager
 def speaking_of_kinds() -> Iterator[None]:
     """Say of a label that is none which kinds of trials there are."""
-    from llrkit.scores.kinds import KNOWN_KINDS
+    from llrkit.scores.spoof_kind_words import KNOWN_KINDS
 
     try:
         yield
@@ -266,7 +266,7 @@ def parse_costs(text: str) -> Costs:
     >>> parse_costs("0.9,0.05,0.05,1,10,20").c_fa_spoof, parse_costs("asvspoof5")
     (20.0, 'asvspoof5')
     """
-    from llrkit.spoof.detection_costs import SpoofCosts
+    from llrkit.spoof.a_dcf_costs import SpoofCosts
 
     if not text[:1].isdigit() and text[:1] != ".":
         return text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from llrkit.cli.interval_arguments import interval_arguments
+from llrkit.cli.interval_options import interval_arguments
 from llrkit.cli.output import (
     interval_options,
     json_option,
@@ -20,7 +20,7 @@ from llrkit.cli.output import (
     vocabulary_option,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 
 if TYPE_CHECKING:

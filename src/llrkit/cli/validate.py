@@ -22,8 +22,8 @@ from llrkit.cli.output import (
     write_json,
 )
 from llrkit.cli.piped_inputs import as_given
-from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
+from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError, ReversedScoresWarning
 from llrkit.io.reading_options import FLAGS
@@ -116,7 +116,7 @@ def validate_command(
         raise InputError(f"validate needs {missing}; llrkit validate --init writes a template of criteria")
     from llrkit._atomic import write_atomically
     from llrkit.calibrate.map_files import load_map
-    from llrkit.engine.apply import refuse_other_scale
+    from llrkit.engine.apply_map import refuse_other_scale
     from llrkit.validation.criteria import read_criteria
     from llrkit.validation.validate import validate
     from llrkit.validation.validation_matrix import change_path
@@ -152,8 +152,8 @@ def validate_command(
         write_atomically(report_path, printable(text))
         click.echo(f"The report is in {report_path}", err=to_stderr)
     if html_path or docx_path:
-        from llrkit.io.several_systems import titles_of
-        from llrkit.report.sections_on_results import validation
+        from llrkit.io.join_systems import titles_of
+        from llrkit.report.interval_and_test_sections import validation
 
         (name,) = titles_of([scores])
         write_page(

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, IntArray
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource

@@ -10,7 +10,7 @@ import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit.core.pav_pooling import pooled_starts
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 
 
 @dataclass(frozen=True, eq=False)

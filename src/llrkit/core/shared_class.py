@@ -10,13 +10,13 @@ import numpy as np
 from llrkit._arrays import IntArray
 from llrkit._plain import Json
 from llrkit.core.column_values import natural_order, positions_by_name
-from llrkit.core.summary import Grouped, Summarizer
+from llrkit.core.summary_algebra import Grouped, Summarizer
 from llrkit.core.threshold_grid import ClassName
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
-from llrkit.scores.labels import classify_words
 from llrkit.scores.source import S
+from llrkit.scores.target_labels import classify_words
 
 MARKERS = frozenset({
     "", "-", "--", "none", "n/a", "na", "bonafide", "bona-fide", "bona fide", "bona_fide", "genuine", "human",

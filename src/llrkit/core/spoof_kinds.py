@@ -14,7 +14,7 @@ from llrkit.core.column_values import ValueCounts, positions_by_name
 from llrkit.errors import LabelError, PooledClassesWarning
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
-from llrkit.scores.kinds import KIND, KINDS, SPOOF_WORDS, Kind, kind_of
+from llrkit.scores.spoof_kind_words import KIND, KINDS, SPOOF_WORDS, Kind, kind_of
 
 UNNAMED = "(no name)"
 """The attack of spoofs that have none in the column of attacks."""

@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._memory import at_once
 from llrkit.core.score_index import score_indexes
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores, ScoreSource
 

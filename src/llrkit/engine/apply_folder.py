@@ -15,7 +15,7 @@ from llrkit._progress import stage
 from llrkit._version import __version__
 from llrkit.calibrate.map_files import map_to_dict
 from llrkit.calibrate.maps import Map
-from llrkit.engine.apply import DEFAULTS, Applied, ApplyOptions, Judge, apply_map
+from llrkit.engine.apply_map import DEFAULTS, Applied, ApplyOptions, Judge, apply_map
 from llrkit.engine.finished_parts import (
     Part,
     begin,

@@ -15,8 +15,8 @@ from llrkit.errors import LabelError
 from llrkit.io.checked_trials import score_values, target_mask_of
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores import Scores
-from llrkit.scores.labels import ACCEPTED, warn_of_pooled
 from llrkit.scores.roles import ROW, Roles
+from llrkit.scores.target_labels import ACCEPTED, warn_of_pooled
 from llrkit.scores.trials import Trials
 
 ENOUGH_BYTES = 10 << 20

@@ -9,7 +9,7 @@ from typing import Generic, Literal, TypeVar
 
 from llrkit._arrays import Array
 from llrkit.engine.chunks_of_rows import B, C, Chunking
-from llrkit.engine.cluster_handshake import require_same_program
+from llrkit.engine.cluster_same_program import require_same_program
 from llrkit.engine.partitions import ParquetFooter, Partition, chunks_of, column_names, parquet_footer
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import HeaderRoles

@@ -18,8 +18,8 @@ from llrkit._warn import warn_caller
 from llrkit.engine import cluster_worker_tasks as worker_tasks
 from llrkit.engine.chunks_of_rows import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
-from llrkit.engine.cluster_handshake import agree, sources_digest
 from llrkit.engine.cluster_results import result_of
+from llrkit.engine.cluster_same_program import agree, sources_digest
 from llrkit.engine.cluster_worker_tasks import Unreadable
 from llrkit.engine.partitions import RowGroups, Table, runs
 from llrkit.errors import FileFormatError, InputError, UnreadableWarning

@@ -20,8 +20,8 @@ from llrkit.io.column_roles import HeaderRoles
 from llrkit.io.separate_paths import local_files
 from llrkit.io.tables import Wanted, cast_exactly, common_types, is_taken, types_to_change
 from llrkit.io.trial_table import TrialTable
-from llrkit.scores.any_table import as_table
 from llrkit.scores.roles import require_column
+from llrkit.scores.tables_of_other_libraries import as_table
 
 if TYPE_CHECKING:
     from pyarrow import Field

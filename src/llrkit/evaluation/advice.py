@@ -22,7 +22,7 @@ from llrkit.calibrate.affine.gaussian_tests import (
     shape_statistics,
     spread_limit,
 )
-from llrkit.calibrate.class_gap import REMEDY
+from llrkit.calibrate.gap_between_classes import REMEDY
 from llrkit.core.moments import Moments
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.suspicions import other_quantity

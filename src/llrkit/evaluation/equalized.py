@@ -9,7 +9,7 @@ from operator import add
 from types import MappingProxyType
 
 from llrkit.core.moments import Moments
-from llrkit.core.summary import Both, both, grouped
+from llrkit.core.summary_algebra import Both, both, grouped
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.evaluation.evaluation_result import Evaluation

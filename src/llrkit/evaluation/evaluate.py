@@ -21,7 +21,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.presets import Points
-from llrkit.trust.calibration.calibration_test import check_trials
+from llrkit.trust.calibration.scale_and_offset_test import check_trials
 from llrkit.trust.intervals.speakers import (
     Columns,
     Speakers,
@@ -29,7 +29,7 @@ from llrkit.trust.intervals.speakers import (
     kind_asked_for,
     require_columns,
 )
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
 
@@ -169,9 +169,9 @@ def evaluate(
 
     # imported here: half of what a small set takes to evaluate otherwise
     from llrkit.trust.intervals.bootstrap import bootstrap
-    from llrkit.trust.intervals.closed_form import closed_form
-    from llrkit.trust.intervals.functionals import REASONS, functionals
+    from llrkit.trust.intervals.number_functionals import REASONS, functionals
     from llrkit.trust.intervals.resampling import speaker_resampling, trial_resampling
+    from llrkit.trust.intervals.trial_intervals import closed_form
 
     def with_intervals(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
         if ci == "trial":
@@ -206,9 +206,9 @@ def evaluate(
 
 def _by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers, level: float) -> Evaluation:
     """The evaluation with intervals and the test of calibration, both from one more pass."""
-    from llrkit.trust.calibration.calibration_test import SpeakersInCells, check_speakers, judged_edges
-    from llrkit.trust.intervals.closed_form import closed_form
+    from llrkit.trust.calibration.scale_and_offset_test import SpeakersInCells, check_speakers, judged_edges
     from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
+    from llrkit.trust.intervals.trial_intervals import closed_form
 
     if math.isinf(result.cllr):
         return replace(result, uncertainty=closed_form(source, result, speakers, level))

@@ -19,9 +19,9 @@ from llrkit.metrics.measurements import Measurements, PointResult, PrimaryResult
 from llrkit.metrics.separation import Separation
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import AnyPoint, cost_of
-from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
+from llrkit.trust.calibration.scale_and_offset_test import CalibrationTest, check_cells
 from llrkit.trust.calibration.verdict import Verdict, judge, separation_of
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 CONVENTIONS: Mapping[str, str] = MappingProxyType(
     {

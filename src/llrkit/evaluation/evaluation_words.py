@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from llrkit._format import counted, number, percent
 from llrkit._llr_units import NATS, LlrUnit
 from llrkit._results import html_table, html_text
-from llrkit.calibrate.class_gap import gap_of_moments
+from llrkit.calibrate.gap_between_classes import gap_of_moments
 from llrkit.evaluation.over_groups import group_name, over_groups
 
 if TYPE_CHECKING:

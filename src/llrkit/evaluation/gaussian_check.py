@@ -11,7 +11,7 @@ from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.affine.cmlg_predicted_cost import PredictedCost, line_costs, predicted_cost
 from llrkit.calibrate.affine.gaussian_tests import GaussianTest, gaussian_tests
 from llrkit.calibrate.densities.mixture import mixture_from_training
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, training_points
+from llrkit.calibrate.densities.training_points import TrainingPoints, training_points
 from llrkit.core.moments import Moments
 from llrkit.scores import ScoreSource
 from llrkit.theory.presets import Preset

@@ -14,9 +14,9 @@ from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics.requested_points import resolve_points
 from llrkit.scores.arrays import Scores
+from llrkit.scores.arrays_of_other_libraries import as_numpy, flat_labels
 from llrkit.scores.checked_arrays import refuse_nan, score_array
-from llrkit.scores.foreign_arrays import as_numpy, flat_labels
-from llrkit.scores.labels import expecting_scores_first, target_mask
+from llrkit.scores.target_labels import expecting_scores_first, target_mask
 from llrkit.theory.presets import Points
 
 

@@ -33,15 +33,15 @@ from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import operating_point
 from llrkit.trust.intervals.bootstrap import bootstrap
-from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.few_error_makers import KINDS as KINDS_OF_ERROR
 from llrkit.trust.intervals.few_error_makers import few_makers
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.trial_intervals import closed_form
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
 _EVEN = OperatingPoint(0.5)

@@ -29,7 +29,7 @@ from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
 from llrkit.recognize.ivectors.ivector_model import TotalVariability
 from llrkit.recognize.ivectors.ivector_training import train_ivectors
-from llrkit.recognize.ivectors.ubm import train_ubm
+from llrkit.recognize.ivectors.ubm_training import train_ubm
 from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.simulate.corpus import Recordings
 from llrkit.simulate.simulated_frames import FRAMES_PER_SECOND, FrameModel

@@ -17,7 +17,7 @@ from llrkit.choose.methods import fit_quietly
 from llrkit.core.elementary_functions import LN2
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.pav_and_hull import pav_blocks
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import InputError, SeparationError

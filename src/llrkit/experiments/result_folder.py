@@ -24,10 +24,10 @@ from llrkit.experiments.result_tables import (
     verdict,
 )
 from llrkit.plot.picture import Picture
-from llrkit.report.page import write_report
+from llrkit.report.html_page import write_report
+from llrkit.report.interval_and_test_sections import section_of
 from llrkit.report.provenance import Provenance
 from llrkit.report.section_types import Section, TextTable
-from llrkit.report.sections_on_results import section_of
 
 PAGE = "index.html"
 TITLE = "The experiments of van Leeuwen & Brümmer (2013)"

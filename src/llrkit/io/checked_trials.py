@@ -16,9 +16,9 @@ from llrkit.io.text.lines import not_a_number
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact, first_nan
 from llrkit.scores.label_columns import is_label_type, target_rows
-from llrkit.scores.labels import ACCEPTED, classify_words
 from llrkit.scores.roles import Roles, no_column
 from llrkit.scores.score_columns import inexact_row
+from llrkit.scores.target_labels import ACCEPTED, classify_words
 from llrkit.scores.trials import Trials
 
 SHOWN = 5

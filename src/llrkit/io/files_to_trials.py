@@ -13,11 +13,11 @@ from llrkit.io.binary.numpy_files import two_classes
 from llrkit.io.checked_trials import as_trials_checked, repeated, require_roles, with_positive
 from llrkit.io.column_roles import usual_label
 from llrkit.io.formats import TableOptions, TextOptions, detect
-from llrkit.io.join import join_key
+from llrkit.io.join_key import join_key
+from llrkit.io.join_systems import join_systems, named_alike, system_names, trial_columns
 from llrkit.io.missing_scores_and_labels import scan_without_missing_scores, without_missing_scores
-from llrkit.io.quality import with_quality
 from llrkit.io.reading_options import MEMORY, REWRITE, PathArg, Reading
-from llrkit.io.several_systems import join_systems, named_alike, system_names, trial_columns
+from llrkit.io.segment_quality import with_quality
 from llrkit.io.tables import files_of, read_table, scan_tables
 from llrkit.io.text.layouts import LLR, LOG10_LR
 from llrkit.io.trial_table import Scan, TrialTable, one_after_another

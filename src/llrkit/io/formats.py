@@ -147,7 +147,7 @@ def _opened(file: Path, kind: str, options: TableOptions) -> Scan | TrialTable:
 
         return read_npy(file) if kind == "npy" else read_npz(file, score=score, label=label)
     if kind == "bosaris" and detect(file) == "bosaris":
-        from llrkit.io.binary.bosaris import read_hdf5
+        from llrkit.io.binary.bosaris_hdf5 import read_hdf5
 
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's

@@ -14,7 +14,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores.roles import Roles
 
 if TYPE_CHECKING:
-    from llrkit.io.where import Where
+    from llrkit.io.where_conditions import Where
 
 PathArg = str | PathLike[str]
 MISSING = ("error", "drop", "subset")
@@ -133,7 +133,7 @@ class Reading:
         """The conditions of ``where``, parsed; None if there are none."""
         if not self.where:
             return None
-        from llrkit.io.where import Where  # needs polars, which the help of a command does not
+        from llrkit.io.where_conditions import Where  # needs polars, which the help of a command does not
 
         return Where.parse(self.where)
 

@@ -198,7 +198,7 @@ def _append(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> 
 def _write_matrix(
     batches: Iterable[TrialTable], like: TrialTable, path: Path, key: str | PathLike[str] | None
 ) -> int:
-    from llrkit.io.binary.bosaris import write_hdf5
+    from llrkit.io.binary.bosaris_hdf5 import write_hdf5
 
     table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
     trials = replace(like, table=table)

@@ -12,7 +12,7 @@ from llrkit._arrays import FloatArray
 from llrkit._format import counted
 from llrkit._plain import Json
 from llrkit._results import Column, Result, html_table, plain
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError
 
 

@@ -15,7 +15,7 @@ from llrkit.core.loss_sums import LossSums
 from llrkit.core.pav_and_hull import error_path
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.summary import FieldwiseSums, SummaryBase
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.metrics.discrimination import min_cllr
 from llrkit.scores import Scores, ScoreSource

@@ -13,7 +13,7 @@ from llrkit.core.column_values import trials_with_value
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import pav_blocks
-from llrkit.core.summary import grouped
+from llrkit.core.summary_algebra import grouped
 from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError

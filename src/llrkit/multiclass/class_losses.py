@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Counts, FloatArray, IntArray
-from llrkit.core.summary import ReadOnlyArrays, SummaryBase
+from llrkit.core.summary_algebra import ReadOnlyArrays, SummaryBase
 from llrkit.multiclass.class_blocks import against_others, loglik_blocks, sums_of_others
 from llrkit.scores.class_scores import ClassVectors
 

@@ -19,16 +19,16 @@ from llrkit.multiclass.class_curves import (
 from llrkit.multiclass.class_curves import (
     class_dets as dets_of,
 )
-from llrkit.multiclass.class_evaluation import ClassEvaluation
+from llrkit.multiclass.class_evaluation_result import ClassEvaluation
 from llrkit.multiclass.class_idempotence import Idempotence
 from llrkit.multiclass.class_metrics import Confusion
+from llrkit.plot.det_and_roc import rates_shown
 from llrkit.plot.det_axes import BEYOND, det_limits, on_axis, probit_axis
-from llrkit.plot.error_curves import rates_shown
-from llrkit.plot.llr_plots import histogram_stairs
 from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, Band, Cells, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
 from llrkit.plot.plotted_systems import legend_of, require_kind
 from llrkit.plot.render import Ax, Drawn, Renderer, render
+from llrkit.plot.tippett_histogram_pav import histogram_stairs
 
 MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""

@@ -16,7 +16,7 @@ from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import MARKERS, NOWHERE, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
 from llrkit.plot.plotted_systems import Bands, PlottedSystem, Systems, bands_of, in_words, systems_of
 from llrkit.plot.render import Ax, Drawn, Renderer, render
-from llrkit.trust.intervals.bands import EceBand
+from llrkit.trust.intervals.curve_bands import EceBand
 
 CLLR = ("Cllr", lambda e: e.cllr, " bits")
 MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")

@@ -10,7 +10,7 @@ from llrkit._format import number
 from llrkit.errors import InputError
 from llrkit.metrics.measurements import Measurements
 from llrkit.plot.picture import Legend
-from llrkit.trust.intervals.bands import CurveBands
+from llrkit.trust.intervals.curve_bands import CurveBands
 
 C = TypeVar("C")
 B = TypeVar("B")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit.core.elementary_functions import BLOCK, blocks
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores.roles import require_column
 

@@ -13,7 +13,7 @@ from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.speech_sources import Sources, some
+from llrkit.recognize.overlap_sources import Sources, some
 
 SPLIT_NAMES = ("split", "subset", "partition", "fold", "set")
 

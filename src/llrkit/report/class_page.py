@@ -10,9 +10,9 @@ from llrkit._atomic import write_atomically
 from llrkit.errors import InputError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.multiclass.class_curves import PairHistogram
-from llrkit.multiclass.class_evaluation import ClassEvaluation, class_rows, rows, sentence
+from llrkit.multiclass.class_evaluation_result import ClassEvaluation, class_rows, rows, sentence
 from llrkit.multiclass.class_idempotence import Idempotence
-from llrkit.report.page import report_page
+from llrkit.report.html_page import report_page
 from llrkit.report.provenance import Provenance
 from llrkit.report.section_types import Section, TextTable
 

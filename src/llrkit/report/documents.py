@@ -23,20 +23,20 @@ from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.evaluation_words import rows
-from llrkit.plot.llr_plots import histogram
 from llrkit.plot.picture import Ink, Line, Mark, Picture, Stairs
-from llrkit.report import page_contents
+from llrkit.plot.tippett_histogram_pav import histogram
+from llrkit.report import verdict_and_curve_sections
+from llrkit.report.html_page import NOTHING, by_name, said_of, system_sections
+from llrkit.report.interval_and_test_sections import validation
+from llrkit.report.latex_markdown_csv import same_points
 from llrkit.report.method_text import methods_text
-from llrkit.report.page import NOTHING, by_name, said_of, system_sections
-from llrkit.report.paper_tables import same_points
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.report_vocabulary import Said
 from llrkit.report.section_types import Section, TextTable, text_tables
-from llrkit.report.sections_on_results import validation
 from llrkit.report.templating import HTML, trusted
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
-from llrkit.trust.intervals.bands import CurveBands
+from llrkit.trust.intervals.curve_bands import CurveBands
 from llrkit.validation.case_report import CaseReport
 from llrkit.validation.case_words import (
     PLACE_HEADER,
@@ -210,7 +210,9 @@ def evaluation_document(
     systems = by_name(results)
     same_points(systems)
     alone = isinstance(results, Comparison) and bool(results.maps)
-    headline = comparison.sentence if alone and comparison else page_contents.headline(systems, checks)
+    headline = (
+        comparison.sentence if alone and comparison else verdict_and_curve_sections.headline(systems, checks)
+    )
     shown: list[Section] = [Section("Read this first", tuple(cautions))] if cautions else []
     shown += [
         *first,
@@ -262,6 +264,6 @@ def _verdicts(
     unit: LlrUnit,
 ) -> list[str]:
     """What is said about each system, and what to do, a paragraph each."""
-    told = page_contents.verdicts(systems, checks, ties, advise=advise, unit=unit)
+    told = verdict_and_curve_sections.verdicts(systems, checks, ties, advise=advise, unit=unit)
     names = [f"{one.name} ({one.word}): " if len(systems) > 1 else "" for one in told]
     return [name + " ".join((one.said, *one.todo)) for name, one in zip(names, told, strict=True)]

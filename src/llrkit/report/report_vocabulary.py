@@ -15,7 +15,7 @@ from llrkit.report.number_tables import Table
 from llrkit.report.section_types import Section, TextTable
 
 if TYPE_CHECKING:
-    from llrkit.report.page_contents import SystemVerdict
+    from llrkit.report.verdict_and_curve_sections import SystemVerdict
 
 
 class AboutSystems(TypedDict):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llrkit.plot.picture import Picture
+from llrkit.report.latex_markdown_csv import COLUMNS
 from llrkit.report.number_tables import Table
-from llrkit.report.paper_tables import COLUMNS
 
 
 @dataclass(frozen=True)

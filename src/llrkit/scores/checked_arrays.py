@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit.errors import InputError, NaNScoreError
-from llrkit.scores.foreign_arrays import as_numpy
+from llrkit.scores.arrays_of_other_libraries import as_numpy
 from llrkit.scores.source import each_in_threads, thread_count
 
 Result = TypeVar("Result")

@@ -9,10 +9,10 @@ import polars as pl
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.errors import LabelError
-from llrkit.scores.any_table import as_table
-from llrkit.scores.kinds import KIND, KINDS, TARGET, Kind, kind_of
 from llrkit.scores.label_columns import distinct_labels
 from llrkit.scores.roles import require_column, row_in_words
+from llrkit.scores.spoof_kind_words import KIND, KINDS, TARGET, Kind, kind_of
+from llrkit.scores.tables_of_other_libraries import as_table
 from llrkit.scores.trials import Trials
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import chdtri, gammaln
 
 from llrkit._arrays import FloatArray
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 
 _FEW, _MANY = 60, 4_000
 """Steps of the maximization: to begin with, and where an alarm depends on it."""

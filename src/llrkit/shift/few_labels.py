@@ -24,7 +24,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._plain import as_object
-from llrkit.calibrate.bounds.bounds import bound_sources
+from llrkit.calibrate.bounds.bounding_methods import bound_sources
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.core.elementary_functions import sigmoid, softplus

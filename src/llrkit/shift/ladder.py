@@ -18,7 +18,7 @@ from llrkit.core.score_histogram import ClassHistogram
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs, best_line_before, expected_cllr, harm_interval
 from llrkit.shift.moved_mixture import RUNGS, SHARES, Mixture, Movable
-from llrkit.shift.refusals import (
+from llrkit.shift.reasons_against_rungs import (
     FEWEST_OF_CLASS,
     MOST_APART,
     MOST_APART_OF_CLASS,

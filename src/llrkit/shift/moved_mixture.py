@@ -17,7 +17,7 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.score_histogram import ClassHistogram
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.shift.class_density import ClassDensity
 
 RUNGS = ("no shift", "common move", "a move per class", "free spread", "free shape")

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from llrkit._format import number
-from llrkit.shift.refusals import FEWEST_OF_CLASS
+from llrkit.shift.reasons_against_rungs import FEWEST_OF_CLASS
 
 if TYPE_CHECKING:
-    from llrkit.shift.check import ClassMove, ShiftCheck
+    from llrkit.shift.check_shift import ClassMove, ShiftCheck
 
 
 _TAKEN = {

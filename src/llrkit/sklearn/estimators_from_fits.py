@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from textwrap import dedent, indent
 
 from llrkit.calibrate.maps import Map
-from llrkit.multiclass.class_maps import ClassMap
+from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.multiclass.class_priors import Prior
 from llrkit.scores import ScoreSource
 from llrkit.scores.class_scores import ClassVectors

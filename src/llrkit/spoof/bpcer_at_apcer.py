@@ -15,7 +15,7 @@ from llrkit.metrics.measure import measure
 from llrkit.metrics.threshold_choice import threshold_for_false_alarms
 from llrkit.scores import ScoreSource
 from llrkit.spoof.spoof_trials import SpoofTrials
-from llrkit.spoof.tandem_costs import cm_source
+from llrkit.spoof.t_dcf_costs import cm_source
 from llrkit.trust.intervals.miss_at_fa import miss_at_fa
 from llrkit.trust.intervals.speakers import Speakers
 

@@ -17,7 +17,7 @@ from llrkit.core.pav_pooling import from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.core.spoof_kinds import BONA_FIDE, attack_name, attack_positions, spoof_mask
-from llrkit.core.summary import FieldwiseSums, Grouped, ReadOnlyArrays
+from llrkit.core.summary_algebra import FieldwiseSums, Grouped, ReadOnlyArrays
 from llrkit.core.threshold_grid import Grid, distinct_ascending
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError

@@ -11,12 +11,12 @@ from llrkit._arguments import share, takes
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.spoof_kinds import attack_positions, spoof_mask
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.trial_counts import count_trials
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.kinds import KINDS
 from llrkit.scores.scores_and_labels import takes_labels
+from llrkit.scores.spoof_kind_words import KINDS
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 
 

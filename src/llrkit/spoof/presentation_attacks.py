@@ -20,9 +20,9 @@ from llrkit.scores import ScoreSource
 from llrkit.spoof.bpcer_at_apcer import bpcers_at
 from llrkit.spoof.kind_counts import attack_names
 from llrkit.spoof.spoof_trials import SpoofTrials
-from llrkit.spoof.tandem_costs import asv_eer_threshold, cm_source
+from llrkit.spoof.t_dcf_costs import asv_eer_threshold, cm_source
 from llrkit.trust.intervals.curve_rates import curve_rates
-from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.interval_formulas import clopper_pearson
 from llrkit.trust.intervals.speakers import Columns, Speakers, find_speakers
 
 Range = tuple[float, float]

@@ -14,15 +14,15 @@ from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.sasv_map import SASV, SasvMap, combined
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.scale_of_input import reading_of
+from llrkit.calibrate.recorded_reading import reading_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import Moments
 from llrkit.core.spoof_kinds import BONA_FIDE, spoof_mask
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores
-from llrkit.spoof.detection_costs import Costs, SpoofCosts, spoof_costs
+from llrkit.spoof.a_dcf_costs import Costs, SpoofCosts, spoof_costs
 from llrkit.spoof.spoof_trials import SpoofTrials
 
 FusedScore = Callable[[FloatArray], tuple[FloatArray, FloatArray]]

@@ -14,13 +14,13 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.pav_and_hull import error_path
-from llrkit.scores.kinds import Kind
-from llrkit.spoof.detection_costs import path_costs
+from llrkit.scores.spoof_kind_words import Kind
+from llrkit.spoof.a_dcf_costs import path_costs
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.spoof_numbers import SpoofCounts, SpoofSettings
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 from llrkit.trust.intervals.curve_rates import curve_rates
-from llrkit.trust.intervals.influence import false_alarm_share
+from llrkit.trust.intervals.influence_functions import false_alarm_share
 from llrkit.trust.intervals.speakers import Speakers
 
 SMALLEST = 0.1

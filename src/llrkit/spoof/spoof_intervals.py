@@ -14,8 +14,8 @@ from llrkit.core.elementary_functions import probit
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.spoof_kinds import BONA_FIDE
 from llrkit.errors import TooFewTrialsError
-from llrkit.scores.kinds import Kind
-from llrkit.spoof.detection_costs import decision_score, path_costs
+from llrkit.scores.spoof_kind_words import Kind
+from llrkit.spoof.a_dcf_costs import decision_score, path_costs
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.speaker_pair_shares import shares_counted_once
 from llrkit.spoof.spoof_numbers import (
@@ -33,7 +33,7 @@ from llrkit.trust.intervals.jackknife import Jackknife, Scale, from_scale
 from llrkit.trust.intervals.speaker_cells import SpeakerCells, speaker_cells
 from llrkit.trust.intervals.speaker_intervals import few_speakers_note
 from llrkit.trust.intervals.speakers import Speakers
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 FEWEST_ERRORS = 5
 """With fewer errors of a kind there is no interval."""

@@ -13,10 +13,10 @@ from llrkit.core.pav_and_hull import ErrorPath, crossing, error_path, pav_blocks
 from llrkit.core.score_bins import ScoreBins
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_bins
-from llrkit.spoof.detection_costs import SpoofCosts, min_a_dcf_from_bins
+from llrkit.spoof.a_dcf_costs import SpoofCosts, min_a_dcf_from_bins
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.nearest_eer import nearest_point
-from llrkit.spoof.tandem_costs import TandemTerms, min_from_terms
+from llrkit.spoof.t_dcf_costs import TandemTerms, min_from_terms
 from llrkit.spoof.tandem_eer import t_eer_from_bins
 
 EERS: Mapping[str, Callable[[ScoreBins], float]] = MappingProxyType(

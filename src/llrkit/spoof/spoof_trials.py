@@ -16,8 +16,8 @@ from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.kind_tables import KindTable
-from llrkit.scores.kinds import KIND, KINDS, Kind, kind_of
 from llrkit.scores.roles import require_column
+from llrkit.scores.spoof_kind_words import KIND, KINDS, Kind, kind_of
 
 System = Literal["asv", "cm", "sasv"]
 SYSTEMS: tuple[System, ...] = get_args(System)

@@ -15,7 +15,7 @@ from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve
 from llrkit.spoof.kind_counts import KindBins, count_kinds
 from llrkit.spoof.spoof_trials import SpoofTrials
-from llrkit.spoof.tandem_costs import cm_source
+from llrkit.spoof.t_dcf_costs import cm_source
 
 _HALVINGS = 60
 

@@ -14,7 +14,7 @@ from llrkit._progress import tracked
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.choose.methods import METHODS, fit_quietly
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError, LlrkitError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.calibration.map_errors import METHODS as LINES

@@ -22,7 +22,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.validation.case_interval import LLRInterval, llr_intervals
 from llrkit.validation.given_calibration import use_calibration
-from llrkit.validation.markdown import clean
+from llrkit.validation.markdown_tables import clean
 from llrkit.validation.misleading_evidence import LEVEL, AsExtreme, as_extreme
 from llrkit.validation.validated_scope import bounding_map, counts_trials
 

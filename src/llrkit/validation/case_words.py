@@ -11,7 +11,7 @@ from llrkit._plain import Json
 from llrkit._results import plain
 from llrkit.validation.case_interval import LLRInterval
 from llrkit.validation.case_report import CaseLLR, CaseReport
-from llrkit.validation.markdown import clean, markdown_table
+from llrkit.validation.markdown_tables import clean, markdown_table
 from llrkit.validation.misleading_evidence import AsExtreme
 from llrkit.validation.validated_scope import bounding_map, why_bounded
 from llrkit.validation.verbal_scale import verbal_word

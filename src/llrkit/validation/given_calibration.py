@@ -18,7 +18,7 @@ from llrkit.calibrate.training_checks import provenance
 from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import ValueCounts, decoded
 from llrkit.core.moments import Moments
-from llrkit.core.summary import Both, SummaryBase
+from llrkit.core.summary_algebra import Both, SummaryBase
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.io.text.layouts import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES

@@ -16,7 +16,7 @@ from llrkit._plain import Json
 from llrkit._results import Result, plain
 from llrkit.core.column_values import decoded, plain_value
 from llrkit.core.score_index import score_indexes
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.trial_counts import BelowCounts
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import UnknownNameError
@@ -24,7 +24,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import POSITION
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import WrappedSource, as_source
-from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.interval_formulas import clopper_pearson
 from llrkit.validation.verbal_scale import verbal_scale
 
 LEVEL = 0.95

@@ -19,10 +19,10 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.calibration.check_calibration import CalibrationCheck, check_calibration
-from llrkit.trust.intervals.bands import CurveBands, curve_bands
+from llrkit.trust.intervals.curve_bands import CurveBands, curve_bands
 from llrkit.validation.criteria import Criteria, criteria_from_dict, read_criteria
 from llrkit.validation.given_calibration import TRAINED_ON, TRAINED_ON_NOTE, same_losses, use_calibration
-from llrkit.validation.markdown import clean
+from llrkit.validation.markdown_tables import clean
 from llrkit.validation.misleading_evidence import MisleadingTrial, misleading_trials
 from llrkit.validation.validated_scope import ValidatedScope, find_scope
 from llrkit.validation.validation_matrix import Judge, ValidationRow

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._llr_units import NATS, LlrUnit
 from llrkit._plain import Json
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
-from llrkit.calibrate.bounds.bounds import bound_elub
+from llrkit.calibrate.bounds.bounding_methods import bound_elub
 from llrkit.calibrate.bounds.named_bounds import counted_for_bounds
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import AffineMap, Map
@@ -180,7 +180,7 @@ def why_bounded(bounded: BoundedMap) -> str:
 
     Examples
     --------
-    >>> from llrkit.calibrate.bounds.bounds import bound_sources
+    >>> from llrkit.calibrate.bounds.bounding_methods import bound_sources
     >>> why_bounded(bound_sources(AffineMap(a=1.0, b=0.0), n_sources=(39, 780)))
     'the logarithm of the number of training sources plus one (39 target sources, 780 non-target sources)'
     """

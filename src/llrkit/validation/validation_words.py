@@ -13,7 +13,7 @@ from llrkit.evaluation import evaluation_words as words
 from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
 from llrkit.validation.calibration_words import LEGEND, rows_of_tests
 from llrkit.validation.criteria import REPORT_FIELDS
-from llrkit.validation.markdown import clean, markdown_rows, markdown_table
+from llrkit.validation.markdown_tables import clean, markdown_rows, markdown_table
 
 if TYPE_CHECKING:
     from llrkit.evaluation.evaluation_result import Evaluation

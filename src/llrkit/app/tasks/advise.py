@@ -6,8 +6,8 @@ from typing import Any
 
 from llrkit._format import number
 from llrkit._plain import as_list, as_number, as_object, as_text
-from llrkit.app.choices import ToAdvise, Told
-from llrkit.app.commands import advise_commands
+from llrkit.app.choice_types import ToAdvise, Told
+from llrkit.app.step_commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.choose.fit_best import fit_best
 from llrkit.evaluation.diagnose import diagnose

@@ -8,9 +8,9 @@ import numpy as np
 
 from llrkit import plot
 from llrkit._inputs import file_sha256
-from llrkit.app.choices import ToCalibrate, Told
-from llrkit.app.commands import calibrate_commands
+from llrkit.app.choice_types import ToCalibrate, Told
 from llrkit.app.project import CALIBRATION
+from llrkit.app.step_commands import calibrate_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
 from llrkit.calibrate.maps import Map

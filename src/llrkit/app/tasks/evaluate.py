@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from llrkit import plot
 from llrkit._atomic import write_atomically
-from llrkit.app.choices import ToEvaluate, Told
-from llrkit.app.commands import evaluate_commands
+from llrkit.app.choice_types import ToEvaluate, Told
+from llrkit.app.step_commands import evaluate_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation import evaluation_words as words
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.io.several_systems import titles_of
-from llrkit.report.page import said_of, write_report
-from llrkit.report.page_contents import conditions, verdicts
-from llrkit.report.paper_tables import format_table
+from llrkit.io.join_systems import titles_of
+from llrkit.report.html_page import said_of, write_report
+from llrkit.report.latex_markdown_csv import format_table
 from llrkit.report.report_vocabulary import Said
 from llrkit.report.section_types import Section, TextTable
+from llrkit.report.verdict_and_curve_sections import conditions, verdicts
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials
 from llrkit.theory.operating_points import OperatingPoint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llrkit.app.choices import Facts, ReadFacts, ToRead
+from llrkit.app.choice_types import Facts, ReadFacts, ToRead
 from llrkit.app.tasks.task import Task
 from llrkit.core.moments import Moments
 from llrkit.engine.open_trials import open_trials, open_unlabeled

@@ -13,8 +13,8 @@ from llrkit.calibrate.densities.density_ratio import (
     monotone_interval,
 )
 from llrkit.calibrate.densities.student_t import StudentRatioMap
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError

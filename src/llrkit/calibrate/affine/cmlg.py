@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from llrkit._plain import Json
 from llrkit._warn import warn_caller
-from llrkit.calibrate.affine.cmlg_alpha import choose_alpha
+from llrkit.calibrate.affine.choose_cmlg_alpha import choose_alpha
 from llrkit.calibrate.affine.cmlg_predicted_cost import PredictedCost, predicted_cost, why_unpredicted
 from llrkit.calibrate.affine.conditions.condition_cells import condition_cells
 from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells, residual_moments
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
 from llrkit.calibrate.affine.conditions.condition_terms import BASES, condition_names
 from llrkit.calibrate.affine.gaussian_tests import gaussian_tests, shape_problems, shape_statistics
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.option_checks import class_weight, one_of
 from llrkit.calibrate.training_checks import provenance, training_moments

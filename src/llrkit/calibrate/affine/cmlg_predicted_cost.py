@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.densities.weighted_points import WeightedPoints
+from llrkit.calibrate.densities.training_points import WeightedPoints
 from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton_minimizer import newton

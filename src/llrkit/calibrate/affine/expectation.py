@@ -11,14 +11,14 @@ import numpy as np
 from llrkit._arrays import Array, FloatArray
 from llrkit._plain import Json
 from llrkit._warn import warn_caller
-from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import WeightedPoints
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
 from llrkit.core.newton_minimizer import newton
-from llrkit.core.summary import FieldwiseSums, SummaryBase
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError, SeparationError, ShapeWarning
 from llrkit.scores import Scores, ScoreSource
 

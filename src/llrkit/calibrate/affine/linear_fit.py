@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.class_gap import REMEDY
+from llrkit.calibrate.gap_between_classes import REMEDY
 from llrkit.calibrate.newton_passes import Settled, refuse_runaway, settle
 from llrkit.calibrate.training_checks import check_moments
 from llrkit.core.elementary_functions import logit, probability
@@ -21,7 +21,7 @@ from llrkit.core.newton_minimizer import Objective
 from llrkit.core.newton_sums import LOGARITHMIC, NewtonSums
 from llrkit.core.sample import Sample
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.errors import InputError, SeparationError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source

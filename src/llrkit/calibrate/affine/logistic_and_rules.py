@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.linear_fit import LinearFit, Shrinkage, fit_linear
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.poor_fit_guard import TOLERATED, TrainingSample
 from llrkit.calibrate.training_checks import check_moments, provenance
@@ -19,7 +19,7 @@ from llrkit.core.elementary_functions import probability
 from llrkit.core.moments import Moments
 from llrkit.core.newton_sums import LOGARITHMIC
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.errors import ReversedScoresWarning, SeparationError, ShapeWarning, SystemCountError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source

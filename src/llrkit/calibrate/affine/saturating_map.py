@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
-from llrkit.calibrate.affine.saturating_descent import (
+from llrkit.calibrate.affine.saturating_function import (
     SaturatingSums,
     central_points,
     class_sums,
@@ -21,8 +21,8 @@ from llrkit.calibrate.affine.saturating_descent import (
     saturate,
     unsaturate,
 )
-from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import WeightedPoints
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.elementary_functions import binary_entropy, logit, probability

@@ -13,14 +13,14 @@ import numpy as np
 from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
-from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.fitting import FitFunction, fits_map
+from llrkit.calibrate.densities.training_points import WeightedPoints
+from llrkit.calibrate.fit_decorator import FitFunction, fits_map
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.core.moments import Moments
-from llrkit.core.summary import Both, Summarizer
+from llrkit.core.summary_algebra import Both, Summarizer
 from llrkit.errors import (
     ConstantScoreError,
     InputError,

@@ -13,7 +13,7 @@ from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import ValueCounts, numbered
 from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
 from llrkit.core.moments import Moments
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource

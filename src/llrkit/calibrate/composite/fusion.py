@@ -14,13 +14,13 @@ from llrkit._plain import Json
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.side_information import quality
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.option_checks import class_weight, names_of, one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.elementary_functions import probability
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.errors import InputError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource

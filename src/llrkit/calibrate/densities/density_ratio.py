@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, TypedDict, TypeVar, cast
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.training_checks import provenance
 from llrkit.core.moments import ClassMoments

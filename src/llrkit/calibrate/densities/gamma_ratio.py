@@ -7,8 +7,8 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.densities.likelihood_maximizer import Optimum, maximize
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints, training_points
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.elementary_functions import probability

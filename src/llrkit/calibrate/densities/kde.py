@@ -9,9 +9,9 @@ import numpy as np
 from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
-from llrkit.calibrate.affine.saturating_descent import saturate
-from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.affine.saturating_function import saturate
+from llrkit.calibrate.densities.training_points import WeightedPoints, require_spread, spread_of
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import CellSums, DensityGrid

@@ -17,8 +17,8 @@ from llrkit.calibrate.densities.mixture_grid import (
     mixture_on_grid,
     weighted_trials,
 )
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, points_of_grid
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import TrainingPoints, points_of_grid
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid

@@ -11,14 +11,14 @@ from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import DensityRatioMap, fit_ratio
 from llrkit.calibrate.densities.likelihood_maximizer import maximize
-from llrkit.calibrate.densities.weighted_points import (
+from llrkit.calibrate.densities.training_points import (
     TrainingPoints,
     WeightedPoints,
     require_spread,
     spread_of,
     training_points,
 )
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments
 from llrkit.scores import ScoreSource

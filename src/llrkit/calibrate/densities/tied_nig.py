@@ -11,8 +11,8 @@ from llrkit._plain import Json
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.calibrate.densities.nig import BEND, TAIL, natural_parameters, shape_of, standard_nig
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints, training_points
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.elementary_functions import probability

@@ -6,13 +6,13 @@ import numpy as np
 
 from llrkit._arrays import BoolArray, FloatArray
 from llrkit._plain import Json
-from llrkit.calibrate.densities.weighted_points import (
+from llrkit.calibrate.densities.training_points import (
     DistinctScores,
     TrainingPoints,
     WeightedPoints,
     points_of_grid,
 )
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
@@ -20,7 +20,7 @@ from llrkit.core.density_grid import CELLS, DensityGrid
 from llrkit.core.elementary_functions import LN2, probit, sigmoid, softplus
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import PavBlocks, crossing, error_path, pav_blocks
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import InputError, SeparationError, SystemCountError

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from llrkit.cli.kinds.asked import ToEvaluate, ToFuse
+from llrkit.cli.kinds.asked_options import ToEvaluate, ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles, refuse_options
 
 

@@ -16,8 +16,8 @@ from llrkit.io.checked_trials import with_scores
 from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, TEST_NAMES, named
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import class_codes, class_names, listed
-from llrkit.scores.labels import classify_words
 from llrkit.scores.roles import RoleChanges, Roles
+from llrkit.scores.target_labels import classify_words
 
 HYPOTHESIS_NAMES = ("hypothesis", "language", "lang", "target_language", "class_id", "class", "candidate")
 """Columns of a long table that name the class a score is for."""

@@ -27,7 +27,7 @@ from llrkit.io.classes.class_layouts import (
 )
 from llrkit.io.column_roles import with_roles
 from llrkit.io.formats import detect
-from llrkit.io.join import join_key
+from llrkit.io.join_key import join_key
 from llrkit.io.polars_panics import no_panic_messages
 from llrkit.io.reading_options import CLASSES, PathArg, Reading, require_text_name
 from llrkit.io.tables import files_of, read_table
@@ -36,7 +36,7 @@ from llrkit.io.text.lines import open_text
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import listed
 from llrkit.scores.class_scores import ClassScores
-from llrkit.scores.labels import classify_words
+from llrkit.scores.target_labels import classify_words
 
 _GLANCE = 200
 

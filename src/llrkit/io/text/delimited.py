@@ -30,8 +30,8 @@ from llrkit.io.text.layouts import (
 from llrkit.io.text.lines import NO_SCORE, NUMBER, Text, open_text
 from llrkit.io.text.parse_columns import Columns, parse
 from llrkit.io.trial_table import Scan, TrialTable
-from llrkit.scores.labels import classify_words
 from llrkit.scores.roles import Roles
+from llrkit.scores.target_labels import classify_words
 
 TEXT_FORMATS = tuple(dict.fromkeys(layout.format for layout in LAYOUTS))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import NO_SCORE, NUMBER
-from llrkit.scores.labels import classify_words
+from llrkit.scores.target_labels import classify_words
 
 LLR, LOG10_LR, LLR_MAP, RAW_SCORE = "llr", "log10_lr", "llr_map", "raw_score"
 """What a calibration writes: natural-log LLRs, or to base ten; which map made them. Before, LLRs were written

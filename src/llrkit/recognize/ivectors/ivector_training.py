@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import blocks
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.recognize.ivectors.baum_welch import Statistics
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM

@@ -9,7 +9,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import LN2, sigmoid, softplus
 from llrkit.core.pav_and_hull import PavBlocks
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.theory.calibrated_pair import CalibratedPair
 
 CELLS = 1 << 15

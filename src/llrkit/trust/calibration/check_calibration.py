@@ -23,14 +23,6 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.trust.calibration.calibrated_cells import JUDGED_CELLS, CalibratedCells, JudgedCells
 from llrkit.trust.calibration.calibration_loss import CalibrationLoss
-from llrkit.trust.calibration.calibration_test import (
-    CalibrationTest,
-    SpeakersInCells,
-    check_cells,
-    check_speakers,
-    judged_edges,
-    loss_without_own,
-)
 from llrkit.trust.calibration.devpav import dev_pav_from_blocks
 from llrkit.trust.calibration.identities import TERMS, Identities, identities
 from llrkit.trust.calibration.llr_curves import LlrCurve, llr_curves
@@ -45,6 +37,14 @@ from llrkit.trust.calibration.null_distribution import (
     null_of_sets,
 )
 from llrkit.trust.calibration.recalibration_line import FOLDS, Recalibration, cross_validated_loss
+from llrkit.trust.calibration.scale_and_offset_test import (
+    CalibrationTest,
+    SpeakersInCells,
+    check_cells,
+    check_speakers,
+    judged_edges,
+    loss_without_own,
+)
 from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import find_speakers

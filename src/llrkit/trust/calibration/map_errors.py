@@ -30,7 +30,7 @@ from llrkit.trust.calibration.recalibration_line import (
     positive_covariance,
 )
 from llrkit.trust.intervals.centered_sums import estimate_sums
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.speaker_cells import CellSet, speaker_cells
 from llrkit.trust.intervals.speakers import Speakers, find_speakers

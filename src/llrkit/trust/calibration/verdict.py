@@ -11,8 +11,8 @@ from llrkit._plain import Json
 from llrkit.metrics.identity_test import FEWEST, IdentityTest, detectable, misleading_p_value
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.separation import Separation, reversed_text, separation
-from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
 from llrkit.trust.calibration.recalibration_line import Recalibration
+from llrkit.trust.calibration.scale_and_offset_test import CalibrationTest, check_cells
 
 LEVEL = 0.03
 PART_LEVEL = SHAPE_LEVEL = 0.01

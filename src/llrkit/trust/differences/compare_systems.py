@@ -31,7 +31,7 @@ from llrkit.trust.differences.paired_errors import (
     trial_errors,
 )
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tail_probabilities
-from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
+from llrkit.trust.intervals.number_functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers, kind_asked_for, require_columns
 

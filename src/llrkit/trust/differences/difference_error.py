@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import ndtr, stdtr
 
 from llrkit._arrays import FloatArray
-from llrkit.core.summary import ReadOnlyArrays
-from llrkit.trust.intervals.interval import quantile
+from llrkit.core.summary_algebra import ReadOnlyArrays
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.jackknife import Jackknife
 
 FLIPS = 3999

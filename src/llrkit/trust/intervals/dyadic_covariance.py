@@ -19,7 +19,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.elementary_functions import BLOCK, blocks
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.compared_speakers import centered, centered_pairs
 from llrkit.trust.intervals.speakers import Speakers

@@ -14,21 +14,21 @@ from llrkit._format import counted
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Covariance
-from llrkit.trust.intervals.error_rates import COST_MAKERS, FEWEST_MAKERS, RateIntervals
+from llrkit.trust.intervals.error_rate_intervals import COST_MAKERS, FEWEST_MAKERS, RateIntervals
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, score_cuts
 from llrkit.trust.intervals.few_error_makers import KINDS, few_makers, rates_looked_at, thresholds_looked_at
-from llrkit.trust.intervals.functionals import (
+from llrkit.trust.intervals.jackknife import correlations, from_scale, leave_out
+from llrkit.trust.intervals.number_functionals import (
     Functional,
     Functionals,
     error_costs,
     functionals,
     trial_numbers,
 )
-from llrkit.trust.intervals.jackknife import correlations, from_scale, leave_out
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import Speakers
-from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
+from llrkit.trust.intervals.uncertainty_result import Range, Uncertainty, effect_note, reason_for_no_interval
 
 FEWEST_EFFECTIVE = 20.0
 """With fewer speakers, or as unequal ones, intervals are rough."""

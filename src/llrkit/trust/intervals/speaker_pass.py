@@ -13,10 +13,10 @@ import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.elementary_functions import BLOCK, blocks
-from llrkit.core.summary import Both, Summarizer
+from llrkit.core.summary_algebra import Both, Summarizer
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Covariance, InfluenceSums, covariance_of, pair_columns
-from llrkit.trust.intervals.influence import StepInfluences
+from llrkit.trust.intervals.influence_functions import StepInfluences
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speakers import Speakers
 

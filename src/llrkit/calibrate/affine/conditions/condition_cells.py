@@ -17,7 +17,7 @@ from llrkit.calibrate.affine.conditions.condition_terms import (
 from llrkit.calibrate.training_checks import check_moments
 from llrkit.core.column_values import decoded, positions_by_code
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.core.summary import Grouped, SummaryBase, both
+from llrkit.core.summary_algebra import Grouped, SummaryBase, both
 from llrkit.errors import InputError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
