@@ -105,12 +105,12 @@ from .metrics.discrimination import eer_roc as eer_roc
 from .metrics.discrimination import min_cllr as min_cllr
 from .metrics.discrimination import min_dcf as min_dcf
 from .metrics.discrimination import prbep as prbep
+from .metrics.half_total_error import eer_threshold as eer_threshold
+from .metrics.half_total_error import hter as hter
 from .metrics.llr_costs import act_dcf as act_dcf
 from .metrics.llr_costs import cllr as cllr
 from .metrics.llr_costs import cllr_cal as cllr_cal
 from .metrics.llr_costs import cross_entropy as cross_entropy
-from .metrics.llr_costs import eer_threshold as eer_threshold
-from .metrics.llr_costs import hter as hter
 from .metrics.llr_costs import rule_cost as rule_cost
 from .metrics.primary_cost import c_primary as c_primary
 from .metrics.primary_cost import compound_llr as compound_llr

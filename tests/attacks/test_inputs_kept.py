@@ -21,7 +21,7 @@ from llrkit.engine import scanned_files
 from llrkit.engine.apply_folder import apply_parts
 from llrkit.engine.apply_map import apply_map
 from llrkit.engine.class_files import scan_classes
-from llrkit.io import tables
+from llrkit.io import tables_of_paths as tables
 from llrkit.io.convert import convert
 from llrkit.io.reading_options import Reading
 from llrkit.recognize.speech_list_table import read_speech_list

@@ -13,10 +13,11 @@ from numpy.testing import assert_array_equal
 import llrkit as lk
 from llrkit._format import number, percent
 from llrkit.evaluation.condition_tables import HeatMap
-from llrkit.report.latex_markdown_csv import summary_table
 from llrkit.report.page_data import encoded
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.section_types import Section, TextTable, text_tables
+from llrkit.report.report_tables import TextTable, text_tables
+from llrkit.report.section_types import Section
+from llrkit.report.summary_table import summary_table
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 

@@ -13,9 +13,10 @@ from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.kinds.asked_options import ToApply
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import files_of_map
-from llrkit.cli.output import is_standard_output, parse_points, parse_share
+from llrkit.cli.output import is_standard_output
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, reading_options, worker_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points, parse_share
 from llrkit.errors import InputError
 
 

@@ -16,19 +16,12 @@ from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked_options import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.output import (
-    bound_options,
-    json_option,
-    options_as_typed,
-    parse_options,
-    parse_points,
-    print_table,
-    split_names,
-    unwarned,
-    write_json,
-)
+from llrkit.cli.output import json_option, options_as_typed, print_table, write_json
+from llrkit.cli.shared_options import bound_options
+from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_options, parse_points, split_names
 from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -265,7 +258,7 @@ def sha256_of(path: str) -> str:
     ('ba7816bf8f01cfea', 'de6ab0485a2f9629')
     """
     from llrkit._inputs import file_sha256
-    from llrkit.io.tables import files_of
+    from llrkit.io.tables_of_paths import files_of
 
     hashes = [(file_sha256(file), file.name) for file in files_of(path)]
     if len(hashes) == 1 and Path(path).is_file():

@@ -1,21 +1,14 @@
-"""What commands do with files of several classes: evaluate, compare, report, draw."""
+"""What commands do with files of several classes: evaluate, compare, report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from llrkit.cli.output import (
-    input_files,
-    made_by_command,
-    named_file,
-    parse_points,
-    print_table,
-    write_json,
-)
+from llrkit.cli.output import input_files, made_by_command, named_file, print_table, write_json
+from llrkit.cli.typed_values import parse_points
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +18,6 @@ if TYPE_CHECKING:
     from llrkit.multiclass.class_evaluation_result import ClassEvaluation
     from llrkit.multiclass.class_priors import Prior
     from llrkit.multiclass.compare_classes import ClassComparison
-    from llrkit.plot.all_plots import Shown
     from llrkit.scores.class_scores import ClassScores
 
 SAME_IDEA = {"logistic": "scale-offset", "cmlg": "gaussian"}
@@ -40,7 +32,7 @@ def parse_prior(text: str | None) -> Prior:
     >>> parse_prior("en=0.5,de=50%"), parse_prior(None)
     ({'en': 0.5, 'de': 0.5}, 'flat')
     """
-    from llrkit.cli.output import parse_share
+    from llrkit.cli.typed_values import parse_share
 
     if text is None or text in ("flat", "counts"):
         return text or "flat"
@@ -149,20 +141,6 @@ def compare_on_classes(files: SeveralClassFiles, asked: ToCompare) -> None:
     with named_file(train):  # where not one could be trained
         comparison.best  # noqa: B018 - asked for what it refuses
     show_comparison(comparison, asked, same_trials=train == evaluation)
-
-
-def class_curves(files: SeveralClassFiles, path: str, figure: str) -> Sequence[Shown]:
-    """What a plot of several classes draws of a file: one curve object, or one for each pair of classes."""
-    from llrkit.multiclass import evaluate, idempotence, pair_histograms
-
-    scores = read_class_file(files, path)
-    if figure == "pair-histogram":
-        return pair_histograms(scores)
-    if figure == "class-idempotence":
-        return [idempotence(scores)]
-    refine_by = "scale-offset" if figure == "class-calibration" else None
-    prior = parse_prior(files.prior)
-    return [evaluate(scores, prior=prior, refine_by=refine_by, detection=figure == "class-det")]
 
 
 def class_reading(files: SeveralClassFiles) -> Reading:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
-from llrkit.cli.output import named_file, parse_options, write_json
+from llrkit.cli.output import named_file, write_json
+from llrkit.cli.typed_values import parse_options
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

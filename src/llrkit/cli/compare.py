@@ -10,17 +10,12 @@ from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked_options import ToCompare
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.output import (
-    input_files,
-    json_option,
-    parse_points,
-    point_option,
-    print_table,
-    write_json,
-)
+from llrkit.cli.output import input_files, json_option, print_table, write_json
 from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.cli.shared_options import point_option
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

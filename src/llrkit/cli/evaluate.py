@@ -17,31 +17,25 @@ from llrkit.cli.biometrics import (
     scored_only,
 )
 from llrkit.cli.class_options import classes_option, posteriors_option, prior_option
-from llrkit.cli.interval_options import interval_arguments
+from llrkit.cli.interval_options import interval_arguments, interval_options
 from llrkit.cli.kinds.asked_options import ToEvaluate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.known_costs import KnownCost, known_costs, words_on_known
-from llrkit.cli.output import (
+from llrkit.cli.output import input_files, json_option, print_table, write_json
+from llrkit.cli.report import html_option, table_option, ties_of, write_page
+from llrkit.cli.shared_options import (
     base_10_option,
     by_option,
-    input_files,
-    interval_options,
-    json_option,
-    parse_points,
-    parse_share,
     point_option,
-    print_table,
-    split_names,
     unconfirmed_option,
-    unwarned,
     vocabulary_option,
-    write_json,
 )
-from llrkit.cli.report import html_option, table_option, ties_of, write_page
 from llrkit.cli.shift import map_option, named_shift
+from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -131,7 +125,7 @@ def evaluate_command(
 
 def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
-    from llrkit.core.spoof_kinds import bona_fide_and_spoofs, speaks_of_spoofs
+    from llrkit.core.shared_class import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.join_systems import titles_of
 

@@ -11,21 +11,16 @@ from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.class_options import classes_option
 from llrkit.cli.kinds.asked_options import ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles
-from llrkit.cli.kinds.spoof_files import SpoofFiles
+from llrkit.cli.kinds.spoof_files import SpoofFiles, open_spoof_trials, speaking_of_kinds
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.output import (
-    bound_options,
-    json_option,
-    parse_share,
-    print_table,
-    split_names,
-    unwarned,
-    write_json,
-)
-from llrkit.cli.spoof import open_spoof_trials, parse_costs, speaking_of_kinds
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.shared_options import bound_options
+from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.spoof import parse_costs
 from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
@@ -93,7 +88,7 @@ def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tup
     from llrkit.io.files_to_trials import table_options
     from llrkit.io.join_countermeasure import join_countermeasure
     from llrkit.io.reading_options import TANDEM
-    from llrkit.io.tables import read_table
+    from llrkit.io.tables_of_paths import read_table
     from llrkit.spoof.spoof_trials import SpoofTrials
 
     given.require(TANDEM)

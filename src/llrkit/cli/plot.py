@@ -9,14 +9,6 @@ import click
 from llrkit._vocabulary import vocabulary
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.several_classes import SeveralClassFiles
-from llrkit.cli.output import (
-    base_10_option,
-    parse_share,
-    point_option,
-    split_names,
-    unwarned,
-    vocabulary_option,
-)
 from llrkit.cli.plot_options import (
     OF_CLASSES,
     OF_RESULTS,
@@ -27,6 +19,8 @@ from llrkit.cli.plot_options import (
     refuse_unused,
 )
 from llrkit.cli.plotted_trials import pictures_of_scores, read_systems, shown_of
+from llrkit.cli.shared_options import base_10_option, point_option, vocabulary_option
+from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import (
     TrialInput,
     cluster_options,
@@ -35,6 +29,7 @@ from llrkit.cli.trial_input import (
     score_columns_option,
 )
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
@@ -150,7 +145,7 @@ def plot_command(
       llrkit plot groups face.csv --by sex --fmr 1e-3 -o groups.pdf
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
-    from llrkit.core.spoof_kinds import speaks_of_spoofs
+    from llrkit.core.shared_class import speaks_of_spoofs
 
     kind = ALIASES.get(kind, kind)
     if not scores and not (kind == "theory" or (kind == "two-gaussians" and asked.eer)):

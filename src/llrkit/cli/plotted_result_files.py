@@ -86,7 +86,7 @@ def theory_of(
     read: Callable[[tuple[str, ...]], Mapping[str, ScoreSource]],
 ) -> list[TheoryCosts]:
     """Costs against the EER: theory alone, with measured trials, or with the lists of an experiment."""
-    from llrkit.cli.output import parse_points, split_names
+    from llrkit.cli.typed_values import parse_points, split_names
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.evaluation.over_groups import group_name
     from llrkit.metrics.theory_costs import CLLR, theory_costs, theory_costs_of

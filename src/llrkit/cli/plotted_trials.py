@@ -1,15 +1,18 @@
-"""What ``llrkit plot`` draws of trials."""
+"""What ``llrkit plot`` draws of trials, of two classes or of several."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from llrkit.cli.output import parse_points, parse_share, split_names
+from llrkit.cli.class_commands import parse_prior, read_class_file
 from llrkit.cli.plot_options import WITH_BANDS, ToPlot
 from llrkit.cli.trial_input import TrialInput
+from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
+    from llrkit.cli.kinds.several_classes import SeveralClassFiles
     from llrkit.metrics.measurements import Measurements
     from llrkit.plot.all_plots import Plot, Shown
     from llrkit.plot.picture import Picture
@@ -112,3 +115,17 @@ def shown_of(kind: str, trials: ScoreSource, asked: ToPlot) -> Shown:
     if len(by) != 1:
         raise InputError("plot zoo: name the column of the speakers, --by COLUMN")
     return zoo_curve(trials, by[0])
+
+
+def class_curves(files: SeveralClassFiles, path: str, figure: str) -> Sequence[Shown]:
+    """What a plot of several classes draws of a file: one curve object, or one for each pair of classes."""
+    from llrkit.multiclass import evaluate, idempotence, pair_histograms
+
+    scores = read_class_file(files, path)
+    if figure == "pair-histogram":
+        return pair_histograms(scores)
+    if figure == "class-idempotence":
+        return [idempotence(scores)]
+    refine_by = "scale-offset" if figure == "class-calibration" else None
+    prior = parse_prior(files.prior)
+    return [evaluate(scores, prior=prior, refine_by=refine_by, detection=figure == "class-det")]

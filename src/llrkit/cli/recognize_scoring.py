@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit._format import counted
-from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
+from llrkit.cli.output import json_option, named_file, write_json
 from llrkit.cli.recognize_input_options import (
     OfSpeech,
     SecondList,
@@ -26,6 +26,7 @@ from llrkit.cli.recognize_input_options import (
     where_option,
 )
 from llrkit.cli.recognize_progress import Watch, watching
+from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
+from llrkit.cli.output import json_option, named_file, write_json
 from llrkit.cli.recognize_input_options import (
     Check,
     Speech,
@@ -32,6 +32,7 @@ from llrkit.cli.recognize_training_options import (
     refuse_idle,
     refuse_sizes,
 )
+from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 

@@ -10,25 +10,19 @@ import click
 
 from llrkit._progress import stage, tracked
 from llrkit.cli.class_options import classes_option, prior_option
+from llrkit.cli.interval_options import interval_options
 from llrkit.cli.kinds.asked_options import ToReport
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.output import (
+from llrkit.cli.output import input_files, json_option, made_by_command, write_json
+from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
+from llrkit.cli.shared_options import (
     base_10_option,
     by_option,
-    input_files,
-    interval_options,
-    json_option,
-    made_by_command,
-    parse_points,
-    parse_share,
     point_option,
-    split_names,
     unconfirmed_option,
     vocabulary_option,
-    write_json,
 )
-from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
 from llrkit.cli.shift import map_option, named_shift
 from llrkit.cli.trial_input import (
     CALIBRATED,
@@ -39,6 +33,7 @@ from llrkit.cli.trial_input import (
     score_columns_option,
 )
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

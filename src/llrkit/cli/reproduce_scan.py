@@ -9,18 +9,10 @@ import click
 from click.core import ParameterSource
 
 from llrkit.cli.known_costs import NEEDS_SHARE
-from llrkit.cli.output import (
-    input_files,
-    json_option,
-    made_by_command,
-    parse_points,
-    parse_share,
-    print_table,
-    split_names,
-    write_json,
-)
+from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

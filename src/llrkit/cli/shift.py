@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from llrkit._plain import as_object, unchecked
-from llrkit.cli.output import json_option, split_names, write_json
+from llrkit.cli.output import json_option, write_json
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped
+from llrkit.cli.typed_values import split_names
 from llrkit.errors import InputError, TooFewTrialsError
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit._progress import stage
-from llrkit.cli.output import parse_share, write_json
+from llrkit.cli.output import write_json
 from llrkit.cli.simulate_options import ToSimulate, ToWrite, size_options
 from llrkit.cli.typed_options import asking
+from llrkit.cli.typed_values import parse_share
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

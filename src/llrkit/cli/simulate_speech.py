@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit.cli.output import json_option, parse_share, write_json
+from llrkit.cli.output import json_option, write_json
 from llrkit.cli.simulate import numbers, write_simulated
 from llrkit.cli.simulate_options import ToWrite, output_options
 from llrkit.cli.typed_options import Command, asking
+from llrkit.cli.typed_values import parse_share
 
 if TYPE_CHECKING:
     from llrkit._plain import Json

@@ -8,20 +8,12 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from llrkit.cli.interval_options import interval_arguments
-from llrkit.cli.output import (
-    interval_options,
-    json_option,
-    parse_points,
-    parse_share,
-    point_option,
-    print_table,
-    unconfirmed_option,
-    vocabulary_option,
-    write_json,
-)
+from llrkit.cli.interval_options import interval_arguments, interval_options
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.shared_options import point_option, unconfirmed_option, vocabulary_option
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
+from llrkit.cli.typed_values import parse_points, parse_share
 
 if TYPE_CHECKING:
     from llrkit.evaluation.threshold_result import Threshold

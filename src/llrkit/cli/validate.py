@@ -11,18 +11,11 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from llrkit._format import printable
-from llrkit.cli.output import (
-    base_10_option,
-    input_files,
-    json_option,
-    made_by_command,
-    print_table,
-    unwarned,
-    words_option,
-    write_json,
-)
+from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
+from llrkit.cli.shared_options import base_10_option, words_option
+from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError, ReversedScoresWarning

@@ -29,7 +29,7 @@ from llrkit.engine.finished_parts import (
 from llrkit.errors import InputError
 from llrkit.io.reading_options import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
-from llrkit.io.tables import files_of
+from llrkit.io.tables_of_paths import files_of
 
 SAID = 5
 """Notes about parts that are shown."""

@@ -17,7 +17,7 @@ from llrkit.engine.scanned_files import KEEP_BYTES, PassCounts
 from llrkit.io.checked_trials import with_scores
 from llrkit.io.classes.class_layouts import chosen
 from llrkit.io.classes.read_classes import scores_of
-from llrkit.io.tables import scan_tables
+from llrkit.io.tables_of_paths import scan_tables
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.class_labels import class_names, listed
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors, positions

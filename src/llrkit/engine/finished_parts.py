@@ -17,7 +17,7 @@ from pathlib import Path
 from llrkit._atomic import locked_folder, write_atomically
 from llrkit._inputs import file_sha256
 from llrkit.errors import InputError
-from llrkit.io.tables import is_taken
+from llrkit.io.tables_of_paths import is_taken
 
 MANIFEST = "_manifest.json"  # names with _ in front are not taken for trials
 DONE = "_done"

@@ -14,7 +14,7 @@ from llrkit.io.files_to_trials import read_whole, table_options
 from llrkit.io.formats import decoded_bytes, in_batches
 from llrkit.io.missing_scores_and_labels import scan_without_missing_scores, with_one_label
 from llrkit.io.reading_options import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading
-from llrkit.io.tables import files_of, scan_tables
+from llrkit.io.tables_of_paths import files_of, scan_tables
 from llrkit.io.trial_table import Scan, one_after_another
 from llrkit.scores.source import ScoreSource
 

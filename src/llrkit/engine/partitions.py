@@ -17,8 +17,9 @@ from llrkit._inputs import changed_meanwhile
 from llrkit.engine.chunks_of_rows import B, C, Chunking
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import HeaderRoles
+from llrkit.io.common_types import Wanted, cast_exactly, common_types, types_to_change
 from llrkit.io.separate_paths import local_files
-from llrkit.io.tables import Wanted, cast_exactly, common_types, is_taken, types_to_change
+from llrkit.io.tables_of_paths import is_taken
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import require_column
 from llrkit.scores.tables_of_other_libraries import as_table

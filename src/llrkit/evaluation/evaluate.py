@@ -11,8 +11,7 @@ from llrkit._arguments import whole_number
 from llrkit._random import RNG, seed_of
 from llrkit.core.column_values import By, trials_with_values
 from llrkit.core.elementary_functions import probability
-from llrkit.core.shared_class import class_to_share
-from llrkit.core.spoof_kinds import bona_fide_and_spoofs
+from llrkit.core.shared_class import bona_fide_and_spoofs, class_to_share
 from llrkit.errors import InputError, PooledClassesWarning, TooFewTrialsError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.suspicions import warn_of

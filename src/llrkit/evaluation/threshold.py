@@ -14,7 +14,7 @@ from llrkit.core.elementary_functions import probability
 from llrkit.core.pav_and_hull import error_path
 from llrkit.errors import InputError
 from llrkit.evaluation.threshold_result import Threshold, rate_in_words
-from llrkit.metrics.llr_costs import eer_threshold
+from llrkit.metrics.half_total_error import eer_threshold
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.threshold_choice import (

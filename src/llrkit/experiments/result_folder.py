@@ -27,7 +27,8 @@ from llrkit.plot.picture import Picture
 from llrkit.report.html_page import write_report
 from llrkit.report.interval_and_test_sections import section_of
 from llrkit.report.provenance import Provenance
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.report_tables import TextTable
+from llrkit.report.section_types import Section
 
 PAGE = "index.html"
 TITLE = "The experiments of van Leeuwen & Brümmer (2013)"

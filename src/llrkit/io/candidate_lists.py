@@ -9,7 +9,7 @@ import polars as pl
 from llrkit.errors import FileFormatError
 from llrkit.io.checked_trials import with_scores
 from llrkit.io.reading_options import PathArg
-from llrkit.io.tables import read_table
+from llrkit.io.tables_of_paths import read_table
 from llrkit.scores.roles import require_column
 from llrkit.scores.trials import Trials
 

@@ -18,7 +18,7 @@ from llrkit.io.join_systems import join_systems, named_alike, system_names, tria
 from llrkit.io.missing_scores_and_labels import scan_without_missing_scores, without_missing_scores
 from llrkit.io.reading_options import MEMORY, REWRITE, PathArg, Reading
 from llrkit.io.segment_quality import with_quality
-from llrkit.io.tables import files_of, read_table, scan_tables
+from llrkit.io.tables_of_paths import files_of, read_table, scan_tables
 from llrkit.io.text.layouts import LLR, LOG10_LR
 from llrkit.io.trial_table import Scan, TrialTable, one_after_another
 from llrkit.io.write import table_of

@@ -14,8 +14,9 @@ import polars as pl
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.bosaris_hdf5 import read_segment_quality
 from llrkit.io.formats import TextOptions, detect
-from llrkit.io.tables import read_table
-from llrkit.io.text.layouts import ENROLL_NAMES, TEST_NAMES, named
+from llrkit.io.tables_of_paths import read_table
+from llrkit.io.text.header_row import named
+from llrkit.io.text.layouts import ENROLL_NAMES, TEST_NAMES
 from llrkit.io.trial_table import TrialTable
 
 ID_NAMES = ("id", "ids", *TEST_NAMES, *ENROLL_NAMES)

@@ -14,7 +14,7 @@ from pathlib import Path
 from llrkit._inputs import Stamp, Watched
 from llrkit.errors import FileChangedError, FileFormatError, InputError, LlrkitWarning
 from llrkit.io.reading_options import PathArg
-from llrkit.io.tables import files_of, is_taken
+from llrkit.io.tables_of_paths import files_of, is_taken
 
 STANDARD = "-"
 """Standard input or output, which is no file."""

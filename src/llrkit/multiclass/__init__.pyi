@@ -1,8 +1,8 @@
 from .cavg_costs import CavgPreset as CavgPreset
 from .cavg_costs import cavg as cavg
 from .cavg_costs import cavg_preset as cavg_preset
+from .class_calibration_loss import calibration_loss as calibration_loss
 from .class_cross_validation import CalibrationLoss as CalibrationLoss
-from .class_cross_validation import calibration_loss as calibration_loss
 from .class_cross_validation import cross_calibrate as cross_calibrate
 from .class_curves import class_calibration as class_calibration
 from .class_curves import class_dets as class_dets

@@ -13,7 +13,7 @@ from llrkit._atomic import replacing
 from llrkit._inputs import existing_file
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
-from llrkit.io.text.layouts import named
+from llrkit.io.text.header_row import named
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.kaldi_archives import read_kaldi, write_kaldi
 

@@ -13,7 +13,7 @@ from llrkit._arrays import Array
 from llrkit._inputs import existing_file
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
-from llrkit.io.text.layouts import named
+from llrkit.io.text.header_row import named
 from llrkit.io.where_conditions import rows_where
 from llrkit.recognize.embedding_files import ID_NAMES, read_embeddings
 from llrkit.recognize.embeddings import Embeddings

@@ -14,7 +14,8 @@ from llrkit.multiclass.class_evaluation_result import ClassEvaluation, class_row
 from llrkit.multiclass.class_idempotence import Idempotence
 from llrkit.report.html_page import report_page
 from llrkit.report.provenance import Provenance
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.report_tables import TextTable
+from llrkit.report.section_types import Section
 
 MOST_CLASSES = 12
 """Curves of more classes than this could not be told apart: those with the largest EER are drawn."""

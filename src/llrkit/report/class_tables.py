@@ -8,7 +8,7 @@ from typing import TypeGuard
 from llrkit._format import number
 from llrkit.multiclass.class_evaluation_result import ClassEvaluation, ClassResult
 from llrkit.multiclass.compare_classes import ClassComparison
-from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole_number
+from llrkit.report.report_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole_number
 
 WANTED = "a table needs a ClassEvaluation, a ClassComparison, or a dict of ClassEvaluations by system"
 Either = ClassEvaluation | ClassResult

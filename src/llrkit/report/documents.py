@@ -28,11 +28,12 @@ from llrkit.plot.tippett_histogram_pav import histogram
 from llrkit.report import verdict_and_curve_sections
 from llrkit.report.html_page import NOTHING, by_name, said_of, system_sections
 from llrkit.report.interval_and_test_sections import validation
-from llrkit.report.latex_markdown_csv import same_points
 from llrkit.report.method_text import methods_text
 from llrkit.report.provenance import Provenance, provenance
+from llrkit.report.report_tables import TextTable, text_tables
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section, TextTable, text_tables
+from llrkit.report.section_types import Section
+from llrkit.report.summary_table import same_points
 from llrkit.report.templating import HTML, trusted
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check_calibration import CalibrationCheck

@@ -26,14 +26,15 @@ from llrkit.plot.picture import ROLE_COLORS, SYSTEM_COLORS, Picture
 from llrkit.plot.plotly_renderer import PAGE_POLICY, plotly_javascript
 from llrkit.report import interval_and_test_sections as certainty
 from llrkit.report import verdict_and_curve_sections as about_systems
-from llrkit.report.latex_markdown_csv import format_table, same_points, summary_table
+from llrkit.report.latex_markdown_csv import format_table
 from llrkit.report.method_text import methods_text
-from llrkit.report.number_tables import Table
 from llrkit.report.page_data import exact_rates, page_figures
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.report_parts import Parts, Results
+from llrkit.report.report_tables import Table, TextTable, text_tables
 from llrkit.report.report_vocabulary import AboutSystems, Said
-from llrkit.report.section_types import Section, TextTable, text_tables
+from llrkit.report.section_types import Section
+from llrkit.report.summary_table import same_points, summary_table
 from llrkit.report.templating import HTML, script_json, trusted
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.intervals.curve_bands import CurveBands

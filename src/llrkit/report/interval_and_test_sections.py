@@ -14,8 +14,9 @@ from llrkit.evaluation.over_groups import group_name
 from llrkit.metrics.theory_costs import TheoryCosts, theory_costs_of
 from llrkit.plot.picture import Picture
 from llrkit.plot.theory_plot import theory
+from llrkit.report.report_tables import TextTable
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Banner, Section, TextTable
+from llrkit.report.section_types import Banner, Section
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.intervals.uncertainty_result import Uncertainty
 from llrkit.validation.calibration_words import HEADER, LEGEND, rows_of_tests

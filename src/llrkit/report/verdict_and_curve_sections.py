@@ -18,9 +18,9 @@ from llrkit.evaluation.evaluation_words import on_groups, sentence
 from llrkit.evaluation.over_groups import group_name
 from llrkit.metrics.measurements import Measurements
 from llrkit.plot.picture import Picture
-from llrkit.report.latex_markdown_csv import summary_table
-from llrkit.report.number_tables import ALL
+from llrkit.report.report_tables import ALL
 from llrkit.report.section_types import Section
+from llrkit.report.summary_table import summary_table
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.calibration.verdict import Verdict
 from llrkit.trust.intervals.curve_bands import CurveBands

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llrkit.plot.picture import Picture
-from llrkit.report.section_types import Banner, Section, TextTable, text_tables
+from llrkit.report.report_tables import TextTable, text_tables
+from llrkit.report.section_types import Banner, Section
 
 if TYPE_CHECKING:
     from docx.document import Document

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import Elementwise, FloatArray, Numbers, number_or_array
+from llrkit._arrays import FloatArray, Numbers, number_or_array
 from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.errors import InputError
 
@@ -119,40 +117,6 @@ def posterior_log_odds(llr: float | Numbers, prior: float) -> float | FloatArray
     2.0
     """
     return number_or_array(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior")))
-
-
-def other_class_density(
-    logpdf: Callable[[FloatArray], npt.ArrayLike], *, given: str = "nontarget"
-) -> Elementwise:
-    """Log density of a calibrated LLR in the other class: ``e(x) = e^x d(x)``.
-
-    Parameters
-    ----------
-    logpdf
-        Log density of the LLR in one class.
-    given
-        That class: ``"nontarget"`` or ``"target"``.
-
-    Examples
-    --------
-    >>> from llrkit.theory import GaussianLLR
-    >>> pair = GaussianLLR(2.0)
-    >>> bool(np.isclose(other_class_density(pair.nontarget.logpdf)(0.7), pair.target.logpdf(0.7)))
-    True
-    """
-    if given not in ("nontarget", "target"):
-        raise InputError(f'given must be "nontarget" or "target", got {given!r}')
-    sign = 1.0 if given == "nontarget" else -1.0
-
-    @overload
-    def other(x: float) -> float: ...
-    @overload
-    def other(x: Numbers) -> FloatArray: ...
-    def other(x: float | Numbers) -> float | FloatArray:
-        values = np.asarray(x, dtype=np.float64)
-        return number_or_array(np.asarray(logpdf(values), dtype=np.float64) + sign * values)
-
-    return other
 
 
 def _probabilities(p: float | Numbers) -> FloatArray:

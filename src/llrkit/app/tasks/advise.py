@@ -11,8 +11,9 @@ from llrkit.app.step_commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.choose.fit_best import fit_best
 from llrkit.evaluation.diagnose import diagnose
+from llrkit.report.report_tables import TextTable
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.section_types import Section
 
 HEADER = ("method", "Cllr in cross-validation", "more than the best (95 % interval)", "advice")
 SIMPLEST = ("logistic", "cmlg", "gaussian", "saturating", "bigaussian", "tied-nig", "nig", "kde", "pav")

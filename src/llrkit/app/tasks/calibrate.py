@@ -19,8 +19,9 @@ from llrkit.choose.methods import METHODS, method_name
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.report.report_tables import TextTable
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.section_types import Section
 
 
 def calibrate_task(task: Task[ToCalibrate]) -> Told:

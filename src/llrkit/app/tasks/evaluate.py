@@ -14,8 +14,9 @@ from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.io.join_systems import titles_of
 from llrkit.report.html_page import said_of, write_report
 from llrkit.report.latex_markdown_csv import format_table
+from llrkit.report.report_tables import TextTable
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.section_types import Section
 from llrkit.report.verdict_and_curve_sections import conditions, verdicts
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials

@@ -9,7 +9,7 @@ from llrkit.engine.open_trials import open_trials, open_unlabeled
 from llrkit.errors import LlrkitError
 from llrkit.io.files_to_trials import table_options
 from llrkit.io.reading_options import Reading
-from llrkit.io.tables import scan_tables
+from llrkit.io.tables_of_paths import scan_tables
 
 ROWS = 5
 """Shown of a file."""

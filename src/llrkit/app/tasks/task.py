@@ -20,7 +20,8 @@ from llrkit.engine.open_trials import open_trials
 from llrkit.errors import InputError
 from llrkit.io.reading_options import PLAIN, Reading, ReadingOptions
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.section_types import Section, TextTable, text_tables
+from llrkit.report.report_tables import TextTable, text_tables
+from llrkit.report.section_types import Section
 from llrkit.scores import ScoreSource
 
 PICTURE_WIDTH = 5.2

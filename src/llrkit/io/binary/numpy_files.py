@@ -18,7 +18,8 @@ from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import with_roles
 from llrkit.io.decompress import ALWAYS_FINE, LARGEST_RATIO
 from llrkit.io.score_matrices import long_table
-from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, named
+from llrkit.io.text.header_row import named
+from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles
 

@@ -13,7 +13,8 @@ from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, LabelError, UnknownNameError
 from llrkit.io.binary.numpy_files import Arrays, read_arrays
 from llrkit.io.checked_trials import with_scores
-from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, TEST_NAMES, named
+from llrkit.io.text.header_row import named
+from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, TEST_NAMES
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import class_codes, class_names, listed
 from llrkit.scores.roles import RoleChanges, Roles

@@ -30,8 +30,9 @@ from llrkit.io.formats import detect
 from llrkit.io.join_key import join_key
 from llrkit.io.polars_panics import no_panic_messages
 from llrkit.io.reading_options import CLASSES, PathArg, Reading, require_text_name
-from llrkit.io.tables import files_of, read_table
-from llrkit.io.text.layouts import SCORE_NAMES, has_header, named, unique_names
+from llrkit.io.tables_of_paths import files_of, read_table
+from llrkit.io.text.header_row import has_header, named, unique_names
+from llrkit.io.text.layouts import SCORE_NAMES
 from llrkit.io.text.lines import open_text
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import listed

@@ -1,4 +1,4 @@
-"""Text files: their first lines, the delimiter, and pieces of whole lines that fit into memory."""
+"""Text files: their first lines, and pieces of whole lines that fit into memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from llrkit._memory import at_once, memory_limit, require_memory
 from llrkit.errors import FileFormatError
 from llrkit.io.decompress import blocks_of
-from llrkit.io.text.decimals import COMMA_NUMBER, commas_are_decimal, with_point
+from llrkit.io.text.delimiter_and_decimals import COMMA_NUMBER, delimiter_of, with_point
 from llrkit.io.text.encodings import as_utf8
 
 HEAD_LINES, HEAD_BYTES, LONGEST_LINE = 200, 1 << 17, 1 << 20
@@ -157,7 +157,7 @@ def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) ->
         raise FileFormatError(f"{file}, line 1: binary; expected text with a header line, or rows of scores")
     if len(data) > HEAD_BYTES:  # whole lines only
         head = head[: head.rfind(b"\n") + 1] or data[:LONGEST_LINE].split(b"\n")[0]
-    delimiter = _delimiter(head, decimal)
+    delimiter = delimiter_of(head, decimal)
     rows = []
     for line, fields in _whole_lines(Piece(str(file), head, delimiter)).rows():
         rows.append((line, fields))
@@ -166,20 +166,6 @@ def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) ->
     if not rows:
         raise FileFormatError(f"{file}, line 1: nothing but delimiters and blanks")
     return Text(file, delimiter, rows, only_returns, decimal, encoding)
-
-
-def _delimiter(head: bytes, decimal: str) -> str:
-    raw = next((line for line in head.split(b"\n") if line.strip()), b"")
-    first = re.sub('"[^"]*"', '""', raw.decode("utf-8", "replace"))
-    marks = {mark: first.count(mark) for mark in "\t,;"}
-    if any(commas_are_decimal(first, mark) for mark in "\t;"):
-        marks[","] = 0
-    elif decimal == ",":
-        marks[","] = sum("," in field and not COMMA_NUMBER.fullmatch(field) for field in first.split())
-    delimiter = max(marks, key=lambda mark: marks[mark])
-    if not marks[delimiter]:  # blanks, unless there is only one column
-        delimiter = " " if len(raw.split()) > 1 else "," if decimal == "." else ";"
-    return delimiter
 
 
 def _whole_lines(piece: Piece) -> Piece:

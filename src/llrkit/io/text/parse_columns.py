@@ -17,7 +17,7 @@ import polars as pl
 
 from llrkit.errors import FileFormatError
 from llrkit.io.polars_panics import no_panic_messages
-from llrkit.io.text.decimals import COMMA_NUMBER, PATTERN, with_point
+from llrkit.io.text.delimiter_and_decimals import COMMA_NUMBER, PATTERN, with_point
 from llrkit.io.text.lines import NO_SCORE, NUMBER, Piece, Text, count_byte, not_a_number
 from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact
 from llrkit.scores.source import in_order, thread_count

@@ -13,8 +13,7 @@ import numpy as np
 from llrkit._inputs import existing_file, file_sha256
 from llrkit.errors import FileFormatError
 from llrkit.io.binary.numpy_files import read_arrays
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.diagonal_gmm import checked_frames
+from llrkit.recognize.frames.utterance_frames import Frames, checked_frames
 from llrkit.recognize.kaldi_archives import index_scp, read_kaldi
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Numbers written with a decimal comma: what they look like, and when a file must mean them."""
+"""The delimiter between columns, and numbers with a decimal comma: when a file must mean them."""
 
 from __future__ import annotations
 
@@ -53,3 +53,18 @@ def commas_are_decimal(line: str, delimiter: str) -> bool:
     """
     fields = line.split(delimiter)
     return len(fields) > 1 and all(COMMA_NUMBER.fullmatch(field) for field in fields if "," in field)
+
+
+def delimiter_of(head: bytes, decimal: str) -> str:
+    """What stands between the columns of a text, from its first line with anything in it."""
+    raw = next((line for line in head.split(b"\n") if line.strip()), b"")
+    first = re.sub('"[^"]*"', '""', raw.decode("utf-8", "replace"))
+    marks = {mark: first.count(mark) for mark in "\t,;"}
+    if any(commas_are_decimal(first, mark) for mark in "\t;"):
+        marks[","] = 0
+    elif decimal == ",":
+        marks[","] = sum("," in field and not COMMA_NUMBER.fullmatch(field) for field in first.split())
+    delimiter = max(marks, key=lambda mark: marks[mark])
+    if not marks[delimiter]:  # blanks, unless there is only one column
+        delimiter = " " if len(raw.split()) > 1 else "," if decimal == "." else ";"
+    return delimiter

@@ -1,4 +1,4 @@
-"""Numbers of several results as a table, with intervals; tables of systems that were compared."""
+"""The tables of reports: numbers of results with intervals, compared systems, and plain words."""
 
 from __future__ import annotations
 
@@ -189,3 +189,51 @@ def _number_name(compared: SystemComparison | PairwiseComparison, key: str) -> s
     whole = pairs or PairwiseComparison(compared.names, (compared,), ({},))  # type: ignore[arg-type]
     unit = " (%)" if key.rpartition(".")[2] in RATES else ""
     return whole.number_name(key) + unit
+
+
+COLUMNS: tuple[Column[Evaluation], ...] = (
+    ("n_target", "targets", lambda e: e.n_target, whole_number),
+    ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole_number),
+    ("eer", "EER (%)", lambda e: e.eer, rate),
+    ("eer_roc", "EER on the ROC (%)", lambda e: e.eer_roc, rate),
+    ("auc", "AUC", lambda e: e.auc, lambda value: number(value, 5)),
+    ("cllr", "Cllr", lambda e: e.cllr, number),
+    ("min_cllr", "min Cllr", lambda e: e.min_cllr, number),
+    ("cllr_cal", "Cllr − min", lambda e: e.cllr_cal, number),
+    ("det_slope", "DET slope", lambda e: e.det_slope.slope, lambda value: number(value, 2)),
+)
+
+
+WIDEST = 14
+"""Columns that fit on paper; wider tables are cut, each part with the names of the rows."""
+
+
+N_GENERAL = len(COLUMNS)
+
+
+def text_tables(table: Table) -> list[TextTable]:
+    """A table of numbers as it is shown: in one piece, or in pieces that fit on paper.
+
+    The costs at operating points then follow the numbers that need none.
+    """
+    n = len(table.titles)
+    if n < WIDEST:
+        return [_columns(table, 0, n)]
+    starts = [0, *range(N_GENERAL, n, WIDEST - 2)]
+    return [_columns(table, start, stop) for start, stop in zip(starts, [*starts[1:], n], strict=True)]
+
+
+def _columns(table: Table, start: int, stop: int) -> TextTable:
+    rows = tuple((name, *texts[start:stop]) for name, texts in zip(table.names, table.texts, strict=True))
+    return TextTable((table.row_title, *table.titles[start:stop]), rows, table.caption, numeric=True)
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of words: a header and rows of text."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+    numeric: bool = False
+    """Whether all columns but the first are numbers, to be set flush right."""
