@@ -158,5 +158,5 @@ def test_relative_imports_of_packages_and_modules():
     text = "from . import sibling\nfrom .. import theory\nfrom ..io import tables"
     module = [name for _, name in imports_of(text, "llrkit.metrics.llr_costs")]
     package = [name for _, name in imports_of(text, "llrkit.metrics", is_package=True)]
-    assert sorted(module) == ["llrkit.io.tables_of_paths", "llrkit.metrics.sibling", "llrkit.theory"]
-    assert sorted(package) == ["llrkit.io.tables_of_paths", "llrkit.metrics.sibling", "llrkit.theory"]
+    assert sorted(module) == ["llrkit.io.tables", "llrkit.metrics.sibling", "llrkit.theory"]
+    assert sorted(package) == ["llrkit.io.tables", "llrkit.metrics.sibling", "llrkit.theory"]

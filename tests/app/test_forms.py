@@ -18,7 +18,7 @@ from llrkit.app.forms_to_choices import (
 from llrkit.app.project import Project, ScoreFile
 from llrkit.app.shown_form_values import form_values
 from llrkit.app.tasks.task import Task
-from llrkit.app.worker_process import Telling, _do
+from llrkit.app.worker_process import Telling, _do_work
 from llrkit.errors import InputError
 from llrkit.validation.criteria import REPORT_FIELDS
 
@@ -83,7 +83,7 @@ def task_of(folder, kind, files, **choices):
 def said_by(task):
     """What a worker answers."""
     out = io.StringIO()
-    _do(json.dumps(task), Telling(out))
+    _do_work(json.dumps(task), Telling(out))
     return json.loads(out.getvalue().splitlines()[-1])
 
 

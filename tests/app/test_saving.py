@@ -126,7 +126,7 @@ def test_every_moment_of_a_save_can_be_the_last(tmp_path, monkeypatch):
 
         with monkeypatch.context() as patched:
             steps = [(saving.Path, name) for name in ("replace", "rename", "unlink", "rmdir")]
-            steps += [(saving.shutil, "copyfile"), (saving, "write_atomically"), (saving, "_to_disk")]
+            steps += [(saving.shutil, "copyfile"), (saving, "write_atomically"), (saving, "_project_to_disk")]
             for owner, name in steps:
                 patched.setattr(owner, name, failing(getattr(owner, name)))
             try:

@@ -67,7 +67,7 @@ class Workers:
         """Start the process that waits for the next job."""
         with self._lock:
             if self._spare is None and not self._closed:
-                self._spare = _started()
+                self._spare = _started_worker()
 
     def start(self, job: Job, finished: Callable[[Job, Outcome | None], None]) -> None:
         """Run a job in the background; ``finished`` is called with its result, or None."""
@@ -81,7 +81,7 @@ class Workers:
         for job in running:
             job.cancel()
         if spare is not None:
-            _end(spare)
+            _end_worker(spare)
 
     def _run(self, job: Job, finished: Callable[[Job, Outcome | None], None]) -> None:
         with self._free:
@@ -96,17 +96,17 @@ class Workers:
     def _answer(self, job: Job) -> Outcome | None:
         with self._lock:
             process, self._spare = self._spare, None
-        process = process if process is not None and process.poll() is None else _started()
+        process = process if process is not None and process.poll() is None else _started_worker()
         with job.lock:
             if job.state != "waiting":
-                _end(process)
+                _end_worker(process)
                 return None
             job.state, job.process = "running", process
         with self._lock:
             self._running.add(job)
         again = False
         try:
-            result, again = _talk(process, job)
+            result, again = _talk_to_worker(process, job)
             return result
         finally:
             with job.lock:
@@ -117,10 +117,10 @@ class Workers:
                 kept = again and self._spare is None and not self._closed
                 self._spare = process if kept else self._spare
             if not kept:
-                _end(process)
+                _end_worker(process)
 
 
-def _started() -> subprocess.Popen[str]:
+def _started_worker() -> subprocess.Popen[str]:
     """A process that waits for a task on its standard input."""
     return subprocess.Popen(
         [sys.executable, "-m", "llrkit.app.worker_process"],
@@ -129,7 +129,7 @@ def _started() -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end_worker(process: subprocess.Popen[str]) -> None:
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -138,7 +138,7 @@ def _end(process: subprocess.Popen[str]) -> None:
                 pipe.close()
 
 
-def _talk(process: subprocess.Popen[str], job: Job) -> tuple[Outcome | None, bool]:
+def _talk_to_worker(process: subprocess.Popen[str], job: Job) -> tuple[Outcome | None, bool]:
     """What came of a job, and whether its process may do another."""
     assert process.stdin is not None and process.stdout is not None  # noqa: PT018
     try:

@@ -116,7 +116,7 @@ def columns_of(project: Project) -> list[str]:
     return list(dict.fromkeys(name for file in files for name in file.columns))
 
 
-def _intervals(form: Form, project: Project) -> tuple[str, list[str]]:
+def _intervals_chosen(form: Form, project: Project) -> tuple[str, list[str]]:
     """The kind of intervals, with the speakers where they are for trials that share them."""
     ci = one_of(form, "ci", ("", "trial", "speaker"))
     speakers = list(project.settings.speakers)
@@ -131,7 +131,7 @@ def evaluate_choices(form: Form, project: Project) -> ToEvaluate:
     points = [one_line(point, 40) for point in re.split(r"[\s;]+", form.get("points", "")) if point]
     if len(points) > MOST_POINTS:
         raise InputError(f"got {len(points)} operating points; at most {MOST_POINTS} are accepted")
-    ci, speakers = _intervals(form, project)
+    ci, speakers = _intervals_chosen(form, project)
     return {
         **project.settings.to_dict(), "ci": ci, "speakers": speakers, "file": file.name, "points": points,
         "by": one_line(form.get("by", ""), 100),
@@ -140,7 +140,7 @@ def evaluate_choices(form: Form, project: Project) -> ToEvaluate:
 
 def advise_choices(form: Form, project: Project) -> ToAdvise:
     """Of the advice."""
-    return {**project.settings.to_dict(), "file": _training(project).name}
+    return {**project.settings.to_dict(), "file": _training_file(project).name}
 
 
 def calibrate_choices(form: Form, project: Project) -> ToCalibrate:
@@ -151,12 +151,17 @@ def calibrate_choices(form: Form, project: Project) -> ToCalibrate:
         nats = project.settings.unit.nats
         bound = f"fixed:{low * nats!r},{high * nats!r}"
     method = one_of(form, "method", METHODS)
-    return {**project.settings.to_dict(), "file": _training(project).name, "method": method, "bound": bound}
+    return {
+        **project.settings.to_dict(),
+        "file": _training_file(project).name,
+        "method": method,
+        "bound": bound,
+    }
 
 
 def validate_choices(form: Form, project: Project) -> ToValidate:
     """Of the validation: the criteria that are switched on."""
-    _require_calibration(project)
+    _require_calibration_first(project)
     rows: list[CriterionRow] = []
     for i, characteristic in enumerate(ALL):
         if not form.get(f"on{i}"):
@@ -169,12 +174,12 @@ def validate_choices(form: Form, project: Project) -> ToValidate:
         if metric != "verdict":
             row["value"] = number_of(form, f"value{i}", f"limit of {characteristic}")
         if characteristic in SECONDARY:
-            _compare(row, form, i, project)
+            _comparison_chosen(row, form, i, project)
         rows.append(row)
     if not rows:
         raise InputError("choose at least one criterion")
     report = {name: text_of(form, f"report_{name}", name, 1000) for name in REPORTED}
-    ci, speakers = _intervals(form, project)
+    ci, speakers = _intervals_chosen(form, project)
     if form.get("interval") and not ci:
         raise InputError("to judge by whole intervals, choose a kind of interval")
     return {
@@ -184,7 +189,7 @@ def validate_choices(form: Form, project: Project) -> ToValidate:
     }  # fmt: skip
 
 
-def _compare(row: CriterionRow, form: Form, i: int, project: Project) -> None:
+def _comparison_chosen(row: CriterionRow, form: Form, i: int, project: Project) -> None:
     """What a secondary characteristic is about: the values of a column, or the change from another file."""
     by, before = one_line(form.get(f"by{i}", ""), 100), form.get(f"change{i}", "")
     characteristic = row["characteristic"]
@@ -209,7 +214,7 @@ REPORTED = tuple(name for name in REPORT_FIELDS if name not in ("calibration", "
 
 def case_choices(form: Form, project: Project) -> ToReportCase:
     """Of the case report."""
-    _require_calibration(project)
+    _require_calibration_first(project)
     h1 = text_of(form, "h1", "first proposition", 1000)
     h2 = text_of(form, "h2", "second proposition", 1000)
     for text, which in ((h1, "first"), (h2, "second")):
@@ -223,7 +228,7 @@ def case_choices(form: Form, project: Project) -> ToReportCase:
         questioned = project.file(form["questioned"]).name
     if bool(scores) == bool(questioned):
         raise InputError("give the questioned scores either as numbers or as a file")
-    train = _training(project).name if form.get("train") else ""
+    train = _training_file(project).name if form.get("train") else ""
     validation = labeled_file(form, project, "validation").name if form.get("validation") else ""
     return {
         **project.settings.to_dict(), "scores": scores, "questioned": questioned, "h1": h1, "h2": h2,
@@ -259,13 +264,13 @@ def labeled_file(form: Form, project: Project, field: str) -> ScoreFile:
     return file
 
 
-def _training(project: Project) -> ScoreFile:
+def _training_file(project: Project) -> ScoreFile:
     file = project.with_use("train")
     if file is None or not file.labeled:
         raise InputError("no file is for calibration yet; choose one on the page Files")
     return file
 
 
-def _require_calibration(project: Project) -> None:
+def _require_calibration_first(project: Project) -> None:
     if "calibrate" not in project.results:
         raise InputError("there is no calibration yet; make one first")

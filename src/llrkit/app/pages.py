@@ -29,21 +29,21 @@ HTML.filters["pair"] = lambda name: (name, name)
 
 
 @pass_context
-def _say(context: Context, text: str) -> str:
+def _page_text(context: Context, text: str) -> str:
     """A text of a page in the words of its project."""
     said: str = context["project"].settings.vocabulary.say_of_sources(text)
     return said
 
 
 @pass_context
-def _told(context: Context, text: str) -> str:
+def _library_text(context: Context, text: str) -> str:
     """What the library said, in the words of the project."""
     project: Project = context["project"]
     return said_in(project.settings.vocabulary, text, (*project.files, *project.columns))
 
 
-HTML.filters["say"] = _say
-HTML.filters["told"] = _told
+HTML.filters["say"] = _page_text
+HTML.filters["told"] = _library_text
 STEP_TITLES = {
     "files": "Files",
     "evaluate": "Evaluate",
@@ -138,7 +138,7 @@ def project_page(
     return HTMLResponse(page, status)
 
 
-def _documents(project: Project) -> dict[str, object]:
+def _documents_and_commands(project: Project) -> dict[str, object]:
     """All documents with kind and size, and all command lines in order."""
     rows = []
     for name, step in project.documents().items():
@@ -169,7 +169,7 @@ def _metric_titles(project: Project) -> dict[str, str]:
 
 
 _FURTHER: dict[str, Callable[[Project], dict[str, object]]] = {
-    "documents": _documents,
+    "documents": _documents_and_commands,
     "files": lambda _: {"vocabularies": WORDS, "units": UNITS},
     "calibrate": lambda project: {"methods": _method_titles(project), "bounds": BOUNDS},
     "validate": lambda project: {

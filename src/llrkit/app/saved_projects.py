@@ -50,13 +50,13 @@ def save(project: Project, place: Path, name: str) -> None:
         (new / part).mkdir(parents=True)
         for one in names:
             source, there = project.folder / part / one, folder / part / one
-            if not _same(source, there):
+            if not _same_file_as_saved(source, there):
                 shutil.copyfile(source, new / part / one)
-                _to_disk(new / part / one)
+                _project_to_disk(new / part / one)
     write_atomically(new / STATE, json.dumps(plain, indent=1))
-    _read(new / STATE)  # what could not be opened again is not saved
+    _read_saved_project(new / STATE)  # what could not be opened again is not saved
     new.rename(folder / SAVED)
-    _to_disk(folder)
+    _project_to_disk(folder)
     finish_save(folder)
     with project.lock:
         project.name, project.changed = name, False
@@ -73,16 +73,16 @@ def finish_save(folder: Path) -> None:
         # none is there where a kill met the very end
         for file in sorted((ready / part).iterdir()) if (ready / part).is_dir() else ():
             file.replace(folder / part / file.name)
-    state = _read(ready / STATE if (ready / STATE).exists() else folder / STATE)
+    state = _read_saved_project(ready / STATE if (ready / STATE).exists() else folder / STATE)
     documents = {name for result in state["results"].values() for name in result["documents"]}
-    kept = {FILES: {_score_file(one).name for one in state["files"]}, DOCUMENTS: documents}
+    kept = {FILES: {_saved_score_file(one).name for one in state["files"]}, DOCUMENTS: documents}
     if (ready / STATE).exists():
         (ready / STATE).replace(folder / STATE)
     for part in PARTS:  # only what an earlier save put there and this one has no more
         for file in (folder / part).iterdir():
             if file.is_file() and file.name not in kept[part]:
                 file.unlink()
-    _to_disk(folder)
+    _project_to_disk(folder)
     shutil.rmtree(ready, ignore_errors=True)
 
 
@@ -93,12 +93,12 @@ def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # no
     if name not in saved_projects(place) or folder.is_symlink():
         raise InputError(f"there is no project {name!r}")
     finish_save(folder)
-    plain = _read(folder / STATE)
+    plain = _read_saved_project(folder / STATE)
     project = Project.new(id, working)
     project.name = name
     project.settings = Settings.from_dict(plain.get("settings", {}))
     for one in plain["files"]:
-        file = _score_file(one)
+        file = _saved_score_file(one)
         source = folder / FILES / file.name
         if not source.is_file() or source.is_symlink() or file_sha256(source) != file.sha256:
             raise FileFormatError(f"project {name}: {file.name} is missing or was changed since it was saved")
@@ -114,40 +114,42 @@ def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # no
     return project
 
 
-def _read(path: Path) -> SavedProject:
+def _read_saved_project(path: Path) -> SavedProject:
     """The state of a project; what cannot be one is refused."""
     try:
         plain: SavedProject = json.loads(path.read_text(encoding="utf-8"))
-        _require(isinstance(plain, dict) and plain.get("schema") == SCHEMA)
-        _require(isinstance(plain["files"], list) and isinstance(plain["results"], dict))
+        _require_saved_state(isinstance(plain, dict) and plain.get("schema") == SCHEMA)
+        _require_saved_state(isinstance(plain["files"], list) and isinstance(plain["results"], dict))
         Settings.from_dict(plain.get("settings", {}))
         for one in plain["files"]:
-            _score_file(one)
+            _saved_score_file(one)
         for step, result in plain["results"].items():
-            _require(step in STEPS and isinstance(result, dict) and isinstance(result["inputs"], dict))
+            _require_saved_state(
+                step in STEPS and isinstance(result, dict) and isinstance(result["inputs"], dict)
+            )
             for name in result["documents"]:
-                _require(is_file_name(name))
+                _require_saved_state(is_file_name(name))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FileFormatError(f"{path.parent.name}: project.json is not that of a llrkit project") from None
     return plain
 
 
-def _score_file(plain: object) -> ScoreFile:
+def _saved_score_file(plain: object) -> ScoreFile:
     known = {item.name for item in fields(ScoreFile)}
     if not isinstance(plain, dict) or not set(plain) <= known:
         raise ValueError
     file = ScoreFile(**plain)
-    _require(is_file_name(file.name) and file.use in USES)
-    _require(isinstance(file.sha256, str) and isinstance(file.reading, dict))
+    _require_saved_state(is_file_name(file.name) and file.use in USES)
+    _require_saved_state(isinstance(file.sha256, str) and isinstance(file.reading, dict))
     return file
 
 
-def _require(holds: bool) -> None:
+def _require_saved_state(holds: bool) -> None:
     if not holds:
         raise ValueError
 
 
-def _same(source: Path, there: Path) -> bool:
+def _same_file_as_saved(source: Path, there: Path) -> bool:
     if not there.is_file():
         return False
     if source.resolve() == there.resolve():
@@ -155,7 +157,7 @@ def _same(source: Path, there: Path) -> bool:
     return source.stat().st_size == there.stat().st_size and file_sha256(source) == file_sha256(there)
 
 
-def _to_disk(path: Path) -> None:
+def _project_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -69,7 +69,7 @@ def run_app(
     working = Path(tempfile.mkdtemp(prefix=_PREFIX))
     session = Session(working.resolve(), Path(projects).resolve(), max_upload)
     try:
-        with locked_folder(working), _listening(host, port) as listening:
+        with locked_folder(working), _listening_server(host, port) as listening:
             guard = Guard(
                 application(session),
                 Address(host, listening.getsockname()[1], remote=host not in LOOPBACK),
@@ -94,7 +94,7 @@ def run_app(
         session.close()
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening_server(host: str, port: int) -> socket.socket:
     try:
         kind = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # by its number: asyncio turns off the delay of small packets only where it is named

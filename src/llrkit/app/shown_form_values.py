@@ -13,7 +13,7 @@ from llrkit.validation.criteria import CHARACTERISTICS
 
 def form_values(project: Project, step: str, job: Job | None) -> dict[str, str]:
     """The fields of a form; that of ``job``, the last work of the step, is shown again however it ended."""
-    usual = _OF_STEP.get(step, _nothing)
+    usual = _OF_STEP.get(step, _nothing_shown)
     if job is not None and job.form:
         # boxes that were not checked are not in a form
         unchecked = dict.fromkeys(usual(project, None), "")
@@ -21,11 +21,11 @@ def form_values(project: Project, step: str, job: Job | None) -> dict[str, str]:
     return usual(project, project.results[step]["choices"] if step in project.results else None)
 
 
-def _nothing(project: Project, chosen: StepChoices | None) -> dict[str, str]:
+def _nothing_shown(project: Project, chosen: StepChoices | None) -> dict[str, str]:
     return {}
 
 
-def _evaluate(project: Project, chosen: ToEvaluate | None) -> dict[str, str]:
+def _shown_to_evaluate(project: Project, chosen: ToEvaluate | None) -> dict[str, str]:
     if chosen is None:
         first = next((file.name for file in project.files.values() if file.labeled), "")
         return {"file": first, "points": "", "ci": _usual_intervals(project), "by": ""}
@@ -37,7 +37,7 @@ def _usual_intervals(project: Project) -> str:
     return "speaker" if project.settings.speakers else "trial"
 
 
-def _calibrate(project: Project, chosen: ToCalibrate | None) -> dict[str, str]:
+def _shown_to_calibrate(project: Project, chosen: ToCalibrate | None) -> dict[str, str]:
     advised = project.results.get("advise")
     suggested = "logistic" if advised is None else advised.get("suggested", "logistic")
     method, bound = (suggested, "sources") if chosen is None else (chosen["method"], chosen["bound"])
@@ -52,7 +52,7 @@ def _usual_bounds(base_10: bool) -> list[float]:
     return [-2.0, 2.0] if base_10 else [-4.6, 4.6]
 
 
-def _validate(project: Project, chosen: ToValidate | None) -> dict[str, str]:
+def _shown_to_validate(project: Project, chosen: ToValidate | None) -> dict[str, str]:
     file = project.with_use("validation") or project.with_use("train")
     values = {
         "file": file.name if file else "",
@@ -82,7 +82,7 @@ def _validate(project: Project, chosen: ToValidate | None) -> dict[str, str]:
     return values
 
 
-def _case(project: Project, chosen: ToReportCase | None) -> dict[str, str]:
+def _shown_for_case(project: Project, chosen: ToReportCase | None) -> dict[str, str]:
     if chosen is None:
         uses = ("questioned", "train", "validation")
         files = {use: file.name if (file := project.with_use(use)) else "" for use in uses}
@@ -96,8 +96,8 @@ def _case(project: Project, chosen: ToReportCase | None) -> dict[str, str]:
 
 # each is given the choices of its own step
 _OF_STEP: dict[str, Callable[..., dict[str, str]]] = {
-    "evaluate": _evaluate,
-    "calibrate": _calibrate,
-    "validate": _validate,
-    "case": _case,
+    "evaluate": _shown_to_evaluate,
+    "calibrate": _shown_to_calibrate,
+    "validate": _shown_to_validate,
+    "case": _shown_for_case,
 }

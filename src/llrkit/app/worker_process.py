@@ -88,19 +88,19 @@ def main() -> None:
 
     prepare()
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
-    while _do(lines.get(), telling):
+    threading.Thread(target=_listen_to_application, args=(lines,), daemon=True).start()
+    while _do_work(lines.get(), telling):
         pass
 
 
-def _listen(lines: queue.SimpleQueue[str]) -> None:
+def _listen_to_application(lines: queue.SimpleQueue[str]) -> None:
     """Hand on what the application asks for, and end with it."""
     for line in sys.stdin:
         lines.put(line)
     os._exit(1)
 
 
-def _has_grown() -> bool:
+def _worker_has_grown() -> bool:
     """Whether this process needed much memory, which it may still hold; unknown on Windows."""
     if sys.platform == "win32":
         return True
@@ -110,7 +110,7 @@ def _has_grown() -> bool:
     return peak * (1 if sys.platform == "darwin" else 1024) > LARGEST
 
 
-def _do(line: str, telling: Telling) -> bool:
+def _do_work(line: str, telling: Telling) -> bool:
     """One piece of work; whether this process may do another."""
     from llrkit._progress import watched_by
     from llrkit.app.tasks import run
@@ -127,7 +127,7 @@ def _do(line: str, telling: Telling) -> bool:
         texts = (str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
         said = dict.fromkeys(map(task.say, texts))
         result["warnings"] = [*said, *result.get("warnings", ())]
-        again = not _has_grown()
+        again = not _worker_has_grown()
         telling.say({"result": result, "again": again})
         return again
     except LlrkitError as error:

@@ -101,7 +101,9 @@ def differential(
     if len(counts) < 2:
         raise InputError(f"there is only one group in {' and '.join(columns)}; at least 2 are needed")
     effects = {
-        group: _effects(source, columns, group, threshold, speakers) if speakers is not None else (1.0, 1.0)
+        group: _design_effects_of_group(source, columns, group, threshold, speakers)
+        if speakers is not None
+        else (1.0, 1.0)
         for group in counts
     }
     groups = {
@@ -122,23 +124,24 @@ def differential(
                              (DRAWS, len(have))) / np.maximum(np.round(sizes), 1)  # fmt: skip
         values = np.array([getattr(one, rate) for one in have.values()])
         measures[rate] = {
-            name: _inequity(make, values, drawn[rate], equal, level) for name, make in MEASURES.items()
+            name: _inequity_of_rates(make, values, drawn[rate], equal, level)
+            for name, make in MEASURES.items()
         }
-        p_values[rate] = _tests(list(have), errors, sizes)
+        p_values[rate] = _tests_of_groups(list(have), errors, sizes)
     return DifferentialPerformance(
         columns=columns,
         threshold=threshold,
         factor=source.roles.factor,
         groups=MappingProxyType(groups),
         measures=MappingProxyType(measures),
-        joined=MappingProxyType(_joined(measures)),
+        joined=MappingProxyType(_joined_measures(measures)),
         p_values=MappingProxyType(p_values),
         level=level,
         by_subject=speakers is not None,
     )
 
 
-def _effects(
+def _design_effects_of_group(
     source: ScoreSource, columns: tuple[str, ...], group: str, threshold: float, speakers: Columns
 ) -> tuple[float, float]:
     """Design effects of FNMR and FMR in a group: what sharing subjects multiplies the variance by."""
@@ -170,7 +173,7 @@ def _group_rate(
         return errors / n if n else math.nan
 
     def interval(errors: float, n: float, effect: float) -> tuple[float, float] | None:
-        return _exact(errors / effect, n / effect, level) if n else None
+        return _exact_interval_of_group(errors / effect, n / effect, level) if n else None
 
     return GroupRate(
         n_fnmr=round(n_fnmr), errors_fnmr=round(errors_fnmr), effective_fnmr=n_fnmr / of_fnmr,
@@ -180,13 +183,13 @@ def _group_rate(
     )  # fmt: skip
 
 
-def _exact(errors: float, n: float, level: float) -> tuple[float, float]:
+def _exact_interval_of_group(errors: float, n: float, level: float) -> tuple[float, float]:
     """Clopper & Pearson's interval of an effective number of comparisons."""
     size = max(round(n), 1)
     return clopper_pearson(min(round(errors), size), size, level)
 
 
-def _inequity(
+def _inequity_of_rates(
     make: Callable[[FloatArray], FloatArray], values: FloatArray, drawn: FloatArray, equal: FloatArray,
     level: float,
 ) -> Inequity:  # fmt: skip
@@ -198,7 +201,7 @@ def _inequity(
     return Inequity(value, (float(low), math.inf if math.isinf(value) else float(high)), by_chance)
 
 
-def _tests(names: list[str], errors: FloatArray, sizes: FloatArray) -> dict[str, float]:
+def _tests_of_groups(names: list[str], errors: FloatArray, sizes: FloatArray) -> dict[str, float]:
     """Each group against all others (Fisher's exact test), corrected for the number of groups."""
     from scipy.stats import fisher_exact  # takes longer to import than all of llrkit
 
@@ -212,7 +215,7 @@ def _tests(names: list[str], errors: FloatArray, sizes: FloatArray) -> dict[str,
     return dict(zip(names, holm(p), strict=True))
 
 
-def _joined(measures: dict[str, dict[str, Inequity]]) -> dict[str, float]:
+def _joined_measures(measures: dict[str, dict[str, Inequity]]) -> dict[str, float]:
     """Measures of both rates in one number, each counting half."""
     if len(measures) < 2:
         return {}

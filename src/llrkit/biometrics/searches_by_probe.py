@@ -50,31 +50,31 @@ class BestScores(SummaryBase):
                 np.maximum.at(top, place, scores.astype(np.float64, copy=False))
                 best.append(dict(zip(keys, top.tolist(), strict=True)))
                 for name, values in about.items():
-                    _note(values, chunk, name, i, keys, place, probe)
-            said = {key: _is_true(value) for key, value in about.get(enrolled or "", {}).items()}
+                    _note_on_probe(values, chunk, name, i, keys, place, probe)
+            said = {key: _is_enrolled(value) for key, value in about.get(enrolled or "", {}).items()}
             return cls(best[0], best[1], about.get(subject or "", {}), said)
 
         return make
 
     def __add__(self, other: BestScores) -> BestScores:
         return BestScores(
-            _highest(self.mates, other.mates), _highest(self.others, other.others),
-            _merged(self.subjects, other.subjects, "subject"),
-            _merged(self.enrolled, other.enrolled, "value of the enrolled column"),
+            _highest_by_probe(self.mates, other.mates), _highest_by_probe(self.others, other.others),
+            _merged_by_probe(self.subjects, other.subjects, "subject"),
+            _merged_by_probe(self.enrolled, other.enrolled, "value of the enrolled column"),
         )  # fmt: skip
 
     def __mul__(self, weight: float) -> BestScores:
         return self
 
 
-def _highest(ours: dict[Hashable, float], theirs: dict[Hashable, float]) -> dict[Hashable, float]:
+def _highest_by_probe(ours: dict[Hashable, float], theirs: dict[Hashable, float]) -> dict[Hashable, float]:
     merged = dict(ours)
     for key, score in theirs.items():
         merged[key] = max(merged.get(key, -math.inf), score)
     return merged
 
 
-def _note(
+def _note_on_probe(
     values: dict[Hashable, Hashable], chunk: Scores, column: str, class_index: int,
     keys: list[Hashable], place: IntArray, probe: str,
 ) -> None:  # fmt: skip
@@ -90,7 +90,7 @@ def _note(
             raise InputError(f"{probe} {key!r} has several values in {column!r}; a probe has one")
 
 
-def _merged(ours: dict[Hashable, V], theirs: dict[Hashable, V], what: str) -> dict[Hashable, V]:
+def _merged_by_probe(ours: dict[Hashable, V], theirs: dict[Hashable, V], what: str) -> dict[Hashable, V]:
     merged = dict(ours)
     for key, value in theirs.items():
         if merged.setdefault(key, value) != value:
@@ -98,7 +98,7 @@ def _merged(ours: dict[Hashable, V], theirs: dict[Hashable, V], what: str) -> di
     return merged
 
 
-def _is_true(value: Hashable) -> bool:
+def _is_enrolled(value: Hashable) -> bool:
     word = str(value).strip().lower()
     if word in ("1", "1.0", "true", "yes", "mated", "enrolled"):
         return True
@@ -119,8 +119,8 @@ class BeforeMates(SummaryBase):
 
         def make(chunk: Scores) -> BeforeMates:
             keys, place = _by_probe(chunk, probe, 1)
-            ahead = place[_ahead(chunk, keys, place, best_mate)]
-            return cls(dict(zip(*_counted(keys, ahead), strict=True)))
+            ahead = place[_ahead_of_mate(chunk, keys, place, best_mate)]
+            return cls(dict(zip(*_counted_probes(keys, ahead), strict=True)))
 
         return make
 
@@ -149,7 +149,7 @@ class SubjectsBeforeMates(SummaryBase):
         def make(chunk: Scores) -> SubjectsBeforeMates:
             keys, place = _by_probe(chunk, probe, 1)
             names: dict[Hashable, dict[str, bool]] = {}
-            ahead = _ahead(chunk, keys, place, best_mate)
+            ahead = _ahead_of_mate(chunk, keys, place, best_mate)
             entries, entry = _by_probe(chunk, gallery, 1)
             pairs = np.unique(place[ahead] * len(entries) + entry[ahead])
             for pair in pairs.tolist():
@@ -174,7 +174,7 @@ class SubjectsBeforeMates(SummaryBase):
         return {key: len(names) for key, names in self.names.items()}
 
 
-def _ahead(
+def _ahead_of_mate(
     chunk: Scores, keys: list[Hashable], place: IntArray, best_mate: Mapping[Hashable, float]
 ) -> BoolArray:
     """Which of those who are no mates score at least as high as the best mate of their search."""
@@ -182,7 +182,7 @@ def _ahead(
     return np.asarray(chunk.nontarget >= mates[place]) if len(keys) else np.zeros(0, dtype=bool)
 
 
-def _counted(keys: list[Hashable], place: IntArray) -> tuple[list[Hashable], list[int]]:
+def _counted_probes(keys: list[Hashable], place: IntArray) -> tuple[list[Hashable], list[int]]:
     """The probes that occur, and how often."""
     counts = np.bincount(place, minlength=len(keys)).tolist()
     found = [(key, n) for key, n in zip(keys, counts, strict=True) if n]

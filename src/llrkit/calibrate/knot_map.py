@@ -66,7 +66,7 @@ class KnotMap(Map):
         return f"KnotMap({self.method}: {len(self.score)} knots, {self.score[0]:.6g} to {self.score[-1]:.6g})"
 
 
-def thin(
+def thin_knots(
     x: FloatArray, y: FloatArray, limit: int = MAX_KNOTS, *, enough: float = 0.0
 ) -> tuple[FloatArray, FloatArray, float]:
     """At most ``limit`` of the points of a curve, and the largest error of the lines between them.
@@ -76,16 +76,18 @@ def thin(
 
     Examples
     --------
-    >>> thin(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 0.0]), 3)
+    >>> thin_knots(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 0.0]), 3)
     (array([0., 2., 3.]), array([0., 2., 0.]), 0.0)
     """
     if len(x) <= limit and not enough:
         return x, y, 0.0
-    worst_of = _worst_of_halves(x, y, limit, enough)
+    worst_of = _worst_errors_of_halves(x, y, limit, enough)
 
     def entry(start: int, stop: int) -> tuple[float, int, int, int]:
         known = worst_of.get((start, stop))
-        return _worst(x, y, start, stop) if known is None else (-known[0], known[1], start, stop)
+        return (
+            _worst_error_of_line(x, y, start, stop) if known is None else (-known[0], known[1], start, stop)
+        )
 
     kept = [0, len(x) - 1]
     waiting = [entry(0, len(x) - 1)]
@@ -98,7 +100,7 @@ def thin(
     return x[order], y[order], -waiting[0][0]
 
 
-def _worst_of_halves(
+def _worst_errors_of_halves(
     x: FloatArray, y: FloatArray, limit: int, enough: float
 ) -> dict[tuple[int, int], tuple[float, int]]:
     """The largest errors of lines, and where they are, of the halves that lines break into.
@@ -137,7 +139,7 @@ def _worst_of_halves(
     return found
 
 
-def _worst(x: FloatArray, y: FloatArray, start: int, stop: int) -> tuple[float, int, int, int]:
+def _worst_error_of_line(x: FloatArray, y: FloatArray, start: int, stop: int) -> tuple[float, int, int, int]:
     """Minus the largest error of the line from one point to another, and where it is."""
     if stop - start < 2:
         return (0.0, start, start, stop)

@@ -47,11 +47,11 @@ def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
         click.echo(f"{name}: {first_line}")
         for option in list(signature(fit).parameters.values())[1:]:
             if option.name not in COMMAND_OPTIONS:
-                click.echo(f"    --option {option.name}={_spelled(option.default)}")
+                click.echo(f"    --option {option.name}={_spelled_default(option.default)}")
     context.exit()
 
 
-def _spelled(value: object) -> str:
+def _spelled_default(value: object) -> str:
     """A default as one would type it."""
     if isinstance(value, (list, tuple)):
         return ",".join(str(item) for item in value)
@@ -160,7 +160,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
         training_sha256=sha256_of(train),
-        **_hashes(key=files.given.reading.key, nontargets=files.given.reading.nontargets),
+        **_hashes_of_other_files(key=files.given.reading.key, nontargets=files.given.reading.nontargets),
         training_cllr_before=before.cllr,
         training_cllr=after.cllr,
         training_min_cllr=after.min_cllr,
@@ -235,7 +235,7 @@ def refuse_unknown(fit: Callable[..., object], options: Iterable[str], method: s
             raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")
 
 
-def _hashes(**files: PathArg | None) -> dict[str, str]:
+def _hashes_of_other_files(**files: PathArg | None) -> dict[str, str]:
     """What is kept of the other files that a training set came from."""
     kept: dict[str, str] = {}
     for name, path in files.items():

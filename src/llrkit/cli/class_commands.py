@@ -47,14 +47,14 @@ def parse_prior(text: str | None) -> Prior:
 
 def evaluate_classes(files: SeveralClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of several classes; points named lre... are costs over all classes."""
-    result, scores = _evaluated(files, asked, detection=True if asked.html_path else None)
+    result, scores = _evaluated_classes(files, asked, detection=True if asked.html_path else None)
     if asked.table_style is not None:
-        _echo_table(result, asked.table_style, asked.to_stderr)
+        _echo_class_table(result, asked.table_style, asked.to_stderr)
     else:
-        _print_evaluation(result, files.paths[0], asked.to_stderr)
+        _print_class_evaluation(result, files.paths[0], asked.to_stderr)
     if asked.html_path is not None:
         beside = asked.to_stderr or asked.table_style is not None
-        _write_page(result, scores, asked.html_path, files, beside)
+        _write_class_page(result, scores, asked.html_path, files, beside)
     write_json({"scores": files.paths[0], **result.to_dict()}, "evaluate", asked.json_path)
 
 
@@ -64,13 +64,13 @@ def report_classes(files: SeveralClassFiles, asked: ToReport) -> None:
     if others:
         raise InputError(f"a report on several classes takes one file, got {len(files.paths)}")
     assert asked.output is not None  # a Word document is for two classes
-    result, scores = _evaluated(files, asked, detection=True)
-    _print_evaluation(result, path, asked.to_stderr)
-    _write_page(result, scores, asked.output, files, asked.to_stderr)
+    result, scores = _evaluated_classes(files, asked, detection=True)
+    _print_class_evaluation(result, path, asked.to_stderr)
+    _write_class_page(result, scores, asked.output, files, asked.to_stderr)
     write_json({"scores": path, **result.to_dict()}, "report", asked.json_path)
 
 
-def _evaluated(
+def _evaluated_classes(
     files: SeveralClassFiles, asked: WithIntervals, *, detection: bool | None
 ) -> tuple[ClassEvaluation, ClassScores]:
     from llrkit.multiclass import evaluate
@@ -91,16 +91,16 @@ def _evaluated(
     return result, scores
 
 
-def _print_evaluation(result: ClassEvaluation, title: str, to_stderr: bool) -> None:
-    from llrkit.multiclass.class_evaluation_result import class_rows, rows, sentence
+def _print_class_evaluation(result: ClassEvaluation, title: str, to_stderr: bool) -> None:
+    from llrkit.multiclass.class_evaluation_result import class_rows, class_sentence, rows
 
     print_table(("", "", ""), rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
     click.echo("", err=to_stderr)
     print_table(*class_rows(result), to_stderr=to_stderr)
-    click.echo(f"\n{sentence(result)}", err=to_stderr)
+    click.echo(f"\n{class_sentence(result)}", err=to_stderr)
 
 
-def _write_page(
+def _write_class_page(
     result: ClassEvaluation, scores: ClassScores, path: str, files: SeveralClassFiles, to_stderr: bool
 ) -> None:
     from llrkit.errors import ConstantScoreError, InfiniteScoreError
@@ -116,7 +116,7 @@ def _write_page(
     click.echo(f"The report is in {path}", err=to_stderr)
 
 
-def _echo_table(results: ClassEvaluation | ClassComparison, style: str, to_stderr: bool) -> None:
+def _echo_class_table(results: ClassEvaluation | ClassComparison, style: str, to_stderr: bool) -> None:
     from llrkit.report.latex_markdown_csv import format_table
 
     click.echo(format_table(results, style), nl=False, err=to_stderr)

@@ -39,7 +39,7 @@ def calibrate_classes(files: SeveralClassFiles, asked: ToCalibrate) -> None:
     scores = read_class_file(files, train)
     with named_file(train):
         fitted = fit_named(name, scores, prior=prior, **options)
-    _save(fitted, scores, files.paths, prior, asked)
+    _save_class_map(fitted, scores, files.paths, prior, asked)
 
 
 def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
@@ -61,7 +61,7 @@ def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
     with named_file(", ".join(files.paths)):
         fitted = fit_fusion(scores, prior=prior, regularization=asked.regularization)
     fitted = fitted.with_provenance(systems=[Path(path).name for path in files.paths])
-    _save(fitted, scores, files.paths, prior, asked)
+    _save_class_map(fitted, scores, files.paths, prior, asked)
 
 
 def apply_to_classes(files: SeveralClassFiles, asked: ToApply) -> None:
@@ -85,7 +85,7 @@ def apply_to_classes(files: SeveralClassFiles, asked: ToApply) -> None:
     click.echo(f"{rows:,} trials written to {asked.output} (log-likelihoods in the columns {names}{more})")
 
 
-def _save(
+def _save_class_map(
     fitted: ClassMap, scores: ClassScores, paths: Sequence[str], prior: Prior, asked: ToCalibrate | ToFuse
 ) -> None:
     from llrkit.cli.calibrate import sha256_of

@@ -71,7 +71,7 @@ def compare_on_scores(files: TwoClassFiles, asked: ToCompare) -> None:
 
     (train, evaluation), given = files.paths, files.given
     trained, tested = given.open(train), given.open(evaluation, key=asked.evaluation_key or given.reading.key)
-    same_trials = _same_trials(trained, tested, train, evaluation)
+    same_trials = _same_trials_in_both_files(trained, tested, train, evaluation)
     points = parse_points(asked.points) or ("sre08", "sre10")
     comparison = compare(trained, tested, asked.methods or CANDIDATES, points=points)
     title = f"Calibrators trained on {train} and evaluated on {evaluation}; no bounds are added:"
@@ -104,7 +104,9 @@ def show_comparison(
     write_json(comparison.to_dict(), "compare", asked.json_path)
 
 
-def _same_trials(trained: ScoreSource, tested: ScoreSource, train: str, evaluation: str) -> bool:
+def _same_trials_in_both_files(
+    trained: ScoreSource, tested: ScoreSource, train: str, evaluation: str
+) -> bool:
     """Whether both files hold the same trials and scores; other scores of the same trials are refused."""
     from llrkit.scores.same_trials import same_trials
     from llrkit.scores.trials import Trials

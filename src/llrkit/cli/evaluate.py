@@ -216,7 +216,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
             words=asked.words, base_10=asked.base_10, cautions=[moved] if moved else [], sections=sections,
         )  # fmt: skip
     again = (
-        _repeated(trials) if given.reading.repeated == "keep" else {}
+        _repeated_trials(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
     more: dict[str, Json] = {**({"known": [asdict(cost) for cost in mixed]} if mixed else {}), **of_shift}
     if chosen:
@@ -226,7 +226,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", asked.json_path)
 
 
-def _repeated(trials: ScoreSource) -> dict[str, int | None]:
+def _repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
     """What is known of trials that occur more than once, which count each time; said if there are any."""
     from llrkit.scores.trials import Trials
 

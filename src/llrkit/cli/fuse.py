@@ -59,8 +59,8 @@ def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     costs = parse_costs(files.costs[0] if files.costs else "asvspoof5")
     wanted = sasv_method("bayes-trained" if asked.method == "logistic" else asked.method)
     with unwarned(PooledClassesWarning), speaking_of_kinds():
-        dev, held = _trials(files, files.paths)
-        others = _trials(files, files.others)[0] if files.others else None
+        dev, held = _sasv_trials(files, files.paths)
+        others = _sasv_trials(files, files.others)[0] if files.others else None
         fusion = fit_sasv(dev, wanted, costs=costs, regularization=asked.regularization or RIDGE)
         compared = compare(dev, dev if others is None else others, costs=costs)
     # as the columns of the files are called, by which 'apply' finds them again
@@ -77,7 +77,7 @@ def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     write_json({**compared.to_dict(), "chosen": wanted, "fusion": fusion.to_dict()}, "fuse", asked.json_path)
 
 
-def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tuple[str, ...]]:
+def _sasv_trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tuple[str, ...]]:
     """The trials, and the columns of their files that hold the scores."""
     ids, given = files.given.reading.ids, files.given.reading.with_files(ids=())
     if len(paths) == 1:

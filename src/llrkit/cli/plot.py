@@ -156,9 +156,9 @@ def plot_command(
     words = vocabulary(asked.words)
     names = split_names(asked.names or "") or []
     with unwarned(PooledClassesWarning, when=speaks_of_spoofs(asked.shared)):
-        pictures = _pictures(kind, scores, asked, TrialInput.of(reading))
+        pictures = _pictures_to_draw(kind, scores, asked, TrialInput.of(reading))
     if asked.base_10:
-        pictures = _to_base_10(kind, pictures)
+        pictures = _pictures_to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]
     if asked.title is not None or asked.no_legend:
         from llrkit.plot.looks import Look
@@ -176,7 +176,7 @@ def plot_command(
     click.echo(f"Written to {output}")
 
 
-def _to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
+def _pictures_to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
     from llrkit.plot.base_ten import to_base_10
 
     converted = [to_base_10(picture) for picture in pictures]
@@ -186,7 +186,7 @@ def _to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
     return converted
 
 
-def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInput) -> list[Picture]:
+def _pictures_to_draw(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInput) -> list[Picture]:
     from llrkit.plot.all_plots import PLOTS
 
     plot = PLOTS[kind.replace("-", "_")]
@@ -199,7 +199,7 @@ def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInp
         return pictures_of_scores(kind, plot, scores, asked, given)
     if kind in OF_RESULTS:
         refuse_reading(kind, given.reading)
-        return [plot.picture(curve) for file in scores for curve in _curves(kind, file)]
+        return [plot.picture(curve) for file in scores for curve in _curves_to_draw(kind, file)]
     if kind == "theory":
         from llrkit.cli.plotted_result_files import theory_of
 
@@ -229,7 +229,7 @@ def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInp
     ]
 
 
-def _curves(kind: str, file: str) -> list[Shown]:
+def _curves_to_draw(kind: str, file: str) -> list[Shown]:
     from llrkit.cli.plotted_result_files import fusion_weights_of, mixing_of, scans_of, scatter_of
 
     if kind == "prior-scan":

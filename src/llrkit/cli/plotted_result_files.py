@@ -53,11 +53,11 @@ def scatter_of(file: str) -> CllrScatter:
     from llrkit.plot.paper_figures import CllrScatter
 
     try:
-        rows = _rows(_results(file), "lists")
-        x, y = (np.array([_number(row[method]) for row in rows]) for method in ("cmlg", "logistic"))
+        rows = _rows_in_file(_results_in_file(file), "lists")
+        x, y = (np.array([_number_in_file(row[method]) for row in rows]) for method in ("cmlg", "logistic"))
         labels = tuple(f"{row['enroll']} / {row['test']}".strip(" /") for row in rows)
     except (KeyError, TypeError, ValueError) as error:
-        raise _not_from("reproduce durations", file) from error
+        raise _not_from_command("reproduce durations", file) from error
     return CllrScatter("CMLG", "logistic regression", x, y, labels)
 
 
@@ -66,18 +66,21 @@ def scans_of(file: str) -> list[PriorScan]:
     from llrkit.evaluation.alpha_scan import PriorScan
 
     try:
-        results = _results(file)
+        results = _results_in_file(file)
         return [
             PriorScan(
-                _numbers(case["log_odds"]),
-                {"CMLG": _numbers(case["cmlg"]), "logistic regression": _numbers(case["logistic"])},
-                _number(case["minimum"]),
+                _numbers_in_file(case["log_odds"]),
+                {
+                    "CMLG": _numbers_in_file(case["cmlg"]),
+                    "logistic regression": _numbers_in_file(case["logistic"]),
+                },
+                _number_in_file(case["minimum"]),
                 str(results.get("cost", "C_primary")),
             )
-            for case in _rows(results, "cases")
+            for case in _rows_in_file(results, "cases")
         ]
     except (KeyError, TypeError, ValueError) as error:
-        raise _not_from("reproduce prior-scan", file) from error
+        raise _not_from_command("reproduce prior-scan", file) from error
 
 
 def theory_of(
@@ -123,53 +126,56 @@ def theory_of(
 
 def _rms_of_runs(files: Sequence[str]) -> float:
     """The root mean square that an experiment of several seeds reports; NaN if lists tell it themselves."""
-    results = _results(files[0])
+    results = _results_in_file(files[0])
     seeds = results.get("seeds")
     if len(files) > 1 or not isinstance(seeds, list) or len(seeds) < 2:
         return float("nan")
-    return _number(results["rms_cllr_from_eer"])
+    return _number_in_file(results["rms_cllr_from_eer"])
 
 
 def lists_of(file: str) -> dict[str, tuple[float, float]]:
     """EER and minimum Cllr of the lists of ``llrkit reproduce durations`` or ``real``."""
     try:
         return {
-            f"{row['enroll']} / {row['test']}".strip(" /"): (_number(row["eer"]), _number(row["min_cllr"]))
-            for row in _rows(_results(file), "lists")
+            f"{row['enroll']} / {row['test']}".strip(" /"): (
+                _number_in_file(row["eer"]),
+                _number_in_file(row["min_cllr"]),
+            )
+            for row in _rows_in_file(_results_in_file(file), "lists")
         }
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise _not_from("reproduce durations", file) from error
+        raise _not_from_command("reproduce durations", file) from error
 
 
-def _results(file: str) -> dict[str, object]:
+def _results_in_file(file: str) -> dict[str, object]:
     content: object = json.loads(Path(file).read_text(encoding="utf-8"))
     if not isinstance(content, dict):
         raise TypeError("not an object")
     return content
 
 
-def _rows(results: Mapping[str, object], name: str) -> list[dict[str, object]]:
+def _rows_in_file(results: Mapping[str, object], name: str) -> list[dict[str, object]]:
     rows = results[name]
     if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
         raise TypeError("not a list of objects")
     return rows
 
 
-def _number(value: object) -> float:
+def _number_in_file(value: object) -> float:
     """A number; JSON has infinities as words."""
     if not isinstance(value, (int, float, str)):
         raise TypeError("not a number")
     return float(value)
 
 
-def _numbers(values: object) -> FloatArray:
+def _numbers_in_file(values: object) -> FloatArray:
     import numpy as np
 
     if not isinstance(values, list):
         raise TypeError("not a list")
     # null is a cost of a fit that was refused
-    return np.array([np.nan if value is None else _number(value) for value in values])
+    return np.array([np.nan if value is None else _number_in_file(value) for value in values])
 
 
-def _not_from(command: str, file: str) -> FileFormatError:
+def _not_from_command(command: str, file: str) -> FileFormatError:
     return FileFormatError(f"{file}: expected the JSON that 'llrkit {command} --json FILE' writes")

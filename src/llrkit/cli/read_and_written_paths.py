@@ -67,14 +67,14 @@ def guard_inputs(name: str, command: click.Command) -> None:
     """Let a command refuse to write over what it reads, and notice when that changes."""
     for _, one in leaves(command):
         if one.callback is not None:
-            one.callback = _guarded(one.callback, reads=name not in READS_NOTHING)
+            one.callback = _guarded_callback(one.callback, reads=name not in READS_NOTHING)
 
 
-def _guarded(callback: Callable[..., object], *, reads: bool) -> Callable[..., object]:
+def _guarded_callback(callback: Callable[..., object], *, reads: bool) -> Callable[..., object]:
     @wraps(callback)
     def run(**options: object) -> object:
-        read = list(_given(options, READ)) if reads else []
-        written = [file for path in _given(options, WRITTEN) for file in _files_written(path)]
+        read = list(_given_paths(options, READ)) if reads else []
+        written = [file for path in _given_paths(options, WRITTEN) for file in _files_written(path)]
         if not read and len(written) < 2:
             return callback(**options)
         from llrkit._inputs import watching
@@ -88,7 +88,7 @@ def _guarded(callback: Callable[..., object], *, reads: bool) -> Callable[..., o
     return run
 
 
-def _given(options: Mapping[str, object], names: frozenset[str]) -> Iterator[str]:
+def _given_paths(options: Mapping[str, object], names: frozenset[str]) -> Iterator[str]:
     for name in sorted(names & options.keys()):
         yield from paths_in(options[name])
 

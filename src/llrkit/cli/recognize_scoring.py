@@ -140,13 +140,13 @@ def score_command(asked: ToScore) -> None:
             find_listed(trial_list, models.ids.tolist(), list(given.ids))
         with named_file(asked.source or asked.speech):
             segments = recognizer.prepare(given, watch=watch)
-        others = saved if impostors is None else _cohort(recognizer, *impostors, watch)
+        others = saved if impostors is None else _cohort_made_now(recognizer, *impostors, watch)
         scores = recognizer.scores(
             models, segments, normalize=asked.norm, cohort=others, top=asked.top, watch=watch
         )
-    scored = _table(scores, models, segments, trial_list, on_trials)
+    scored = _scored_trial_table(scores, models, segments, trial_list, on_trials)
     write_table(scored, output, format=asked.to, key=asked.key_output)
-    measured = _measured(scored)
+    measured = _measured_by_labels(scored)
     eer = f", EER {100 * measured['eer']:.2f} %" if "eer" in measured else ""
     n_trials = scored.table.height
     click.echo(f"{counted(n_trials, 'score')} written to {output}{eer}", err=json_path == "-")
@@ -190,7 +190,7 @@ def _open_cohort(
     return inputs, impostors, used, inputs.source or cohort
 
 
-def _cohort(
+def _cohort_made_now(
     recognizer: Recognizer,
     inputs: SpeechInput,
     impostors: Speech,
@@ -203,7 +203,7 @@ def _cohort(
         return recognizer.cohort(inputs.load(impostors, used, watch), watch=watch)
 
 
-def _table(
+def _scored_trial_table(
     scores: Array, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
 ) -> TrialTable:
     from llrkit.io.trial_selection import select_trials
@@ -221,7 +221,7 @@ def _table(
     return select_trials(scored, conditions) if conditions else scored
 
 
-def _measured(scored: TrialTable) -> dict[str, float]:
+def _measured_by_labels(scored: TrialTable) -> dict[str, float]:
     """What labels tell; nothing without them."""
     from llrkit.errors import EmptyClassError
     from llrkit.evaluation.evaluate import evaluate

@@ -127,7 +127,7 @@ def train_command(asked: ToTrain) -> None:
     no_sizes: OfExtractor = {}
     with watching() as watch, shown_warnings():
         base = _base_recognizer(asked.source)
-        stages = _stages(asked, base)
+        stages = _stages_folder(asked, base)
         domain: list[tuple[SpeechInput, Speech, FrontEnd | None]] = []
 
         def check(given: Speech, used: FrontEnd | None) -> None:
@@ -168,7 +168,7 @@ def train_command(asked: ToTrain) -> None:
     known = None if given.speakers is None else len(set(given.speakers))
     told = f"{trained!r} trained on {counted_speech(len(given), known)}. Saved in {output}"
     click.echo(told, err=json_path == "-")
-    write_json(_numbers(backend, given, known, trained), "recognize-train", json_path)
+    write_json(_training_numbers(backend, given, known, trained), "recognize-train", json_path)
 
 
 def _open_domain(
@@ -205,7 +205,7 @@ def _base_recognizer(source: str | None) -> Recognizer | None:
     return base
 
 
-def _stages(asked: ToTrain, base: Recognizer | None) -> Stages | None:
+def _stages_folder(asked: ToTrain, base: Recognizer | None) -> Stages | None:
     from llrkit.recognize.training_stages import Stages
 
     if base is not None:
@@ -249,7 +249,7 @@ def _training_speech(
     return given, base.extractor.front_end
 
 
-def _numbers(backend: str, given: Speech, known: int | None, trained: Recognizer) -> dict[str, Json]:
+def _training_numbers(backend: str, given: Speech, known: int | None, trained: Recognizer) -> dict[str, Json]:
     extractor = trained.extractor
     history = {} if extractor is None else {"background_model": extractor.ubm.log_likelihoods.tolist()}
     sizes = {} if extractor is None else {"n_gaussians": extractor.ubm.n_gaussians}

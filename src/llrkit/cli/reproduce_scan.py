@@ -102,7 +102,7 @@ def prior_scan_command(
         if source_of("scale") is not ParameterSource.DEFAULT:
             raise InputError("--scale is for the simulation, not for --scores")
         seed = seed if source_of("seed") is not ParameterSource.DEFAULT else 0
-        scan = _of_scores(asked, asked.scores, given, seed)
+        scan = _scan_of_scores(asked, asked.scores, given, seed)
     header, rows = scan_table(scan.cases)
     print_table(header, rows, to_stderr=json_path == "-", title=scan.cost_name)
     for case in scan.cases:
@@ -118,7 +118,7 @@ def prior_scan_command(
     write_json({"experiment": "prior-scan", **scan.to_dict()}, "reproduce", json_path)
 
 
-def _of_scores(asked: ToScan, scores: str, given: TrialInput, seed: int) -> PriorScanResult:
+def _scan_of_scores(asked: ToScan, scores: str, given: TrialInput, seed: int) -> PriorScanResult:
     from llrkit.experiments.prior_scan import EVALUATION, run_scan_of_scores
     from llrkit.theory.presets import cost_of
 

@@ -71,8 +71,8 @@ def theory_command(
     if not models:
         raise InputError("give at least one of --eer, --d-prime, --mu, --sigma, --cllr")
     asked = parse_points(points) or ["sre08", "sre10", "sre12", "sre16", "sre21"]
-    described = [_described(model, asked, allow_unconfirmed) for model in models]
-    _print(described, to_stderr=json_path == "-")
+    described = [_pair_described(model, asked, allow_unconfirmed) for model in models]
+    _print_pair(described, to_stderr=json_path == "-")
     rows = [asdict(one) for one in described]
     write_json(rows[0] if len(rows) == 1 else {**rows[0], "rows": rows}, "theory", json_path)
 
@@ -118,7 +118,7 @@ class Described:
     primaries: list[MeanCost]
 
 
-def _described(
+def _pair_described(
     model: GaussianLLR, asked: Sequence[OperatingPoint | str], allow_unconfirmed: bool
 ) -> Described:
     from llrkit.theory.operating_points import OperatingPoint
@@ -142,7 +142,7 @@ def _described(
     )  # fmt: skip
 
 
-def _print(models: Sequence[Described], *, to_stderr: bool) -> None:
+def _print_pair(models: Sequence[Described], *, to_stderr: bool) -> None:
     from llrkit._format import number, percent
 
     first = models[0]

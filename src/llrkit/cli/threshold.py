@@ -145,12 +145,12 @@ def threshold_command(
         for demand in demands
     ]
     to_stderr = json_path == "-"
-    _print(thresholds, scores, words, to_stderr=to_stderr)
+    _print_threshold(thresholds, scores, words, to_stderr=to_stderr)
     content = {"scores": scores, "on": evaluation, "thresholds": [one.to_dict() for one in thresholds]}
     write_json(content, "threshold", json_path)
 
 
-def _print(thresholds: list[Threshold], title: str, words: str, *, to_stderr: bool) -> None:
+def _print_threshold(thresholds: list[Threshold], title: str, words: str, *, to_stderr: bool) -> None:
     from llrkit._format import number
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation.threshold_result import rate_in_words

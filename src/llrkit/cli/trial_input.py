@@ -80,15 +80,15 @@ def reading_options(command: Command) -> Command:
     :meth:`TrialInput.of` makes a :class:`Reading` of them. An option that the command has already, with a
     meaning of its own, is left alone.
     """
-    own = {param.name for param in _params(command)}
+    own = {param.name for param in _params_of_function(command)}
     for option in reversed(_READING):
-        params = _params(option(command))
+        params = _params_of_function(option(command))
         if params[-1].name in own:
             params.pop()
     return command
 
 
-def _params(command: Callable[..., object]) -> list[click.Parameter]:
+def _params_of_function(command: Callable[..., object]) -> list[click.Parameter]:
     """The options that click has noted at a function, the last one first."""
     noted: list[click.Parameter] = getattr(command, "__click_params__", [])
     return noted
@@ -138,7 +138,7 @@ def _calibration_of(source: ScoreSource) -> str:
     return f"{len(maps)} calibrations" if maps else "a calibration"
 
 
-def _names(typed: str | None) -> tuple[str, ...] | None:
+def _names_typed(typed: str | None) -> tuple[str, ...] | None:
     return None if typed is None else tuple(typed.split(","))
 
 
@@ -163,10 +163,10 @@ class TrialInput:
             key=options.get("key"),
             score=None if score is None else (score,),
             label=options.get("label_column"),
-            key_columns=_names(options.get("key_columns")),
+            key_columns=_names_typed(options.get("key_columns")),
             key_label=options.get("key_label_column"),
             format=options.get("format"),
-            columns=_names(options.get("columns")),
+            columns=_names_typed(options.get("columns")),
             decimal=options.get("decimal"),
             encoding=options.get("encoding"),
             nontargets=options.get("nontargets"),
@@ -178,7 +178,7 @@ class TrialInput:
             duplicates=options.get("duplicates"),
             quality=options.get("quality_file"),
             weight=options.get("weight_column"),
-            ids=_names(options.get("ids")) or (),
+            ids=_names_typed(options.get("ids")) or (),
             where=options.get("where", ()),
             unreadable=options.get("unreadable"),
         )

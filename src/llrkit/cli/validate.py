@@ -135,7 +135,7 @@ def validate_command(
         checked = validate(
             trials, asked, calibration=calibration, apply=apply, worst=worst,
             curves=bool(html_path or docx_path), cautions=_read_otherwise(given.reading, changes),
-            trained_on_these=calibration is not None and _trained_it(calibration, scores),
+            trained_on_these=calibration is not None and _trained_on_this_file(calibration, scores),
         )  # fmt: skip
     _print_validation(checked, scores, verbal=verbal, words=words, base_10=base_10, to_stderr=to_stderr)
     files = input_files(given.reading, scores, criteria, map_path, *changes)
@@ -226,7 +226,7 @@ def _write_template(path: str, other: str | None) -> None:
     )
 
 
-def _trained_it(calibration: Map, scores: str) -> bool:
+def _trained_on_this_file(calibration: Map, scores: str) -> bool:
     """Whether a calibration was trained on this very file."""
     from llrkit.cli.calibrate import sha256_of
 

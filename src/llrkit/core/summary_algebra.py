@@ -155,7 +155,7 @@ def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Hashable, Score
     chunks: dict[Hashable, Scores] = {}
     if len(values) == 0:
         return chunks
-    t_positions, n_positions = _positions(target, values), _positions(nontarget, values)
+    t_positions, n_positions = _positions_of_groups(target, values), _positions_of_groups(nontarget, values)
     for value, t, n in zip(values, t_positions, n_positions, strict=True):
         key = names[value] if names is not None else value.item()
         key = None if key != key else key  # a missing number is a missing value, and equal to itself
@@ -163,7 +163,7 @@ def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Hashable, Score
     return chunks
 
 
-def _positions(column: Array, values: Array) -> list[IntArray]:
+def _positions_of_groups(column: Array, values: Array) -> list[IntArray]:
     # a stable sort keeps the order of the trials within each group
     order = np.argsort(column, kind="stable")
     return np.split(order, np.searchsorted(column[order], values[1:]))

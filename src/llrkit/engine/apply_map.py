@@ -107,7 +107,7 @@ def apply_map(
     ``judge`` the scores are counted on the way.
     """
     require_separate([*paths, *reading.files], [output] if key_output is None else [output, key_output])
-    given, (reading, notes) = reading, _as_trained(fitted, reading)
+    given, (reading, notes) = reading, _read_as_trained(fitted, reading)
     more = options.more_columns()
     if more and (kind := written_as(Path(output), to)) in HAS_OWN_KEY:
         raise InputError(f"{output}: {kind} files hold scores only, not {' and '.join(more)}; write a table")
@@ -125,7 +125,7 @@ def apply_map(
             try:
                 llr: FloatArray = fitted(held, columns, outside="ignore")
             except InputError as error:
-                raise _placed(error, fitted, held, columns, batch.place) from None
+                raise _error_placed(error, fitted, held, columns, batch.place) from None
             if judge is not None:
                 counted[0] += ClassHistogram.of(judge.values(scores, columns))
             return llr
@@ -164,17 +164,19 @@ def apply_map(
                 f"the calibration takes {fitted.n_systems} systems ({', '.join(systems)}): give a file for "
                 f"each in this order, or one with a column for each ({error})"
             ) from None
-        return applied(scan, *_other_column(fitted, scan), *_moved_columns(scan, [*OWN_COLUMNS, *more]))
+        return applied(
+            scan, *_note_on_other_column(fitted, scan), *_note_on_moved_columns(scan, [*OWN_COLUMNS, *more])
+        )
     if len(paths) != fitted.n_systems:
         raise SystemCountError(
             f"the calibration takes {fitted.n_systems} systems ({', '.join(fitted.system_names)}), "
             f"got {len(paths)} files"
         )
     names = system_names([str(path) for path in paths])
-    said = _compared(names, fitted.system_names)
+    said = _file_names_compared(names, fitted.system_names)
     tandem = fitted.method.startswith(SASV)
     scans = [
-        open_batches(path, _as_named(fitted, reading, i) if tandem else reading)
+        open_batches(path, _read_as_named(fitted, reading, i) if tandem else reading)
         for i, path in enumerate(paths)
     ]
     try:
@@ -193,7 +195,7 @@ def apply_map(
         return applied(joined, *said, order)
 
 
-def _as_named(fitted: Map, reading: Reading, place: int) -> Reading:
+def _read_as_named(fitted: Map, reading: Reading, place: int) -> Reading:
     """How a file of one system is read: the column of its scores as in training, unless one is named."""
     held = (fitted.reading or {}).get("score") or ()
     if reading.score is not None or len(held) != fitted.n_systems:
@@ -201,7 +203,7 @@ def _as_named(fitted: Map, reading: Reading, place: int) -> Reading:
     return replace(reading, score=(held[place],))
 
 
-def _placed(
+def _error_placed(
     error: InputError, fitted: Map, scores: FloatArray, columns: Columns, place: Callable[[int], str]
 ) -> InputError:
     """The same error with the place of the first trial that the map refuses because of its columns."""
@@ -220,7 +222,7 @@ def _placed(
     return type(error)(f"{place(good)} ({value}): {str(error).replace(' at index 0', '')}")
 
 
-def _as_trained(fitted: Map, reading: Reading) -> tuple[Reading, tuple[str, ...]]:
+def _read_as_trained(fitted: Map, reading: Reading) -> tuple[Reading, tuple[str, ...]]:
     """How the scores are read: as the map was trained, whatever is said here must agree with that."""
     if fitted.reading is None:
         note = "the calibration does not say how its training scores were read; what is said here decides"
@@ -262,13 +264,13 @@ def _held_scale(fitted: Map, roles: Roles, reading: Reading) -> float:
     return 1.0
 
 
-def _moved_columns(scan: Scan, new: Sequence[str]) -> tuple[str, ...]:
+def _note_on_moved_columns(scan: Scan, new: Sequence[str]) -> tuple[str, ...]:
     """A note where columns of the file make room for new ones."""
     moved = ", ".join(f"{name!r} as {kept!r}" for name, kept in kept_as(scan.columns, new).items())
     return (f"columns that were there are kept under other names: {moved}",) if moved else ()
 
 
-def _other_column(fitted: Map, scan: Scan) -> tuple[str, ...]:
+def _note_on_other_column(fitted: Map, scan: Scan) -> tuple[str, ...]:
     """A note where the scores are in a column of another name than in training."""
     trained = tuple((fitted.reading or {}).get("score") or ())
     given = scan.like.score
@@ -277,7 +279,7 @@ def _other_column(fitted: Map, scan: Scan) -> tuple[str, ...]:
     return (f"the scores are in the column {given[0]!r}, in training they were in {trained[0]!r}",)
 
 
-def _compared(names: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:
+def _file_names_compared(names: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:
     """What is to be said about the names of the files; those of training in another order are an error."""
     if list(names) == list(systems) or not systems:
         return ()

@@ -162,13 +162,13 @@ def joined(chunks: Iterable[Scores]) -> Iterator[Scores]:
         held.append(chunk)
         size += chunk.target.nbytes + chunk.nontarget.nbytes
         if size >= enough:
-            yield _one_of(held)
+            yield _one_chunk_of(held)
             held, size = [], 0
     if held:
-        yield _one_of(held)
+        yield _one_chunk_of(held)
 
 
-def _one_of(chunks: list[Scores]) -> Scores:
+def _one_chunk_of(chunks: list[Scores]) -> Scores:
     if len(chunks) == 1:
         return chunks[0]
     return Scores.part(

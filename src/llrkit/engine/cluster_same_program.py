@@ -68,7 +68,7 @@ def program_here() -> dict[str, str]:
     return {"llrkit": __version__, **versions, "source files": sources_digest()[:12]}
 
 
-def agree(client: Client) -> None:
+def require_agreement(client: Client) -> None:
     """Compare versions with every worker; raise if one would compute with others.
 
     Python is compared by its first two numbers, everything else by all of them, and llrkit by its source
@@ -77,15 +77,15 @@ def agree(client: Client) -> None:
     """
     _wait_for_worker(client)
     # Between versions of Python no function can travel: first comes a question that Dask answers by itself.
-    python = _minor(platform.python_version())
-    for worker, answer in _answers(client, _versions_of).items():
+    python = _minor_version(platform.python_version())
+    for worker, answer in _answers_of_workers(client, _versions_of).items():
         if isinstance(answer, BaseException):
             raise ClusterError(f"the worker {worker} does not tell its version of Python ({answer!r})")
-        found = _minor(answer["host"]["python"])
+        found = _minor_version(answer["host"]["python"])
         if found != python:
             raise _other_program(worker, [f"Python {found}, here {python}"])
     here = program_here()
-    for worker, there in _answers(client, _program_of).items():
+    for worker, there in _answers_of_workers(client, _program_of).items():
         if isinstance(there, BaseException):
             raise ClusterError(
                 f"the worker {worker} cannot run this llrkit ({there}): install llrkit[dask] "
@@ -129,7 +129,7 @@ class SameProgram(Generic[T]):
 
 def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Iterator[T]:
     """The results of ``work`` on each item, as they are done, by workers that agree."""
-    agree(client)
+    require_agreement(client)
     waiting = set(client.map(SameProgram(work, sources_digest()), items, pure=False))
     while waiting:
         done = finished(client, waiting, "FIRST_COMPLETED")
@@ -153,7 +153,9 @@ async def _program_of(client: Client, worker: str) -> dict[str, str] | Exception
     return told[worker]
 
 
-def _answers(client: Client, question: Callable[[Client, str], Awaitable[T]]) -> dict[str, T | BaseException]:
+def _answers_of_workers(
+    client: Client, question: Callable[[Client, str], Awaitable[T]]
+) -> dict[str, T | BaseException]:
     """What every worker answers, within the time-out."""
     seconds = timeout_now()
 
@@ -196,5 +198,5 @@ def _wait_for_worker(client: Client) -> None:
         ) from None
 
 
-def _minor(version: str) -> str:
+def _minor_version(version: str) -> str:
     return ".".join(version.split(".")[:2])

@@ -181,8 +181,8 @@ def evaluate(
         if ci == "bootstrap":
             resampling = speaker_resampling(trials, speakers, recordings, seed)
             made = bootstrap(trials, evaluation, resampling, level, replicates)
-            return _tested(replace(evaluation, uncertainty=made), trials, resampling.speakers)
-        return _by_speaker(evaluation, trials, find_speakers(trials, speakers), level)
+            return _tested_by_speaker(replace(evaluation, uncertainty=made), trials, resampling.speakers)
+        return _intervals_by_speaker(evaluation, trials, find_speakers(trials, speakers), level)
 
     groups = {}
     of_value: ScoreSource
@@ -203,7 +203,9 @@ def evaluate(
     return result
 
 
-def _by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers, level: float) -> Evaluation:
+def _intervals_by_speaker(
+    result: Evaluation, source: ScoreSource, speakers: Speakers, level: float
+) -> Evaluation:
     """The evaluation with intervals and the test of calibration, both from one more pass."""
     from llrkit.trust.calibration.scale_and_offset_test import SpeakersInCells, check_speakers, judged_edges
     from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
@@ -220,7 +222,7 @@ def _by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers, lev
         return result
 
 
-def _tested(result: Evaluation, source: ScoreSource, speakers: Speakers) -> Evaluation:
+def _tested_by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers) -> Evaluation:
     """The evaluation with the test of calibration that takes shared speakers into account."""
     if math.isinf(result.cllr):
         return result

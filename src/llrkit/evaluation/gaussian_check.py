@@ -83,10 +83,10 @@ def check_trials(source: ScoreSource, moments: Moments, cost: Preset | None = No
     training = training_points(source, moments)
     fitted = cmlg_from_moments(moments)
     costs = line_costs(training.target, training.nontarget, fitted.a, fitted.b, cost)
-    return GaussianCheck((*tests[:-1], _mixture(training, tests[-1])), costs)
+    return GaussianCheck((*tests[:-1], _mixture_against_one_pair(training, tests[-1])), costs)
 
 
-def _mixture(training: TrainingPoints, score_test: GaussianTest) -> GaussianTest:
+def _mixture_against_one_pair(training: TrainingPoints, score_test: GaussianTest) -> GaussianTest:
     """One Gaussian pair against two: twice the gain in log-likelihood, beside chi-square with 2 degrees.
 
     Under one pair the weight and mu of the second are not both determined, so chi-square is an

@@ -160,10 +160,10 @@ def batch_by_class(scores: object, labels: object, positive: object = None) -> t
     (array([2.]), array([-1. ,  0.5]))
     """
     with expecting_scores_first(scores, labels):
-        return _by_class(scores, labels, positive)
+        return _batch_split_by_class(scores, labels, positive)
 
 
-def _by_class(scores: object, labels: object, positive: object) -> tuple[Array, Array]:
+def _batch_split_by_class(scores: object, labels: object, positive: object) -> tuple[Array, Array]:
     values = score_array(_at_least_1d(as_numpy(scores, "scores")), "scores")
     if values.ndim != 1:
         raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")

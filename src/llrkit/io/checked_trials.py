@@ -189,7 +189,7 @@ def id_columns(trials: TrialTable) -> list[str]:
     return [*ids, "side"] if ids and "side" in trials.table.columns else ids
 
 
-def repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
+def by_policy_on_repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
     """Trials that occur more than once kept, refused, or dropped after the first."""
     ids = id_columns(trials) if ids is None else ids
     if policy == "keep":

@@ -9,7 +9,7 @@ import polars as pl
 
 from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.checked_trials import SHOWN, refuse_two_labels, repeated
+from llrkit.io.checked_trials import SHOWN, by_policy_on_repeated, refuse_two_labels
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.target_labels import classify_words
 
@@ -30,20 +30,20 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
     if scores.label is not None:
         scores = scores.with_table(scores.table.rename({scores.label: _OWN}), label=_OWN)
     renamed = key.with_table(key.table.rename({key.label: _KEYED}), label=_KEYED)
-    renamed, ids = _shared_ids(scores, renamed)
-    left, right = _same_types(scores.table, renamed.table, ids)
+    renamed, ids = _ids_shared_with_key(scores, renamed)
+    left, right = _ids_of_same_types(scores.table, renamed.table, ids)
     scores, renamed = replace(scores, table=left), replace(renamed, table=right)
     require_memory(_joined_size(left, right, ids), f"{scores.file} and {key.file}")
-    table = _join(left, right, ids)
-    if not _one_to_one(table, left, right):
+    table = _join_on_ids(left, right, ids)
+    if not _is_one_to_one_join(table, left, right):
         refuse_two_labels(renamed, ids)
         if duplicates != "keep":
-            scores, renamed = (repeated(trials, duplicates, ids) for trials in (scores, renamed))
-        renamed = _once_each(renamed, ids)
+            scores, renamed = (by_policy_on_repeated(trials, duplicates, ids) for trials in (scores, renamed))
+        renamed = _key_once_each(renamed, ids)
         if missing == "error":
-            _refuse_unmatched(scores, renamed, ids, "no label", renamed.file)
-            _refuse_unmatched(renamed, scores, ids, "no score", scores.file)
-        table = _join(scores.table, renamed.table, ids).filter(pl.col(_ROW).is_not_null())
+            _refuse_unmatched_trials(scores, renamed, ids, "no label", renamed.file)
+            _refuse_unmatched_trials(renamed, scores, ids, "no score", scores.file)
+        table = _join_on_ids(scores.table, renamed.table, ids).filter(pl.col(_ROW).is_not_null())
         scores = replace(scores, lines=None)
     taken = {*ids, *scores.score}
     label = next(name for name in (key.label, "label", "label_of_key") if name not in taken)
@@ -54,7 +54,7 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
 
 def _without_own_labels(joined: TrialTable, key: str) -> TrialTable:
     """The labels of the key alone; it is an error if the scores came with labels that say otherwise."""
-    ours, theirs = (_meaning(joined.table[name]) for name in (_OWN, joined.label or ""))
+    ours, theirs = (_meaning_of_key_labels(joined.table[name]) for name in (_OWN, joined.label or ""))
     differs = (ours != theirs).fill_null(False)
     if differs.any():
         row = int(differs.arg_max() or 0)
@@ -66,7 +66,7 @@ def _without_own_labels(joined: TrialTable, key: str) -> TrialTable:
     return replace(joined, table=joined.table.drop(_OWN))
 
 
-def _meaning(labels: pl.Series) -> pl.Series:
+def _meaning_of_key_labels(labels: pl.Series) -> pl.Series:
     """True for targets, false for non-targets, null where a label is missing or no known word."""
     words = labels.cast(pl.String)
     known = [word for word in words.unique().to_list() if word is not None]
@@ -74,7 +74,7 @@ def _meaning(labels: pl.Series) -> pl.Series:
     return words.replace_strict(known, meaning, default=None, return_dtype=pl.Boolean)
 
 
-def _shared_ids(scores: TrialTable, key: TrialTable) -> tuple[TrialTable, list[str]]:
+def _ids_shared_with_key(scores: TrialTable, key: TrialTable) -> tuple[TrialTable, list[str]]:
     """The key with its ids named as in the scores, and the names that both share."""
     pairs = [(scores.enroll, key.enroll), (scores.test, key.test)]
     both = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
@@ -91,7 +91,9 @@ def _shared_ids(scores: TrialTable, key: TrialTable) -> tuple[TrialTable, list[s
     return key, ids
 
 
-def _same_types(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _ids_of_same_types(
+    left: pl.DataFrame, right: pl.DataFrame, ids: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     other = [
         pl.col(name).cast(pl.String)
         for name in ids
@@ -111,13 +113,13 @@ def _joined_size(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> flo
     return float(left.estimated_size() + right.estimated_size() + texts)
 
 
-def _join(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
+def _join_on_ids(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
     wanted = [*ids, *(name for name in right.columns if name not in left.columns)]
     right = right.select(wanted).with_row_index(_ROW)
     return left.join(right, on=ids, how="left", maintain_order="left", nulls_equal=True)
 
 
-def _one_to_one(joined: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -> bool:
+def _is_one_to_one_join(joined: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -> bool:
     """Whether every row of one side met exactly one of the other."""
     rows = joined[_ROW]
     if not joined.height == left.height == right.height or rows.has_nulls():
@@ -125,13 +127,15 @@ def _one_to_one(joined: pl.DataFrame, left: pl.DataFrame, right: pl.DataFrame) -
     return joined.height == 0 or bool((np.bincount(rows.to_numpy()) == 1).all())
 
 
-def _once_each(key: TrialTable, ids: list[str]) -> TrialTable:
+def _key_once_each(key: TrialTable, ids: list[str]) -> TrialTable:
     """A key in which no trial occurs twice; its labels are known to agree."""
     distinct = key.table.unique(subset=ids, maintain_order=True)
     return key if distinct.height == key.table.height else key.without_lines(distinct)
 
 
-def _refuse_unmatched(here: TrialTable, there: TrialTable, ids: list[str], what: str, lacking: str) -> None:
+def _refuse_unmatched_trials(
+    here: TrialTable, there: TrialTable, ids: list[str], what: str, lacking: str
+) -> None:
     left = here.table.select(ids).with_row_index(_ROW)
     gone = left.join(there.table, on=ids, how="anti", nulls_equal=True, maintain_order="left")
     if gone.height:

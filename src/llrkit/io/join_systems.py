@@ -37,7 +37,9 @@ def system_names(paths: Sequence[str]) -> list[str]:
     for folders in range(max(len(file.parts) for file in files)):
         for ending in (False, True):
             names = [
-                printable("/".join([*file.parts[-1 - folders : -1], file.name if ending else _stem(file)]))
+                printable(
+                    "/".join([*file.parts[-1 - folders : -1], file.name if ending else _stem_of_file(file)])
+                )
                 for file in files
             ]
             if len({*names}) == len(names) and not reserved & {*names}:
@@ -45,7 +47,7 @@ def system_names(paths: Sequence[str]) -> list[str]:
     return [printable(str(file)) for file in files]
 
 
-def _stem(file: Path) -> str:
+def _stem_of_file(file: Path) -> str:
     return file.name.split(".")[0] or file.name
 
 
@@ -123,11 +125,11 @@ def side_by_side(
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         streams = [scan.read(scan.columns) for scan in scans]
-        for files in _in_step(streams):
+        for files in _batches_in_step(streams):
             head, *others = [one_score(one, missing=missing) for one in files]
             others = [named_alike(head, one) for one in others]
             for one in others:
-                if not _same_rows(head.table, one.table, keys):
+                if not _same_rows_of_systems(head.table, one.table, keys):
                     raise NotAlignedError
             scores = [
                 one.table[one.score[0]].alias(name)
@@ -143,7 +145,7 @@ def side_by_side(
     return Scan(first.with_table(empty, score=tuple(names)), read)
 
 
-def _in_step(streams: Sequence[Iterator[TrialTable]]) -> Iterator[list[TrialTable]]:
+def _batches_in_step(streams: Sequence[Iterator[TrialTable]]) -> Iterator[list[TrialTable]]:
     """Batches of several files cut to the same number of rows."""
     waiting: list[TrialTable | None] = [None] * len(streams)
     while True:
@@ -168,7 +170,7 @@ def _in_step(streams: Sequence[Iterator[TrialTable]]) -> Iterator[list[TrialTabl
         ]  # fmt: skip
 
 
-def _same_rows(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> bool:
+def _same_rows_of_systems(left: pl.DataFrame, right: pl.DataFrame, keys: Sequence[str]) -> bool:
     return all(
         left[name].cast(pl.String).eq_missing(right[name].cast(pl.String)).all() for name in keys
     )  # fmt: skip
@@ -194,7 +196,7 @@ def join_systems(
     others = [named_alike(first, one_score(one, missing=allowed or unscored)) for one in files[1:]]
     keys = trial_columns([first, *others], ids)
     for one in (first, *others):
-        _refuse_repeated(one, keys)
+        _refuse_repeated_trials(one, keys)
     joined, label = first.table.rename({first.score[0]: names[0]}), first.label
     for name, one in zip(names[1:], others, strict=True):
         wanted = [pl.col(keys), pl.col(one.score[0]).alias(name)]
@@ -206,24 +208,26 @@ def join_systems(
             table.with_columns(pl.col(differs).cast(pl.String)) for table in (joined, right)
         )  # fmt: skip
         if not allowed:
-            _refuse_missing(joined, right, keys, (first.file, one.file))
+            _refuse_trials_missing_in_system(joined, right, keys, (first.file, one.file))
         # nothing is missing on either side unless that was allowed, so "full" adds rows only then
         joined = joined.join(
             right, on=keys, how="full", coalesce=True, maintain_order="left", nulls_equal=True
         )
         if _OTHER in joined.columns:
-            joined, label = _one_label(joined, label, keys, one)
+            joined, label = _labels_of_all_systems(joined, label, keys, one)
     return replace(first.with_table(joined, score=tuple(names), label=label), lines=None)
 
 
-def _refuse_repeated(trials: TrialTable, keys: list[str]) -> None:
+def _refuse_repeated_trials(trials: TrialTable, keys: list[str]) -> None:
     repeated = trials.table.select(keys).is_duplicated()
     if repeated.any():
         row = trials.table.select(keys).row(int(repeated.arg_max() or 0))
         raise FileFormatError(f"{trials.file}: trial {' '.join(map(str, row))} occurs more than once")
 
 
-def _refuse_missing(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], files: tuple[str, str]) -> None:
+def _refuse_trials_missing_in_system(
+    left: pl.DataFrame, right: pl.DataFrame, keys: list[str], files: tuple[str, str]
+) -> None:
     for here, there, lacking in ((left, right, files[1]), (right, left, files[0])):
         gone = here.select(keys).join(there.select(keys), on=keys, how="anti", nulls_equal=True)
         if gone.height:
@@ -231,7 +235,7 @@ def _refuse_missing(left: pl.DataFrame, right: pl.DataFrame, keys: list[str], fi
             raise FileFormatError(f"{lacking}: no score for {gone.height:,} trials: {shown}")
 
 
-def _one_label(
+def _labels_of_all_systems(
     joined: pl.DataFrame, label: str | None, keys: list[str], trials: TrialTable
 ) -> tuple[pl.DataFrame, str]:
     """The labels so far completed by those of one more file, which must agree."""

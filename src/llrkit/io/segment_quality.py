@@ -38,7 +38,7 @@ def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> p
         name = named(measures.table.columns, ID_NAMES) or measures.table.columns[0]
         table = measures.table.rename({name: "id"}).with_columns(pl.col("id").cast(pl.String))
         table = table.select(
-            "id", *(_numbers(table[column], measures) for column in table.columns if column != "id")
+            "id", *(_quality_numbers(table[column], measures) for column in table.columns if column != "id")
         )
     if table["id"].is_duplicated().any():
         twice = table["id"].filter(table["id"].is_duplicated())[0]
@@ -46,7 +46,7 @@ def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> p
     return table
 
 
-def _numbers(column: pl.Series, trials: TrialTable) -> pl.Series:
+def _quality_numbers(column: pl.Series, trials: TrialTable) -> pl.Series:
     numbers = column.cast(pl.Float64, strict=False)
     bad = numbers.is_null() | numbers.is_nan()
     if bad.any():
@@ -81,10 +81,10 @@ def with_quality(
             added += joined.columns
     if not added:
         raise InputError(f"{path}: none of its ids occurs in {trials.file}")
-    return _complete(replace(trials, table=table), added, path, missing)
+    return _complete_quality(replace(trials, table=table), added, path, missing)
 
 
-def _complete(
+def _complete_quality(
     trials: TrialTable, added: Sequence[str], path: str | PathLike[str], missing: str
 ) -> TrialTable:
     lacking = trials.table.select(pl.any_horizontal(pl.col(added).is_null())).to_series()

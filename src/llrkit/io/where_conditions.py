@@ -63,7 +63,7 @@ class Condition:
         values = (
             re.findall(r"""\s*("[^"]*"|'[^']*'|[^,]+)""", found["value"]) if several else [found["value"]]
         )
-        unquoted = tuple(_unquoted(value.strip()) for value in values)
+        unquoted = tuple(_unquoted_value(value.strip()) for value in values)
         return cls(found["quoted"] or found["plain"], "=" if op == "==" else op, unquoted)
 
     def holds(self, column: pl.Series) -> pl.Series:
@@ -219,7 +219,7 @@ class Where:
         for name in self.columns:
             values = table[name].head(_LOOKED_AT).drop_nulls().unique(maintain_order=True).head(_SHOWN)
             if len(values):
-                shown += f"; the first values of {name!r} are {', '.join(map(_short, values))}"
+                shown += f"; the first values of {name!r} are {', '.join(map(_short_value, values))}"
         return shown
 
 
@@ -243,12 +243,12 @@ def rows_where(
     return rows
 
 
-def _unquoted(value: str) -> str:
+def _unquoted_value(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return value[1:-1] if quoted else value
 
 
-def _short(value: object) -> str:
+def _short_value(value: object) -> str:
     """A value as it could be typed, or its beginning."""
     text = repr(value)
     return text if len(text) <= 30 else f"{text[:27]}..."

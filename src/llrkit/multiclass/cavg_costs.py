@@ -168,13 +168,15 @@ def cavg(
             "out-of-set trials (out_of_set)"
         )
     if definition.unit == "pairs":
-        return _worst_pairs(source, definition)
+        return _cost_of_worst_pairs(source, definition)
     if clusters is not None:
         _check_clusters(clusters)
         return float(
-            np.mean([_over_classes(only(source, names), definition, None) for names in clusters.values()])
+            np.mean(
+                [_cost_over_all_classes(only(source, names), definition, None) for names in clusters.values()]
+            )
         )
-    return _over_classes(source, definition, out_of_set)
+    return _cost_over_all_classes(source, definition, out_of_set)
 
 
 def detections_of(preset: CavgPreset, n_classes: int, out: int | None) -> list[Detection]:
@@ -191,13 +193,13 @@ def detections_of(preset: CavgPreset, n_classes: int, out: int | None) -> list[D
 def cavg_from_losses(preset: CavgPreset, losses: ClassLosses, accepted: slice, out: int | None) -> float:
     """The cost from counted detections."""
     costs = [
-        _average(preset, prior, counts / losses.n, out)
+        _average_over_languages(preset, prior, counts / losses.n, out)
         for prior, counts in zip(preset.p_target, losses.accepted[accepted], strict=True)
     ]
     return float(np.mean(costs))
 
 
-def _average(preset: CavgPreset, prior: float, rates: FloatArray, out: int | None) -> float:
+def _average_over_languages(preset: CavgPreset, prior: float, rates: FloatArray, out: int | None) -> float:
     """``rates[t, n]``: the share of class n that model t accepts."""
     targets = [t for t in range(len(rates)) if t != out]
     inside = rates[np.ix_(targets, targets)]
@@ -210,7 +212,7 @@ def _average(preset: CavgPreset, prior: float, rates: FloatArray, out: int | Non
     return float(cost.mean()) / (prior if preset.normalized else 1.0)
 
 
-def _over_classes(source: ClassSource, preset: CavgPreset, out_of_set: str | None) -> float:
+def _cost_over_all_classes(source: ClassSource, preset: CavgPreset, out_of_set: str | None) -> float:
     classes = count_classes(source).classes
     if out_of_set is not None and out_of_set not in classes:
         raise UnknownNameError(f"there is no class {out_of_set!r}; the classes are {listed(classes)}")
@@ -221,7 +223,7 @@ def _over_classes(source: ClassSource, preset: CavgPreset, out_of_set: str | Non
     return cavg_from_losses(preset, losses, slice(None), out)
 
 
-def _worst_pairs(source: ClassSource, preset: CavgPreset) -> float:
+def _cost_of_worst_pairs(source: ClassSource, preset: CavgPreset) -> float:
     classes = count_classes(source).classes
     point = preset.p_target[0]
     pairs = [pair(source, a, b) for a, b in combinations(classes, 2)]

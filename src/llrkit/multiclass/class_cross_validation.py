@@ -44,7 +44,7 @@ def make_class_folds(
     return folds_of_values(columns, values, folds, seed, leave_one_out=leave_one_out)
 
 
-def _training_source(source: ClassSource, folds: Folds, pair: Pair) -> ClassSource:
+def _class_training_source(source: ClassSource, folds: Folds, pair: Pair) -> ClassSource:
     """The trials outside a fold."""
 
     def kept(chunk: ClassVectors) -> ClassVectors:
@@ -53,7 +53,7 @@ def _training_source(source: ClassSource, folds: Folds, pair: Pair) -> ClassSour
     return ChangedChunks(source, kept, folds.carried)
 
 
-def _crossed(chunk: ClassVectors, folds: Folds, maps: Mapping[Pair, ClassMap]) -> ClassScores:
+def _crossed_class_chunk(chunk: ClassVectors, folds: Folds, maps: Mapping[Pair, ClassMap]) -> ClassScores:
     """The log-likelihoods of each trial under the map that has not seen its fold."""
     fold = folds.of_rows(chunk)
     loglik = np.empty((len(chunk.values), len(chunk.classes)))
@@ -109,10 +109,12 @@ def cross_calibrate(
     left = groups if leave_out is None else leave_out
     source = as_classes(source)
     assigned = make_class_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
-    training = partial(_training_source, source, assigned)
+    training = partial(_class_training_source, source, assigned)
     name = method_name(method, METHODS)
     maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, name)
-    crossed = ChangedChunks(source, partial(_crossed, folds=assigned, maps=maps), assigned.carried)
+    crossed = ChangedChunks(
+        source, partial(_crossed_class_chunk, folds=assigned, maps=maps), assigned.carried
+    )
     return CrossCalibration(crossed, MappingProxyType(maps), assigned)
 
 

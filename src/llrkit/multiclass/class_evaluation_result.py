@@ -125,9 +125,9 @@ class ClassEvaluation(Result):
             "refinement": "" if self.refinement is None else self.refinement.note or self.refinement.method,
             "error_rate": self.error_rate.actual,
             "refined_error_rate": self.error_rate.refined,
-            "costs": [_named(cost) for cost in self.costs],
+            "costs": [_named_cost(cost) for cost in self.costs],
             "cavg": self.cavg,
-            "cavgs": [_named(cost) for cost in self.cavgs],
+            "cavgs": [_named_cost(cost) for cost in self.cavgs],
             "confusion": self.confusion.counts.tolist(),
             "per_class": [one.to_dict() for one in self.per_class],
             "conventions": dict(self.conventions),
@@ -169,7 +169,7 @@ class ClassEvaluation(Result):
         return html_table(["", ""], self._overview(), left=(0, 1)) + html_table(*self._classes())
 
 
-def _named(cost: ActualRefined) -> dict[str, Json]:
+def _named_cost(cost: ActualRefined) -> dict[str, Json]:
     return {"name": cost.name, "act": cost.actual, "refined": cost.refined}
 
 
@@ -180,7 +180,7 @@ def rows(result: ClassEvaluation) -> list[tuple[str, str, str]]:
         ("trials", f"{result.n:,}", f"of {len(result.classes)} classes"),
         ("Cllr", number(result.cllr), "bits"),
         ("Cllr, normalized", number(result.cllr_normalized), "1 for scores that say nothing"),
-        ("refined Cllr", number(result.refined_cllr), _refinement(result)),
+        ("refined Cllr", number(result.refined_cllr), _refinement_in_words(result)),
         ("Cllr - refined", number(result.cllr_cal), "calibration loss"),
         ("error rate", percent(result.error_rate.actual), f"most probable class; {blind} when guessing"),
         ("refined error rate", percent(result.error_rate.refined), ""),
@@ -192,7 +192,7 @@ def rows(result: ClassEvaluation) -> list[tuple[str, str, str]]:
     return [row for row in table if row[1] not in ("-", "nan %")]
 
 
-def _refinement(result: ClassEvaluation) -> str:
+def _refinement_in_words(result: ClassEvaluation) -> str:
     if result.refinement is None:
         return ""
     return result.refinement.note or f"after {result.refinement.method} fitted to the same trials"
@@ -214,14 +214,14 @@ def class_rows(result: ClassEvaluation) -> tuple[list[str], list[list[str]]]:
     return header, table
 
 
-def sentence(result: ClassEvaluation) -> str:
+def class_sentence(result: ClassEvaluation) -> str:
     """What the numbers mean: how much is lost to discrimination, how much to calibration.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
-    >>> print(sentence(lk.multiclass.evaluate(scores, detection=False)))
+    >>> print(class_sentence(lk.multiclass.evaluate(scores, detection=False)))
     Of Cllr = 0.842 bits, 0.015 remain after calibration on the same trials and 0.827 (98 %) are lost to
     calibration: calibrate these scores.
     """

@@ -95,7 +95,7 @@ def det(
     ends = np.array([-BEYOND, BEYOND])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     if rule_of_30:
-        marks += _rule_of_30(drawn, ends, scale.place)
+        marks += _rule_of_30_marks(drawn, ends, scale.place)
     limits_by_system = bands_of(bands, drawn, DetBand, lambda curve_bands: curve_bands.det, "det")
     for i, system in enumerate(drawn):
         if system.name in limits_by_system:
@@ -105,13 +105,13 @@ def det(
             )
             marks.append(band(x, low, high, Ink(i), "", system.name))
         path = system.curve.for_probit_axes() if axes == "probit" else system.curve
-        label = system.labeled(*(f"EER {percent(e.eer)}" for e in _evaluation(system)))
+        label = system.labeled(*(f"EER {percent(e.eer)}" for e in _evaluation_of_system(system)))
         x, y = scale.place(path.p_fa), scale.place(path.p_miss)
-        marks.append(Line(x, y, system_ink(i), label, _hover(path), system.name))
+        marks.append(Line(x, y, system_ink(i), label, _hover_of_error_curve(path), system.name))
     apart = [(i, system) for i, system in enumerate(drawn) if _has_no_errors(system.curve)]
-    marks += [_no_errors(system, i, scale.place) for i, system in apart]
+    marks += [_mark_of_no_errors(system, i, scale.place) for i, system in apart]
     if points:
-        marks += _operating_points(drawn, scale.place, scale.place)
+        marks += _operating_point_marks(drawn, scale.place, scale.place)
     return render(
         Picture(
             "det",
@@ -168,10 +168,12 @@ def roc(
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     for i, system in enumerate(drawn):
         path = system.curve
-        label = system.labeled(*(f"AUC {number(e.auc, 5)}" for e in _evaluation(system)))
-        marks.append(Line(path.p_fa, 1.0 - path.p_miss, system_ink(i), label, _hover(path), system.name))
+        label = system.labeled(*(f"AUC {number(e.auc, 5)}" for e in _evaluation_of_system(system)))
+        marks.append(
+            Line(path.p_fa, 1.0 - path.p_miss, system_ink(i), label, _hover_of_error_curve(path), system.name)
+        )
     if points:
-        marks += _operating_points(drawn, lambda rates: rates, lambda rates: 1.0 - rates)
+        marks += _operating_point_marks(drawn, lambda rates: rates, lambda rates: 1.0 - rates)
     return render(
         Picture(
             "roc",
@@ -195,7 +197,7 @@ def _error_curves(systems: Systems[ErrorCurve], curve: str, plot: str) -> list[P
     return systems_of(systems, ErrorCurve, lambda e: e.det if curve == "steps" else e.rocch, plot)
 
 
-def _evaluation(system: PlottedSystem[ErrorCurve]) -> tuple[Measurements, ...]:
+def _evaluation_of_system(system: PlottedSystem[ErrorCurve]) -> tuple[Measurements, ...]:
     return () if system.evaluation is None else (system.evaluation,)
 
 
@@ -208,7 +210,7 @@ def rates_shown(path: ErrorCurve) -> tuple[HoverValues, ...]:
     )
 
 
-def _hover(path: ErrorCurve) -> tuple[HoverValues, ...]:
+def _hover_of_error_curve(path: ErrorCurve) -> tuple[HoverValues, ...]:
     return (*rates_shown(path), HoverValues("prior", np.asarray(sigmoid(-path.threshold))))
 
 
@@ -217,7 +219,7 @@ def _has_no_errors(path: ErrorCurve) -> bool:
     return not np.any(path.p_miss * path.p_fa)
 
 
-def _no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Place) -> Points:
+def _mark_of_no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Place) -> Points:
     """A sign at the upper limits of both rates (95 %), for classes without overlap: their curve is off."""
     path = system.curve
     n_target, n_nontarget = round(path.n_target), round(path.n_nontarget)
@@ -232,7 +234,9 @@ def _no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Place) -> Po
     return Points(x, y, Ink(i), "square", False, 1.5, label, shown, system.name)
 
 
-def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: FloatArray, to_place: Place) -> list[Mark]:
+def _rule_of_30_marks(
+    drawn: list[PlottedSystem[ErrorCurve]], ends: FloatArray, to_place: Place
+) -> list[Mark]:
     marks: list[Mark] = []
     rates = [system.curve.rule_of_30 for system in drawn]
     for which in (0, 1):
@@ -244,11 +248,11 @@ def _rule_of_30(drawn: list[PlottedSystem[ErrorCurve]], ends: FloatArray, to_pla
     return marks
 
 
-def _operating_points(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, to_y: Place) -> list[Mark]:
+def _operating_point_marks(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, to_y: Place) -> list[Mark]:
     marks: list[Mark] = []
     names: dict[str, int] = {}
     for i, system in enumerate(drawn):
-        for evaluation in _evaluation(system):
+        for evaluation in _evaluation_of_system(system):
             operating: OperatingMarks = evaluation.marks
             for k, name in enumerate(operating.names):
                 marker = MARKERS[names.setdefault(name, len(names)) % 4]

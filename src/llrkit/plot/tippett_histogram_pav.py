@@ -195,7 +195,7 @@ def pav(
     kinds: tuple[type[PavCurve | ScoreToLlr], ...] = (PavCurve, ScoreToLlr)
     drawn = systems_of(systems, kinds, lambda e: e.pav, "pav")
     lines = [
-        _steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
+        _pav_steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
     ]
     scores = np.concatenate([x[np.isfinite(x) & np.isfinite(y)] for x, y in lines])
     values = np.concatenate([y[np.isfinite(y)] for _, y in lines])
@@ -252,7 +252,7 @@ def _tippett_bands(limits: TippettBand, style: str, inks: tuple[Ink, Ink], group
     ]
 
 
-def _steps(curve: PavCurve) -> tuple[FloatArray, FloatArray]:
+def _pav_steps(curve: PavCurve) -> tuple[FloatArray, FloatArray]:
     """Both ends of every block."""
     return np.column_stack([curve.low, curve.high]).ravel(), np.repeat(curve.llr, 2)
 
@@ -262,12 +262,12 @@ def _top_of_histogram(pair: HistogramPair, marks: list[Mark]) -> tuple[float, li
 
     LLRs that are held within bounds pile up at them; bars of their height would flatten all the rest.
     """
-    highest = _highest(marks)
+    highest = _highest_density(marks)
     middle = [mark if isinstance(mark, Line) else replace(mark, heights=mark.heights[1:-1])
               for mark in marks if isinstance(mark, (Line, Stairs))]  # fmt: skip
     if len(pair.edges) < 4:
         return highest, []
-    rest = _highest(middle)
+    rest = _highest_density(middle)
     if highest <= PILED_UP * rest:
         return highest, []
     cut = []
@@ -280,7 +280,7 @@ def _top_of_histogram(pair: HistogramPair, marks: list[Mark]) -> tuple[float, li
     return rest, cut
 
 
-def _highest(marks: Sequence[Mark]) -> float:
+def _highest_density(marks: Sequence[Mark]) -> float:
     """The highest density; 1 where all scores are equal and there is none."""
     tops = [float(np.max(mark.heights if isinstance(mark, Stairs) else mark.y)) for mark in marks
             if isinstance(mark, (Stairs, Line))]  # fmt: skip

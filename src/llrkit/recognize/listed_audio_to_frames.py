@@ -75,13 +75,13 @@ def read_audio_list(
     """
     if bad_files not in BAD_FILES:
         raise UnknownNameError(f"bad_files={bad_files!r}: expected one of {', '.join(BAD_FILES)}")
-    listed = _read_list(Path(path), folder, require=bad_files == "error")
+    listed = _read_list_of_recordings(Path(path), folder, require=bad_files == "error")
     if segments is not None:
-        listed = _cut(listed, segments)
+        listed = _cut_into_segments(listed, segments)
     if utt2spk is not None:
-        listed = _with_speakers(listed, utt2spk)
+        listed = _with_speakers_of_list(listed, utt2spk)
     if vad is not None:
-        listed = _with_speech(listed, vad)
+        listed = _with_speech_marks(listed, vad)
     headers = check_headers(listed.recordings, front_end)
     if headers.problems and bad_files == "error":
         raise FileFormatError(with_others(headers.problems))
@@ -101,14 +101,14 @@ def read_audio_list(
         listed.recordings, headers.front_end, listed.ids, listed.speakers, listed.columns, contents
     )
     if vad is not None:
-        frames = replace(frames, marks=_marks(listed.recordings))
+        frames = replace(frames, marks=_speech_marks_hash(listed.recordings))
     if len(headers.usable) < len(frames):
         frames = frames.subset(headers.usable)
     seconds = tuple(round(value, 3) for value in headers.seconds)
     return frames.with_columns({"audio_seconds": seconds}), headers.front_end
 
 
-def _marks(recordings: Sequence[Recording]) -> str:
+def _speech_marks_hash(recordings: Sequence[Recording]) -> str:
     """A hash of where speech is said to be."""
     digest = hashlib.sha256()
     for recording in recordings:
@@ -123,7 +123,7 @@ def tell_left_out(problems: Sequence[str]) -> None:
         warn_caller(f"left out: {problem}", SpeechWarning)
 
 
-def _read_list(file: Path, folder: Path_ | None, *, require: bool) -> ListedRecordings:
+def _read_list_of_recordings(file: Path, folder: Path_ | None, *, require: bool) -> ListedRecordings:
     if file.suffix.lower() == ".scp" and file.is_file() and is_wav_scp(file):
         files = read_wav_scp(file, folder, require=require)
         recordings = tuple(Recording(path) for path, _ in files.values())
@@ -136,7 +136,7 @@ def _read_list(file: Path, folder: Path_ | None, *, require: bool) -> ListedReco
     )
 
 
-def _cut(listed: ListedRecordings, segments: Path_) -> ListedRecordings:
+def _cut_into_segments(listed: ListedRecordings, segments: Path_) -> ListedRecordings:
     at = {name: i for i, name in enumerate(listed.ids)}
     parts = read_segments(segments)
     places, recordings = [], []
@@ -155,7 +155,7 @@ def _cut(listed: ListedRecordings, segments: Path_) -> ListedRecordings:
     )  # fmt: skip
 
 
-def _with_speakers(listed: ListedRecordings, utt2spk: Path_) -> ListedRecordings:
+def _with_speakers_of_list(listed: ListedRecordings, utt2spk: Path_) -> ListedRecordings:
     speakers = read_utt2spk(utt2spk)
     for name, line in zip(listed.ids, listed.lines, strict=True):
         if name not in speakers:
@@ -163,7 +163,7 @@ def _with_speakers(listed: ListedRecordings, utt2spk: Path_) -> ListedRecordings
     return replace(listed, speakers=tuple(speakers[name] for name in listed.ids))
 
 
-def _with_speech(listed: ListedRecordings, vad: Path_) -> ListedRecordings:
+def _with_speech_marks(listed: ListedRecordings, vad: Path_) -> ListedRecordings:
     if Path(vad).suffix.lower() in (".ark", ".scp"):
         activity = read_activity(vad)
         for name, line in zip(listed.ids, listed.lines, strict=True):

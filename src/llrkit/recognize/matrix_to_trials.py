@@ -80,7 +80,7 @@ def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: 
     >>> matrix_scores(np.array([[3.0, -1.0], [-2.0, 2.0]]), enroll, test).target
     array([3., 2.])
     """
-    _require_shape(scores, enroll, test)
+    _require_matrix_shape(scores, enroll, test)
     target, nontarget = trial_masks(enroll, test, same=same)
     for mask, name in ((target, "target"), (nontarget, "nontarget")):
         if not mask.any():
@@ -128,7 +128,7 @@ def matrix_trials(
     >>> matrix_trials(np.array([[3.0, -1.0], [-2.0, 2.0]]), enroll, test)
     Trials(4 rows: score, label, enroll, test; columns enroll_speaker, test_speaker)
     """
-    _require_shape(scores, enroll, test)
+    _require_matrix_shape(scores, enroll, test)
     target, nontarget = trial_masks(enroll, test, same=same)
     more: dict[str, Array] = {}
     for name in ("speaker", *columns):
@@ -169,7 +169,7 @@ def listed_scores(
         raise InputError(f"{len(enroll_ids)} enrollment ids but {len(test_ids)} test ids")
     listed = enroll.rows_of(enroll_ids), test.rows_of(test_ids)
     if isinstance(scores, np.ndarray):
-        _require_shape(scores, enroll, test)
+        _require_matrix_shape(scores, enroll, test)
     return pick_listed(scores, listed)
 
 
@@ -253,11 +253,11 @@ def write_matrix(
     >>> file.read_text()
     'm t 0.5\\n'
     """
-    _require_shape(scores, enroll, test)
+    _require_matrix_shape(scores, enroll, test)
     write_table(pair_table(scores, enroll.ids, test.ids), path, format=format)
 
 
-def _require_shape(scores: Array, enroll: Embeddings, test: Embeddings) -> None:
+def _require_matrix_shape(scores: Array, enroll: Embeddings, test: Embeddings) -> None:
     shape = (len(enroll), len(test))
     if scores.shape != shape:
         raise InputError(f"scores have shape {scores.shape}, but there are {shape} enrollments and tests")

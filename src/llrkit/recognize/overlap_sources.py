@@ -102,12 +102,12 @@ def vector_hashes(vectors: Array) -> tuple[str, ...]:
     return tuple("vector:" + hashlib.blake2b(row.tobytes(), digest_size=12).hexdigest() for row in rows)
 
 
-def some(names: Sequence[str]) -> str:
+def some_names(names: Sequence[str]) -> str:
     """A few names, and that there are more.
 
     Examples
     --------
-    >>> some(list("abcde"))
+    >>> some_names(list("abcde"))
     'a, b, c and 2 more'
     """
     shown = ", ".join(names[:3])

@@ -93,13 +93,13 @@ def all_pairs_table(
     [('a', 'x', 1.5, 'target', 'ann', 'ann'), ('a', 'y', -2.0, 'nontarget', 'ann', 'bo')]
     """
     label = None if speakers is None else label_names(same_speaker(speakers))
-    enroll, test = _named_columns(speakers, columns)
+    enroll, test = _columns_of_side(speakers, columns)
     more = {**{name: values[:, None] for name, values in enroll.items()}, **test}
     mask = different_ids(enroll_ids, test_ids)
     return pair_table(scores, enroll_ids, test_ids, mask=mask, label=label, more=more)
 
 
-def _named_columns(
+def _columns_of_side(
     speakers: Speakers | None, columns: SideColumns
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     sides = []
@@ -138,7 +138,7 @@ def listed_pairs_table(
         labels = label_names(same_speaker(speakers, listed))
     more = {
         name: values[places]
-        for side, places in zip(_named_columns(speakers, columns), listed, strict=True)
+        for side, places in zip(_columns_of_side(speakers, columns), listed, strict=True)
         for name, values in side.items()
     }
     return with_listed_scores(trial_list, pick_listed(scores, listed), labels, more)

@@ -86,11 +86,13 @@ def read_speech(
     if of_arrays:
         if source is not None:
             raise InputError(f"{file}: holds frames or embeddings itself; {source} is for a list of ids")
-        speech = _with_speakers(_read_arrays(file, vectors), utt2spk, str(file))
+        speech = _speech_with_speakers(_read_frames_or_embeddings(file, vectors), utt2spk, str(file))
     elif source is not None:
-        stored = _read_arrays(Path(source), vectors)
+        stored = _read_frames_or_embeddings(Path(source), vectors)
         listed = read_speech_list(file, known=set(map(str, stored.ids)))
-        speech = _with_speakers(_select_listed(stored, listed, str(source)), utt2spk, str(file))
+        speech = _speech_with_speakers(
+            _select_listed_embeddings(stored, listed, str(source)), utt2spk, str(file)
+        )
     else:
         if vectors is not None:
             raise InputError(f"{file}: a list of audio files has no embeddings {vectors!r} to choose")
@@ -98,7 +100,7 @@ def read_speech(
             file, front_end or FrontEnd(), folder=folder, segments=segments, utt2spk=utt2spk, vad=vad,
             bad_files=bad_files,
         )  # fmt: skip
-    return (_where(speech, where, str(file)) if where else speech), how
+    return (_utterances_where(speech, where, str(file)) if where else speech), how
 
 
 def holds_arrays(path: Path_) -> bool:
@@ -114,7 +116,9 @@ def holds_arrays(path: Path_) -> bool:
     return suffix in ARRAY_FILES and not (suffix == ".scp" and file.is_file() and is_wav_scp(file))
 
 
-def _with_speakers(speech: Frames | Embeddings, utt2spk: Path_ | None, where: str) -> Frames | Embeddings:
+def _speech_with_speakers(
+    speech: Frames | Embeddings, utt2spk: Path_ | None, where: str
+) -> Frames | Embeddings:
     if utt2spk is None:
         return speech
     known = read_utt2spk(utt2spk)
@@ -127,7 +131,7 @@ def _with_speakers(speech: Frames | Embeddings, utt2spk: Path_ | None, where: st
     return speech.replace(speakers=np.array(speakers))
 
 
-def _where(speech: Frames | Embeddings, texts: Sequence[str], file: str) -> Frames | Embeddings:
+def _utterances_where(speech: Frames | Embeddings, texts: Sequence[str], file: str) -> Frames | Embeddings:
     """The utterances that satisfy all conditions."""
     known: dict[str, Sequence[object] | Array] = {"id": speech.ids, **speech.columns}
     if speech.speakers is not None:
@@ -136,7 +140,7 @@ def _where(speech: Frames | Embeddings, texts: Sequence[str], file: str) -> Fram
     return speech.subset(rows.tolist()) if isinstance(speech, Frames) else speech.select(rows)
 
 
-def _read_arrays(file: Path, vectors: str | None) -> Frames | Embeddings:
+def _read_frames_or_embeddings(file: Path, vectors: str | None) -> Frames | Embeddings:
     existing_file(file)
     if file.suffix.lower() == ".npz":
         # embeddings come with their ids, frames have them as names of their arrays
@@ -149,7 +153,9 @@ def _read_arrays(file: Path, vectors: str | None) -> Frames | Embeddings:
     return read_embeddings(file, vectors=vectors)
 
 
-def _select_listed(speech: Frames | Embeddings, listed: SpeechList, source: str) -> Frames | Embeddings:
+def _select_listed_embeddings(
+    speech: Frames | Embeddings, listed: SpeechList, source: str
+) -> Frames | Embeddings:
     """The rows that are in the list, in its order, with its speakers."""
     at = {name: i for i, name in enumerate(map(str, speech.ids))}
     for name, line in zip(listed.files, listed.lines, strict=True):

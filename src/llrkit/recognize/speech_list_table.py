@@ -62,11 +62,16 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
     """
     file = existing_file(path)
     rows = [row for piece in open_text(file).pieces() for row in piece.rows()]
-    who, what = _columns(rows[0][1], f"{file}, line {rows[0][0]}")
+    who, what = _speaker_and_file_columns(rows[0][1], f"{file}, line {rows[0][0]}")
     first = [field.strip() for field in rows[0][1]]
-    if (who, what) == (0, 1) and not _is_header(first) and first[0] in known and first[1] not in known:
+    if (
+        (who, what) == (0, 1)
+        and not _is_header_of_list(first)
+        and first[0] in known
+        and first[1] not in known
+    ):
         who, what = 1, 0
-    if _is_header(rows[0][1]):
+    if _is_header_of_list(rows[0][1]):
         rows = rows[1:]
     if not rows:
         raise FileFormatError(f"{file}: a header, but no files")
@@ -84,7 +89,7 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
         seen[name] = line
     speakers = None if who is None else tuple(fields[who].strip() for _, fields in rows)
     more = {}
-    for i, name in enumerate(first) if _is_header(first) else ():
+    for i, name in enumerate(first) if _is_header_of_list(first) else ():
         if i in (who, what):
             continue
         if name.lower() in MADE_HERE:
@@ -111,13 +116,13 @@ def _numbers_if_all(texts: list[str]) -> tuple[str | float, ...]:
         return tuple(texts)
 
 
-def _is_header(fields: list[str]) -> bool:
+def _is_header_of_list(fields: list[str]) -> bool:
     return any(field.strip().lower() in FILE_NAMES for field in fields)
 
 
-def _columns(fields: list[str], where: str) -> tuple[int | None, int]:
+def _speaker_and_file_columns(fields: list[str], where: str) -> tuple[int | None, int]:
     """Places of the speakers and of the files."""
-    if _is_header(fields):
+    if _is_header_of_list(fields):
         names = [field.strip().lower() for field in fields]
         who = next((names.index(name) for name in SPEAKER_NAMES if name in names), None)
         return who, next(names.index(name) for name in FILE_NAMES if name in names)

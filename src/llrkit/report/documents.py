@@ -26,7 +26,7 @@ from llrkit.evaluation.evaluation_words import rows
 from llrkit.plot.picture import Ink, Line, Mark, Picture, Stairs
 from llrkit.plot.tippett_histogram_pav import histogram
 from llrkit.report import verdict_and_curve_sections
-from llrkit.report.html_page import NOTHING, by_name, said_of, system_sections
+from llrkit.report.html_page import NOTHING, evaluations_by_name, said_of, system_sections
 from llrkit.report.interval_and_test_sections import validation
 from llrkit.report.method_text import methods_text
 from llrkit.report.provenance import Provenance, provenance
@@ -79,7 +79,7 @@ class Document:
             {
                 "title": section.title,
                 "paragraphs": section.paragraphs,
-                "tables": _tables(section),
+                "tables": _tables_as_text(section),
                 "pictures": [(picture.title, _data_address(picture)) for picture in section.pictures],
                 "note": section.note,
                 "banner": section.banner,
@@ -98,11 +98,11 @@ class Document:
     def write_word(self, path: str | Path) -> None:
         """A Word document with real headings, tables, pictures and captions."""
         docx = require_docx()
-        from llrkit.report.word_file import fill
+        from llrkit.report.word_file import fill_word_file
 
         document = docx.Document()
         with tempfile.TemporaryDirectory() as place:
-            fill(document, self.title, self.all_sections, Path(place))
+            fill_word_file(document, self.title, self.all_sections, Path(place))
             with replacing(path) as temporary, temporary.open("wb") as file:
                 document.save(file)
 
@@ -116,7 +116,7 @@ def require_docx() -> ModuleType:
     return docx
 
 
-def _tables(section: Section) -> list[TextTable]:
+def _tables_as_text(section: Section) -> list[TextTable]:
     tables = []
     for table in section.tables:
         tables += [table] if isinstance(table, TextTable) else text_tables(table)
@@ -147,14 +147,14 @@ def case_document(
     ]
     places = place_rows(report)
     if places:
-        pictures = [] if report.training is None else [_among(report, report.training)]
+        pictures = [] if report.training is None else [_case_among_training(report, report.training)]
         sections.append(Section(PLACES_TITLE, (), [TextTable(PLACE_HEADER, places)], pictures))
     sections.append(Section("What the LLRs rest on", (), [TextTable(("", ""), tuple(facts(report, unit)))]))
     said = Said(vocabulary(words), report.names, of_sources=True)
     return Document("Case report", [said.section(section) for section in sections], made_from)
 
 
-def _among(report: CaseReport, training: ScoreSource) -> Picture:
+def _case_among_training(report: CaseReport, training: ScoreSource) -> Picture:
     """The scores of the case as lines in the histograms of the training scores, as they were read."""
     drawn: Picture = histogram(evaluate(training), predicted=False, renderer="none")
     top = drawn.y.limits[1] / 1.3 if drawn.y.limits else 1.0
@@ -208,7 +208,7 @@ def evaluation_document(
     """
     unit = llr_unit(base_10)
     comparison = results if isinstance(results, Comparison) else comparison
-    systems = by_name(results)
+    systems = evaluations_by_name(results)
     same_points(systems)
     alone = isinstance(results, Comparison) and bool(results.maps)
     headline = (
@@ -217,7 +217,9 @@ def evaluation_document(
     shown: list[Section] = [Section("Read this first", tuple(cautions))] if cautions else []
     shown += [
         *first,
-        Section("Summary", (headline, *_verdicts(systems, checks, ties, advise=not alone, unit=unit))),
+        Section(
+            "Summary", (headline, *_verdict_paragraphs(systems, checks, ties, advise=not alone, unit=unit))
+        ),
     ]
     said = said_of(systems, words, unit)
     numbers = []
@@ -256,7 +258,7 @@ def validation_document(
     )  # fmt: skip
 
 
-def _verdicts(
+def _verdict_paragraphs(
     systems: Mapping[str, Evaluation],
     checks: Mapping[str, CalibrationCheck],
     ties: Mapping[str, TiedScores],

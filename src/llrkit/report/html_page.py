@@ -144,7 +144,7 @@ def report_page(
     """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
     unit = llr_unit(base_10)
     comparison = results if isinstance(results, Comparison) else comparison
-    systems = by_name(results)
+    systems = evaluations_by_name(results)
     same_points(systems)
     what = what or ("method" if isinstance(results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
@@ -155,11 +155,11 @@ def report_page(
     said = said_of(systems, words, unit)
     all_sections = [*first, *(said.section(section) for section in (*own, *sections))]
     pictures: list[Picture] = []
-    shown = [_section(section, i, pictures) for i, section in enumerate(all_sections)]
-    data = _data(systems, table, title)
+    shown = [_section_for_template(section, i, pictures) for i, section in enumerate(all_sections)]
+    data = _data_of_page(systems, table, title)
     data["words"] = [said.text(text) for text in ("Target prior", "cost of a miss", "of a false alarm")]
     data["unit"] = {"nats": unit.nats, "suffix": f" {unit.suffix}" if base_10 else ""}
-    about = _about(results, systems, comparison, table, checks, ties, unit)
+    about = _about_the_systems(results, systems, comparison, table, checks, ties, unit)
     about["headline"] = headline or about["headline"]
     about = said.about(about)
     room = LARGEST_DATA - len(script_json(data))
@@ -213,7 +213,7 @@ def system_sections(
     return sections
 
 
-def _about(
+def _about_the_systems(
     results: Results,
     systems: Mapping[str, Evaluation],
     comparison: Comparison | None,
@@ -245,7 +245,7 @@ def said_of(systems: Mapping[str, Evaluation], words: str, unit: LlrUnit = NATS)
     return Said(vocabulary(words), (*systems, *points), unit)
 
 
-def by_name(results: Results) -> dict[str, Evaluation]:
+def evaluations_by_name(results: Results) -> dict[str, Evaluation]:
     """Evaluations by the name of their system, whatever form they were given in."""
     if isinstance(results, Comparison):
         return dict(results.evaluations)
@@ -259,7 +259,7 @@ def by_name(results: Results) -> dict[str, Evaluation]:
     return {str(name): value for name, value in results.items()}
 
 
-def _section(section: Section, i: int, pictures: list[Picture]) -> dict[str, object]:
+def _section_for_template(section: Section, i: int, pictures: list[Picture]) -> dict[str, object]:
     """A section as the template takes it; its pictures join the others."""
     drawn = []
     for picture in section.pictures:
@@ -275,7 +275,7 @@ def _section(section: Section, i: int, pictures: list[Picture]) -> dict[str, obj
     }  # fmt: skip
 
 
-def _data(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, object]:
+def _data_of_page(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, object]:
     first = next(iter(systems.values()))
     return {
         "title": title,

@@ -9,7 +9,7 @@ from llrkit import plot
 from llrkit._llr_units import NATS, LlrUnit, llr_unit
 from llrkit._vocabulary import vocabulary
 from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.evaluation.evaluation_words import Row, numbers
+from llrkit.evaluation.evaluation_words import Row, numbers_of_table
 from llrkit.evaluation.over_groups import group_name
 from llrkit.metrics.theory_costs import TheoryCosts, theory_costs_of
 from llrkit.plot.picture import Picture
@@ -47,12 +47,12 @@ def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
         uncertainty = result.uncertainty
         if uncertainty is None:
             continue
-        shown = numbers(result)
+        shown = numbers_of_table(result)
         cells = tuple((row.name, row.value, row.interval) for row in shown if row.interval)
         header = ("number", "value", f"{100 * uncertainty.level:g} % interval")
         tables.append(TextTable(header, cells, name, numeric=True))
-        about = [f"{line}." for line in _about(uncertainty)]
-        for line in (INTERVALS[uncertainty.kind], *about, *_without(uncertainty, shown)):
+        about = [f"{line}." for line in _about_the_intervals(uncertainty)]
+        for line in (INTERVALS[uncertainty.kind], *about, *_numbers_without_interval(uncertainty, shown)):
             said.setdefault(line, []).append(name)
     lines = [
         line if len(names) == len(systems) else f"{', '.join(names)}: {line[0].lower()}{line[1:]}"
@@ -61,7 +61,7 @@ def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
     return [Section("How sure", tuple(lines), tables)] if tables else []
 
 
-def _without(uncertainty: Uncertainty, shown: Sequence[Row]) -> list[str]:
+def _numbers_without_interval(uncertainty: Uncertainty, shown: Sequence[Row]) -> list[str]:
     """The numbers that have no interval, each reason once."""
     by_reason: dict[str, list[str]] = {}
     for row in shown:
@@ -70,7 +70,7 @@ def _without(uncertainty: Uncertainty, shown: Sequence[Row]) -> list[str]:
     return [f"No interval for {' and '.join(names)}: {why}." for why, names in by_reason.items()]
 
 
-def _about(uncertainty: Uncertainty) -> list[str]:
+def _about_the_intervals(uncertainty: Uncertainty) -> list[str]:
     """What the intervals rest on; the number of speakers is stated once."""
     counted = any("speakers" in note for note in uncertainty.notes)
     speakers = [] if counted or not uncertainty.n_speakers else [f"{uncertainty.n_speakers:,} speakers"]

@@ -79,28 +79,28 @@ def format_table(
     titles = tuple(map(vocabulary(words).say, table.titles))
     table = replace(table, titles=titles)
     if style == "csv":
-        return _csv(table)
+        return _table_as_csv(table)
     if style == "markdown":
-        return _markdown(table)
+        return _table_as_markdown(table)
     if style == "latex":
-        return _latex(table)
+        return _table_as_latex(table)
     raise UnknownNameError(f"unknown style of table {style!r}; known are {', '.join(STYLES)}")
 
 
-def _csv(table: Table) -> str:
+def _table_as_csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([csv_text(text) for text in (table.row_title, *table.keys)])
     for name, row in zip(table.names, table.values, strict=True):
-        writer.writerow([csv_text(name), *(_exact(value) for value in row)])
+        writer.writerow([csv_text(name), *(_exact_cell(value) for value in row)])
     return out.getvalue()
 
 
-def _exact(value: float) -> str:
+def _exact_cell(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
-def _markdown(table: Table) -> str:
+def _table_as_markdown(table: Table) -> str:
     rows = [(table.row_title, *table.titles)]
     rows += [(name, *texts) for name, texts in zip(table.names, table.texts, strict=True)]
     lines = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in rows]
@@ -108,7 +108,7 @@ def _markdown(table: Table) -> str:
     return "\n".join([f"**{markdown_text(table.caption)}**", "", *lines] if table.caption else lines) + "\n"
 
 
-def _latex(table: Table) -> str:
+def _table_as_latex(table: Table) -> str:
     rows = [
         " & ".join([latex_text(name), *map(_latex_number, texts)]) + r" \\"
         for name, texts in zip(table.names, table.texts, strict=True)

@@ -41,7 +41,8 @@ class Table:
 
         Examples
         --------
-        >>> table = table_of({"a": 0.5}, [("x", "x (%)", lambda value: value, rate)], row_title="name")
+        >>> column = ("x", "x (%)", lambda value: value, rate_in_percent)
+        >>> table = table_of({"a": 0.5}, [column], row_title="name")
         >>> table.choose(["x"]).titles
         ('x (%)',)
         """
@@ -71,7 +72,7 @@ def table_of(
 
     Examples
     --------
-    >>> table_of({"a": 0.5}, [("x", "x (%)", lambda value: value, rate)], row_title="name").texts
+    >>> table_of({"a": 0.5}, [("x", "x (%)", lambda value: value, rate_in_percent)], row_title="name").texts
     (('50.00',),)
     """
     values = tuple(tuple(float(of(result)) for _, _, of, _ in columns) for result in results.values())
@@ -92,11 +93,13 @@ def of_one_kind(results: object, kind: type[R], wanted: str) -> Mapping[str, R]:
         raise InputError(wanted)
     for name, value in results.items():
         if not isinstance(value, kind):
-            raise InputError(f"{name!r}: expected {_article(kind.__name__)}, got {type(value).__name__}")
+            raise InputError(
+                f"{name!r}: expected {_article_of_word(kind.__name__)}, got {type(value).__name__}"
+            )
     return results
 
 
-def _article(word: str) -> str:
+def _article_of_word(word: str) -> str:
     return f"an {word}" if word[0] in "AEIOU" else f"a {word}"
 
 
@@ -105,7 +108,7 @@ def whole_number(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def rate(value: float) -> str:
+def rate_in_percent(value: float) -> str:
     """A rate in percent, without the sign."""
     return number(100.0 * value, 2)
 
@@ -130,8 +133,10 @@ def with_intervals(table: Table, results: Sequence[Evaluation]) -> Table:
             numbers = [float("nan") if end is None else as_number(end) for end in ends]
             values[i][place + 1 : place + 1] = numbers
             known = ends[0] is not None
-            texts[i][place] += f" [{_shown(key, numbers[0])}, {_shown(key, numbers[1])}]" if known else ""
-            texts[i][place + 1 : place + 1] = [_shown(key, end) for end in numbers]
+            texts[i][place] += (
+                f" [{_shown_number(key, numbers[0])}, {_shown_number(key, numbers[1])}]" if known else ""
+            )
+            texts[i][place + 1 : place + 1] = [_shown_number(key, end) for end in numbers]
         keys[place + 1 : place + 1] = [f"{key}{end}" for end in ENDS]
         titles[place + 1 : place + 1] = ["lower end", "upper end"]
     return replace(
@@ -149,8 +154,8 @@ def without_ends(table: Table) -> Table:
     return table.choose([key for key in table.keys if key not in ends])
 
 
-def _shown(key: str, value: float) -> str:
-    return rate(value) if key.startswith("eer") else number(value, _DIGITS.get(key, 4))
+def _shown_number(key: str, value: float) -> str:
+    return rate_in_percent(value) if key.startswith("eer") else number(value, _DIGITS.get(key, 4))
 
 
 def comparison_table(compared: SystemComparison | PairwiseComparison, caption: str = "") -> Table:
@@ -175,16 +180,16 @@ def comparison_table(compared: SystemComparison | PairwiseComparison, caption: s
     for row in rows:
         pair = f"{row['first_system']} - {row['second_system']}: " if many else ""
         name = as_text(row["number"])
-        names.append(f"{pair}{_number_name(compared, name)}")
+        names.append(f"{pair}{_name_of_number(compared, name)}")
         numbers = tuple(float("nan") if row[key] is None else float(as_number(row[key])) for key in keys)
         values.append(numbers)
-        show = rate if name.rpartition(".")[2] in RATES else number
+        show = rate_in_percent if name.rpartition(".")[2] in RATES else number
         p_values = [chance(value) for value in numbers[5:]]
         texts.append((*(show(value) for value in numbers[:5]), *p_values))
     return Table("number", tuple(names), tuple(keys), tuple(titles), tuple(values), tuple(texts), caption)
 
 
-def _number_name(compared: SystemComparison | PairwiseComparison, key: str) -> str:
+def _name_of_number(compared: SystemComparison | PairwiseComparison, key: str) -> str:
     pairs = compared if isinstance(compared, PairwiseComparison) else None
     whole = pairs or PairwiseComparison(compared.names, (compared,), ({},))  # type: ignore[arg-type]
     unit = " (%)" if key.rpartition(".")[2] in RATES else ""
@@ -194,8 +199,8 @@ def _number_name(compared: SystemComparison | PairwiseComparison, key: str) -> s
 COLUMNS: tuple[Column[Evaluation], ...] = (
     ("n_target", "targets", lambda e: e.n_target, whole_number),
     ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole_number),
-    ("eer", "EER (%)", lambda e: e.eer, rate),
-    ("eer_roc", "EER on the ROC (%)", lambda e: e.eer_roc, rate),
+    ("eer", "EER (%)", lambda e: e.eer, rate_in_percent),
+    ("eer_roc", "EER on the ROC (%)", lambda e: e.eer_roc, rate_in_percent),
     ("auc", "AUC", lambda e: e.auc, lambda value: number(value, 5)),
     ("cllr", "Cllr", lambda e: e.cllr, number),
     ("min_cllr", "min Cllr", lambda e: e.min_cllr, number),
@@ -218,12 +223,14 @@ def text_tables(table: Table) -> list[TextTable]:
     """
     n = len(table.titles)
     if n < WIDEST:
-        return [_columns(table, 0, n)]
+        return [_columns_of_table(table, 0, n)]
     starts = [0, *range(N_GENERAL, n, WIDEST - 2)]
-    return [_columns(table, start, stop) for start, stop in zip(starts, [*starts[1:], n], strict=True)]
+    return [
+        _columns_of_table(table, start, stop) for start, stop in zip(starts, [*starts[1:], n], strict=True)
+    ]
 
 
-def _columns(table: Table, start: int, stop: int) -> TextTable:
+def _columns_of_table(table: Table, start: int, stop: int) -> TextTable:
     rows = tuple((name, *texts[start:stop]) for name, texts in zip(table.names, table.texts, strict=True))
     return TextTable((table.row_title, *table.titles[start:stop]), rows, table.caption, numeric=True)
 

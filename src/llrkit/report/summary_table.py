@@ -74,27 +74,34 @@ def summary_table(
         results = {ALL: results, **{group_name(key): group for key, group in results.groups.items()}}
     named = of_one_kind(results, Evaluation, WANTED)
     same_points(named)
-    columns = [*COLUMNS, *_costs(next(iter(named.values())))]
+    columns = [*COLUMNS, *_cost_columns(next(iter(named.values())))]
     table = table_of(named, columns, row_title=row_title, caption=caption)
     return with_intervals(table, list(named.values())) if intervals else table
 
 
-def _costs(first: Evaluation) -> list[Column[Evaluation]]:
+def _cost_columns(first: Evaluation) -> list[Column[Evaluation]]:
     columns: list[Column[Evaluation]] = []
     for i, result in enumerate(first.points):
         for kind in ("min", "act"):
             name = result.point.name
             columns.append(
-                (f"{kind}_dcf {name}", f"{kind} DCF {name}", _cost("points", i, f"{kind}_dcf"), number)
+                (
+                    f"{kind}_dcf {name}",
+                    f"{kind} DCF {name}",
+                    _cost_at_point("points", i, f"{kind}_dcf"),
+                    number,
+                )
             )
     for i, primary in enumerate(first.primaries):
         for kind in ("min", "act"):
             title = f"{kind} C_primary {primary.name}"
-            columns.append((f"{kind}_c_primary {primary.name}", title, _cost("primaries", i, kind), number))
+            columns.append(
+                (f"{kind}_c_primary {primary.name}", title, _cost_at_point("primaries", i, kind), number)
+            )
     return columns
 
 
-def _cost(of: str, i: int, kind: str) -> Callable[[Evaluation], float]:
+def _cost_at_point(of: str, i: int, kind: str) -> Callable[[Evaluation], float]:
     return lambda evaluation: float(getattr(getattr(evaluation, of)[i], kind))
 
 

@@ -51,7 +51,9 @@ class SystemVerdict:
     todo: tuple[str, ...]
 
 
-def judged(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck]) -> dict[str, Verdict]:
+def judged_systems(
+    systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck]
+) -> dict[str, Verdict]:
     """The verdict on each system: that of its check where one was made, which is the closer look."""
     return {
         name: checks[name].verdict if name in checks else result.verdict for name, result in systems.items()
@@ -72,15 +74,15 @@ def verdicts(
     compared: the comparison says which one to take.
     """
     told = []
-    for name, verdict in judged(systems, checks).items():
+    for name, verdict in judged_systems(systems, checks).items():
         result = systems[name]
-        todo = _todo(result, verdict, ties.get(name)) if advise else ()
+        todo = _what_to_do(result, verdict, ties.get(name)) if advise else ()
         said = sentence(result, verdict.in_unit(unit))
         told.append(SystemVerdict(name, *BADGES[verdict.outcome], said, todo))
     return told
 
 
-def _todo(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -> tuple[str, ...]:
+def _what_to_do(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -> tuple[str, ...]:
     if verdict.outcome == "none_found":
         return (
             "No error was found, which is no proof of calibration: errors smaller than those the test finds "
@@ -107,7 +109,7 @@ def _todo(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -> tupl
 
 def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck] = NO_CHECKS) -> str:
     """The report in one or two sentences; what one system's numbers mean stands in its verdict."""
-    told = judged(systems, checks)
+    told = judged_systems(systems, checks)
     if len(systems) == 1:
         (result,) = systems.values()
         return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits."
@@ -177,8 +179,10 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
             left_out.append(result.shared.sentence(by))
         tables = [summary_table(result, row_title=by)] if result.groups else []
         shown = {group_name(key): group for key, group in list(result.groups.items())[:MOST_PANELS]}
-        pictures = [_beside(plot.det, name, group, result) for name, group in shown.items()]
-        pictures += [_beside(plot.bayes_error, name, group, result) for name, group in shown.items()]
+        pictures = [_group_beside_all(plot.det, name, group, result) for name, group in shown.items()]
+        pictures += [
+            _group_beside_all(plot.bayes_error, name, group, result) for name, group in shown.items()
+        ]
         if len(result.groups) > MOST_PANELS:
             left_out.append(
                 f"Pictures of the first {MOST_PANELS} of {len(result.groups)} values; the table has all."
@@ -187,7 +191,7 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
     return sections
 
 
-def _beside(draw: object, name: str, group: Evaluation, pooled: Evaluation) -> Picture:
+def _group_beside_all(draw: object, name: str, group: Evaluation, pooled: Evaluation) -> Picture:
     systems = {ALL if name != ALL else f"{ALL} of them": pooled, name: group}
     options = {"points": False} if draw is plot.det else {}
     picture: Picture = draw(systems, renderer="none", **options)  # type: ignore[operator]

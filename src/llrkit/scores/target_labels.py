@@ -103,7 +103,7 @@ def target_mask(labels: object, positive: object = None) -> npt.NDArray[np.bool_
     if array.ndim != 1:
         raise InputError(f"labels must be one-dimensional, got shape {array.shape}")
     if positive is not None:
-        return _equal_to(array, positive)
+        return _equal_to_label(array, positive)
     if array.dtype == np.bool_:
         return array
     if array.dtype.kind in "iuf":
@@ -124,7 +124,7 @@ def target_mask(labels: object, positive: object = None) -> npt.NDArray[np.bool_
     return np.asarray([bool(value) for value in meaning])[inverse]
 
 
-def _equal_to(array: Array, positive: object) -> npt.NDArray[np.bool_]:
+def _equal_to_label(array: Array, positive: object) -> npt.NDArray[np.bool_]:
     is_target = np.asarray(array == positive)
     if not is_target.any():
         seen = ", ".join(repr(value) for value in np.unique(array).tolist()[:6])
@@ -141,10 +141,10 @@ def holds_words(given: object) -> bool:
     (True, False, False)
     """
     words = [word for word in np.ravel(np.asarray(given, dtype=object)).tolist() if isinstance(word, str)]
-    return bool(words) and all(_is_word(word) for word in words)
+    return bool(words) and all(_is_word_label(word) for word in words)
 
 
-def _is_word(text: str) -> bool:
+def _is_word_label(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -164,14 +164,14 @@ def looks_like_labels(given: object, values: Array, scores: Array) -> bool:
     >>> looks_like_labels(labels, labels, scores), looks_like_labels(labels, labels, labels)
     (True, False)
     """
-    if values.ndim != 1 or len(values) != len(scores) or not _two_values(values[:FIRST]):
+    if values.ndim != 1 or len(values) != len(scores) or not _are_two_values(values[:FIRST]):
         return False
     boolean = getattr(given, "dtype", None) == np.bool_ or (
         isinstance(given, (list, tuple)) and all(isinstance(value, (bool, np.bool_)) for value in given)
     )
-    if not boolean and (len(values) < 3 or not _two_values(values) or values.min() == values.max()):
+    if not boolean and (len(values) < 3 or not _are_two_values(values) or values.min() == values.max()):
         return False
-    return not _two_values(scores[:FIRST]) or not _two_values(scores)
+    return not _are_two_values(scores[:FIRST]) or not _are_two_values(scores)
 
 
 @contextmanager
@@ -207,7 +207,7 @@ def _labels_first(first: object, second: object) -> bool:
     return numbers and others.ndim == 1 and looks_like_labels(first, values, others)
 
 
-def _two_values(values: Array) -> bool:
+def _are_two_values(values: Array) -> bool:
     """Whether nothing but 0 and 1, or -1 and 1, occurs."""
     ones = values == 1
     return bool((ones | (values == 0)).all() or (ones | (values == -1)).all())

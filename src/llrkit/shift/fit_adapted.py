@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from llrkit._plain import Json
 from llrkit.calibrate.composed_map import ComposedMap
-from llrkit.calibrate.knot_map import KnotMap, thin
+from llrkit.calibrate.knot_map import KnotMap, thin_knots
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.recorded_reading import RecordedReading
 from llrkit.calibrate.training_densities import TrainingDensities
@@ -109,7 +109,7 @@ def fit_adapted(
             standing = Standing.REFUSED
             refusal = f"the scores do not show how they changed: {reached.refusal}"
         else:
-            adapted = _adapted(setting, new, reached, check)
+            adapted = _adapted_by_rung(setting, new, reached, check)
     if labelled is not None:
         return with_few_labels(setting.fitted, adapted, as_source(labelled), standing, said)
     if refusal:
@@ -117,7 +117,7 @@ def fit_adapted(
     return adapted
 
 
-def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck) -> Map:
+def _adapted_by_rung(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck) -> Map:
     """The map of the rung that was reached."""
     fitted = setting.fitted
     told = {key: value for key, value in check.to_dict().items() if key not in ("refusal", "is_harmful")}
@@ -144,7 +144,7 @@ def _adapted(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck
         "densities": TrainingDensities(ScoreHistogram(*moved), setting.densities.of).to_plain(),
     }
     if reached.free is not None:
-        score, llr_at, _ = thin(mixture.at, reached.free, enough=1e-3)
+        score, llr_at, _ = thin_knots(mixture.at, reached.free, enough=1e-3)
         made: Map = KnotMap(score=score, llr_at=llr_at, **shared, provenance=origin)
         if setting.densities.of == "LLRs":
             after = replace(made, reading=None, densities=None)

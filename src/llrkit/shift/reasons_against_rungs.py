@@ -10,7 +10,7 @@ from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import logit
 from llrkit.core.score_histogram import ClassHistogram
 from llrkit.shift.class_density import ClassDensity
-from llrkit.shift.moved_mixture import FARTHEST_OFFSET, FARTHEST_SPREAD, SHARES, Mixture, unpacked
+from llrkit.shift.moved_mixture import FARTHEST_OFFSET, FARTHEST_SPREAD, SHARES, MovedMixture, unpacked
 
 MOST_APART = 0.055
 """Kolmogorov-Smirnov distance between a mixture and all scores up to which a rung is adequate."""
@@ -35,7 +35,7 @@ OTHER_ODDS = 1.5
 """Times that the odds of a target may differ from those given: shares are seldom known better."""
 
 
-def reason_against(mixture: Mixture, shares: tuple[float, float], n: float, *, adequate: bool) -> str:
+def reason_against(mixture: MovedMixture, shares: tuple[float, float], n: float, *, adequate: bool) -> str:
     """Why a fitted rung must not be trusted; empty if it may be.
 
     Parameters
@@ -47,7 +47,7 @@ def reason_against(mixture: Mixture, shares: tuple[float, float], n: float, *, a
     adequate
         Whether the mixture is close to the scores.
     """
-    if far := _out_of_reach(mixture):
+    if far := _reason_out_of_reach(mixture):
         return far
     whole, target, nontarget = mixture.distances()
     low, high = shares
@@ -75,7 +75,7 @@ def reason_against(mixture: Mixture, shares: tuple[float, float], n: float, *, a
     return ""
 
 
-def _out_of_reach(mixture: Mixture) -> str:
+def _reason_out_of_reach(mixture: MovedMixture) -> str:
     """Why a search that ran into its limits says nothing: the scores may have moved farther."""
     log_spreads, offsets = unpacked(mixture.rung, mixture.x)
     spread_out = max(abs(one) for one in log_spreads) > 0.99 * math.log(FARTHEST_SPREAD)
@@ -97,21 +97,21 @@ def infinite_edge(new: ClassHistogram, classes: tuple[ClassHistogram, ClassHisto
     '25 % of the scores are -inf: a hard edge no move explains'
     """
     for name, seen, trained in (
-        ("-inf", new.n_neg_inf, [one.n_neg_inf / _all(one) for one in classes]),
-        ("inf", new.n_pos_inf, [one.n_pos_inf / _all(one) for one in classes]),
+        ("-inf", new.n_neg_inf, [one.n_neg_inf / _all_scores(one) for one in classes]),
+        ("inf", new.n_pos_inf, [one.n_pos_inf / _all_scores(one) for one in classes]),
     ):
-        share = float(seen) / _all(new)
+        share = float(seen) / _all_scores(new)
         if share > EDGE + max(trained):
             return f"{100.0 * share:.0f} % of the scores are {name}: a hard edge no move explains"
     return ""
 
 
-def _all(one: ClassHistogram) -> float:
+def _all_scores(one: ClassHistogram) -> float:
     """Scores, infinite ones included."""
     return one.total + one.n_neg_inf + one.n_pos_inf
 
 
-def share_outside(held: Mixture, free: Mixture, n: float) -> str:
+def share_outside(held: MovedMixture, free: MovedMixture, n: float) -> str:
     """Scores that need no move, but another share of targets than the range given allows.
 
     ``held`` has its share in the range, ``free`` anywhere; there are ``n`` independent scores.
@@ -126,7 +126,7 @@ def share_outside(held: Mixture, free: Mixture, n: float) -> str:
     )
 
 
-def _shows_two_modes(mixture: Mixture) -> bool:
+def _shows_two_modes(mixture: MovedMixture) -> bool:
     """Whether there is a valley between the middles of the two classes.
 
     If each class has a move of its own, the scores must show it: few targets on the slope of the non-targets

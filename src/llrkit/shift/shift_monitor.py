@@ -135,7 +135,7 @@ class ShiftMonitor:
         cuts = self._cuts
 
         def cells(chunk: Scores) -> FloatArray:
-            return np.asarray(_cells(chunk.target, cuts) + _cells(chunk.nontarget, cuts))
+            return np.asarray(_cells_of_scores(chunk.target, cuts) + _cells_of_scores(chunk.nontarget, cuts))
 
         counts = source.reduce(cells)
         return round(float(counts.sum())), counts
@@ -199,7 +199,7 @@ class ShiftMonitor:
         """Log of the mean of e-processes that begin at different batches, with weights that sum to 1."""
         kept = np.array(self._batches)
         n, logs = len(kept), []
-        for start in _starts(n):
+        for start in _starts_of_processes(n):
             number = self._first + start
             weight = -math.log((number + 1.0) * (number + 2.0))  # these sum to 1 over all batches
             logs.append(weight + self._trained.log_e(kept[start:], self._enough - weight - 1.0))
@@ -212,7 +212,7 @@ class ShiftMonitor:
         return f"ShiftMonitor({self.n:,} scores, {state})"
 
 
-def _starts(n: int) -> list[int]:
+def _starts_of_processes(n: int) -> list[int]:
     """Batches at which the e-processes that are followed begin: the first, and those 1, 2, 3, 4, 6, 8 ago."""
     ages = {n}
     for power in range(n.bit_length()):
@@ -220,7 +220,7 @@ def _starts(n: int) -> list[int]:
     return sorted(n - age for age in ages if 0 < age <= n)
 
 
-def _cells(scores: Array, cuts: FloatArray) -> FloatArray:
+def _cells_of_scores(scores: Array, cuts: FloatArray) -> FloatArray:
     cell = np.searchsorted(cuts, scores, side="right")
     return np.bincount(cell, minlength=len(cuts) + 1).astype(np.float64)
 

@@ -111,13 +111,13 @@ class SpoofCosts:
         return total / self.default
 
 
-def _organizers(name: str, form: str) -> SpoofCosts:
+def _organizers_costs(name: str, form: str) -> SpoofCosts:
     return SpoofCosts(name, 0.95 * 0.99, 0.95 * 0.01, 0.05, 1.0, 10.0, 10.0, form)
 
 
 PRESETS = {
-    "asvspoof5": _organizers("asvspoof5", "asvspoof5"),
-    "asvspoof2019": _organizers("asvspoof2019", "asvspoof2019"),
+    "asvspoof5": _organizers_costs("asvspoof5", "asvspoof5"),
+    "asvspoof2019": _organizers_costs("asvspoof2019", "asvspoof2019"),
     "a-dcf1": SpoofCosts("a-dcf1", 0.9, 0.05, 0.05, 1.0, 10.0, 20.0),
 }
 """The costs of the ASVspoof 5 and 2019 evaluation plans, and the first of the paper on the a-DCF."""

@@ -77,22 +77,22 @@ def evaluate(
             f"expected SpoofTrials, got {type(trials).__name__}: SpoofTrials(table, asv=, cm=, sasv=)"
         )
     probability(level, "level")
-    settings = SpoofSettings(_all(costs), _all(tandem), eer)
+    settings = SpoofSettings(_all_costs(costs), _all_costs(tandem), eer)
     system = decision_score(trials)
     counted, uncounted = _count_alone(trials)
-    _number(asv_threshold)
+    _number_or_none(asv_threshold)
     where = _asv_decision(trials, counted, asv_threshold)
-    attacks = [] if trials.attack is None else _attacks(trials, counted)
+    attacks = [] if trials.attack is None else _attacks_of_trials(trials, counted)
     people = None
     if speakers is not None:  # once for all attacks
         people = find_speakers(trials.source_of(next(iter(trials.systems))), speakers)
 
     def one(attack: str | None) -> SpoofEvaluation:
-        counts = _counts(trials, settings, counted, where, attack)
+        counts = _spoof_counts(trials, settings, counted, where, attack)
         numbers, reasons = spoof_numbers(counts, settings)
         if eer == "nearest" and "t_eer" in numbers:
             numbers["t_eer"] = t_eer_nearest(trials, attack=attack)
-        n = _sizes(trials, counts)
+        n = _sizes_of_kinds(trials, counts)
         result = SpoofEvaluation(
             n=MappingProxyType(n),
             score=trials.systems[system],
@@ -107,7 +107,14 @@ def evaluate(
         if people is None:
             return result
         made = spoof_intervals(
-            trials, counts, settings, people, level, seed, attack=attack, asv_fixed=_number(asv_threshold)
+            trials,
+            counts,
+            settings,
+            people,
+            level,
+            seed,
+            attack=attack,
+            asv_fixed=_number_or_none(asv_threshold),
         )
         return replace(result, uncertainty=made)
 
@@ -117,12 +124,12 @@ def evaluate(
     return replace(whole, attacks=MappingProxyType({attack: one(attack) for attack in attacks}))
 
 
-def _all(costs: Sequence[Costs] | Costs) -> tuple[SpoofCosts, ...]:
+def _all_costs(costs: Sequence[Costs] | Costs) -> tuple[SpoofCosts, ...]:
     given = (costs,) if isinstance(costs, str) or not isinstance(costs, Sequence) else costs
     return tuple(spoof_costs(cost) for cost in given)
 
 
-def _number(asv_threshold: float | str) -> float | None:
+def _number_or_none(asv_threshold: float | str) -> float | None:
     return None if isinstance(asv_threshold, str) else number(asv_threshold, "asv_threshold")
 
 
@@ -159,11 +166,11 @@ def _count_alone(trials: SpoofTrials) -> tuple[dict[System, KindCounts], dict[st
     return counted, reasons
 
 
-def _attacks(trials: SpoofTrials, counted: dict[System, KindCounts]) -> list[str]:
+def _attacks_of_trials(trials: SpoofTrials, counted: dict[System, KindCounts]) -> list[str]:
     return next(iter(counted.values())).attacks if counted else attack_names(trials, "cm")
 
 
-def _counts(
+def _spoof_counts(
     trials: SpoofTrials,
     settings: SpoofSettings,
     counted: dict[System, KindCounts],
@@ -198,7 +205,7 @@ def _counts(
     )
 
 
-def _sizes(trials: SpoofTrials, counts: SpoofCounts) -> dict[Kind, float]:
+def _sizes_of_kinds(trials: SpoofTrials, counts: SpoofCounts) -> dict[Kind, float]:
     """Trials of each kind that have a score of the system that decides, or of the countermeasure."""
     bins = counts.decision
     if bins is None:

@@ -87,11 +87,11 @@ def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[st
         path = error_path(cm)
         put("t_eer", lambda: t_eer_from_bins(asv, path).t_eer)
         for i, costs in enumerate(settings.tandem):
-            _put_tandem(put, i, costs, counts, path)
+            _put_tandem_numbers(put, i, costs, counts, path)
     return numbers, reasons
 
 
-def _put_tandem(
+def _put_tandem_numbers(
     put: Callable[[str, Callable[[], float]], None],
     i: int,
     costs: SpoofCosts,

@@ -151,9 +151,9 @@ def min_t_dcf(
         if costs.form == "asvspoof2019":
             raise InputError(FREE_2019)
         return min_free_t_dcf(count_kinds(trials, "asv").bins(), count_bins(cm_source(trials)), costs)
-    threshold = _fixed(trials, asv_threshold)
+    threshold = _fixed_asv_threshold(trials, asv_threshold)
     if counting == "joint":
-        return _min_joint(trials, costs, threshold)
+        return _min_joint_t_dcf(trials, costs, threshold)
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
     return min_from_terms(terms, error_path(count_bins(cm_source(trials))))
 
@@ -190,7 +190,7 @@ def t_dcf(
     [0.0, 0.627]
     """
     costs = spoof_costs(costs)
-    terms = TandemTerms.of(costs, at_threshold(trials, "asv", _fixed(trials, asv_threshold)))
+    terms = TandemTerms.of(costs, at_threshold(trials, "asv", _fixed_asv_threshold(trials, asv_threshold)))
     if cm_threshold is not None:
         number(cm_threshold, "cm_threshold")
     return act_from_terms(terms, cm_source(trials), cm_threshold)
@@ -220,7 +220,7 @@ def t_dcf_curve(
     (array([-1.,  1., inf]), 0.0)
     """
     costs = spoof_costs(costs)
-    threshold = _fixed(trials, asv_threshold)
+    threshold = _fixed_asv_threshold(trials, asv_threshold)
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
     path = error_path(count_bins(cm_source(trials)))
     cost = terms.cost(path.p_miss, path.p_fa)
@@ -259,7 +259,7 @@ def min_free_t_dcf(asv: KindBins, cm: ScoreBins, costs: SpoofCosts) -> float:
     return float((c0 + c1 * hull.p_miss[vertex] + c2 * hull.p_fa[vertex]).min() / costs.default)
 
 
-def _fixed(trials: SpoofTrials, asv_threshold: float | str) -> float:
+def _fixed_asv_threshold(trials: SpoofTrials, asv_threshold: float | str) -> float:
     if asv_threshold == "eer":
         return asv_eer_threshold(trials)
     if isinstance(asv_threshold, str):
@@ -267,7 +267,7 @@ def _fixed(trials: SpoofTrials, asv_threshold: float | str) -> float:
     return number(asv_threshold, "asv_threshold")
 
 
-def _min_joint(trials: SpoofTrials, costs: SpoofCosts, threshold: float) -> float:
+def _min_joint_t_dcf(trials: SpoofTrials, costs: SpoofCosts, threshold: float) -> float:
     """Both systems counted together: who fails the ASV system is below every threshold of the CM system."""
     both = trials.gated("asv", threshold, "cm")
     path: KindPath = count_kinds(both, "cm").bins().path()

@@ -28,7 +28,7 @@ def log_odds(p: float | Numbers) -> float | FloatArray:
     >>> log_odds(0.5), round(log_odds(0.01), 6)
     (0.0, -4.59512)
     """
-    return number_or_array(logit(_probabilities(p)))
+    return number_or_array(logit(_checked_probabilities(p)))
 
 
 @overload
@@ -94,7 +94,7 @@ def llr_from_posterior(p: float | Numbers, prior: float) -> float | FloatArray:
     >>> round(llr_from_posterior(0.5, 0.01), 12)  # log 99
     4.595119850135
     """
-    return number_or_array(logit(_probabilities(p)) - log_odds(probability(prior, "prior")))
+    return number_or_array(logit(_checked_probabilities(p)) - log_odds(probability(prior, "prior")))
 
 
 @overload
@@ -119,7 +119,7 @@ def posterior_log_odds(llr: float | Numbers, prior: float) -> float | FloatArray
     return number_or_array(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior")))
 
 
-def _probabilities(p: float | Numbers) -> FloatArray:
+def _checked_probabilities(p: float | Numbers) -> FloatArray:
     values = np.asarray(p, dtype=np.float64)
     if not np.all((values >= 0.0) & (values <= 1.0)):
         raise InputError(f"a probability must lie between 0 and 1, got {p!r}")

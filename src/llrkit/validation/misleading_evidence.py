@@ -180,7 +180,9 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
         for class_index, rows in enumerate((worst.targets, worst.nontargets))
         for llr, *values in rows
     ]
-    places = _places(source, [row for *_, trial in trials if isinstance(row := trial.get(ROW), int)])
+    places = _places_of_misleading(
+        source, [row for *_, trial in trials if isinstance(row := trial.get(ROW), int)]
+    )
     return tuple(
         MisleadingTrial(is_target, llr, trial, places.get(row, "") if isinstance(row, int) else "")
         for is_target, llr, trial in trials
@@ -188,7 +190,7 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
     )
 
 
-def _places(source: ScoreSource, rows: list[int]) -> dict[int, str]:
+def _places_of_misleading(source: ScoreSource, rows: list[int]) -> dict[int, str]:
     """Where rows are, in words; of files that are read in batches all of them in one pass."""
     while isinstance(source, WrappedSource):
         source = source.source

@@ -25,7 +25,7 @@ from llrkit.validation.given_calibration import TRAINED_ON, TRAINED_ON_NOTE, sam
 from llrkit.validation.markdown_tables import clean
 from llrkit.validation.misleading_evidence import MisleadingTrial, misleading_trials
 from llrkit.validation.validated_scope import ValidatedScope, find_scope
-from llrkit.validation.validation_matrix import Judge, ValidationRow
+from llrkit.validation.validation_matrix import CriteriaJudge, ValidationRow
 from llrkit.validation.validation_words import markdown, summary_lines
 
 
@@ -204,7 +204,9 @@ def validate(
     setting = find_scope(
         source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration
     )
-    judge = Judge(source, criteria, options, result, check, listed, calibration if given.applied else None)
+    judge = CriteriaJudge(
+        source, criteria, options, result, check, listed, calibration if given.applied else None
+    )
     rows = tuple(judge.row(criterion) for criterion in criteria.rows)
     trained = trained_on_these or given.on_training_trials
     if trained or (calibration is not None and same_losses(result, calibration)):

@@ -41,8 +41,8 @@ def advise_task(task: Task[ToAdvise]) -> Told:
         (
             as_text(row["method"]),
             number(as_number(row["cllr"])),
-            _difference(row, table[0]),
-            _advice(row, advice),
+            _difference_from_best(row, table[0]),
+            _advice_section(row, advice),
         )
         for row in table
     ]
@@ -73,7 +73,7 @@ def recommended(table: list[dict[str, Any]], advised: list[str]) -> tuple[str, s
     if not known:
         return SIMPLEST[0], "no method could be compared, and it asks for the least"
     best = known[0]
-    close = [row for row in known if row is best or _may_be_as_good(row, best)]
+    close = [row for row in known if row is best or _may_be_as_good_as_best(row, best)]
     close = [row for row in close if row["method"] in advised] or close
     chosen = min(close, key=lambda row: SIMPLEST.index(row["method"]))
     if chosen is best:
@@ -84,12 +84,12 @@ def recommended(table: list[dict[str, Any]], advised: list[str]) -> tuple[str, s
     )
 
 
-def _may_be_as_good(row: dict[str, Any], best: dict[str, Any]) -> bool:
+def _may_be_as_good_as_best(row: dict[str, Any], best: dict[str, Any]) -> bool:
     error = row.get("standard_error")
     return error is not None and row["cllr"] - best["cllr"] <= 1.96 * error
 
 
-def _difference(row: dict[str, Any], best: dict[str, Any]) -> str:
+def _difference_from_best(row: dict[str, Any], best: dict[str, Any]) -> str:
     """The distance from the best, with an interval where its error is known."""
     error = row.get("standard_error")
     if row is best or error is None or row.get("reason"):
@@ -98,7 +98,7 @@ def _difference(row: dict[str, Any], best: dict[str, Any]) -> str:
     return f"{gap:+.4f} [{gap - 1.96 * error:+.4f}, {gap + 1.96 * error:+.4f}]"
 
 
-def _advice(row: dict[str, Any], advice: dict[str, str]) -> str:
+def _advice_section(row: dict[str, Any], advice: dict[str, str]) -> str:
     said = [row["reason"]] if row.get("reason") else []
     said += [str(flag) for flag in row.get("flags", ())]
     return "; ".join([*said, advice.get(row["method"], "")]).strip("; ")

@@ -49,7 +49,7 @@ def calibrate_task(task: Task[ToCalibrate]) -> Told:
     )
     fitted.save(task.out / CALIBRATION)
     said = Said(task.words, (), task.unit, of_sources=True)
-    own = [said.section(section) for section in _sections(fitted, before, after)]
+    own = [said.section(section) for section in _calibration_sections(fitted, before, after)]
     sections, pictures = shown(own, task)
     bounds = bound_sentence(fitted, base_10=task.unit.base_10)
     return {
@@ -61,7 +61,7 @@ def calibrate_task(task: Task[ToCalibrate]) -> Told:
     }
 
 
-def _sections(fitted: Map, before: Evaluation, after: Evaluation) -> list[Section]:
+def _calibration_sections(fitted: Map, before: Evaluation, after: Evaluation) -> list[Section]:
     rows = tuple(
         (name, f"{old:.4f}", f"{new:.4f}")
         for name, old, new in (

@@ -53,10 +53,10 @@ def evaluate_task(task: Task[ToEvaluate]) -> Told:
     (told,) = verdicts({title: result}, {}, ties, unit=task.unit)
     todo = [text for text in told.todo if not text.startswith("llrkit ")]
     said = said_of({title: result}, task.words.name, task.unit)
-    sections, pictures = shown(_sections(title, result, by, said), task)
+    sections, pictures = shown(_evaluation_sections(title, result, by, said), task)
     return {
         "banner": {"word": said.text(told.word), "grade": told.grade, "text": said.text(told.said)},
-        "remarks": [said.text(text) for text in (*todo, *_notes(result))],
+        "remarks": [said.text(text) for text in (*todo, *_evaluation_notes(result))],
         "sections": sections,
         "documents": ["evaluation.html", "evaluation.json", "evaluation.csv", *pictures],
         "commands": commands,
@@ -71,11 +71,11 @@ def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
     return {} if n == 0 else {"repeated_trials": n}
 
 
-def _notes(result: Evaluation) -> list[str]:
+def _evaluation_notes(result: Evaluation) -> list[str]:
     return [f"Intervals: {note}" for note in (result.uncertainty.notes if result.uncertainty else ())]
 
 
-def _sections(title: str, result: Evaluation, by: str, said: Said) -> list[Section]:
+def _evaluation_sections(title: str, result: Evaluation, by: str, said: Said) -> list[Section]:
     rows = tuple(tuple(map(said.text, row)) for row in words.rows(result, said.unit))
     numbers = TextTable(("", "", ""), rows)
     one = {title: result}

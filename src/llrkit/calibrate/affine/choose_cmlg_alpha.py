@@ -126,13 +126,13 @@ def choose_alpha(
     wide = source.with_columns(*(columns or (POSITION,)))
     low, high = moments.extremes
     center, scale = (low + high) / 2.0, (high - low) / 2.0
-    sums = wide.reduce(_sums_at(columns, center, scale)).sums
-    lines = _lines_without(sums, sigmoid(LOG_ODDS))
-    errors = wide.reduce(_errors_at(columns, center, scale, lines, cost)).sums
-    return AlphaChoice(LOG_ODDS, *_costs(sums[0], errors, cost), cost, columns)
+    sums = wide.reduce(_block_sums_at(columns, center, scale)).sums
+    lines = _cmlg_lines_without(sums, sigmoid(LOG_ODDS))
+    errors = wide.reduce(_errors_at_alphas(columns, center, scale, lines, cost)).sums
+    return AlphaChoice(LOG_ODDS, *_costs_of_alphas(sums[0], errors, cost), cost, columns)
 
 
-def _blocks(chunk: Scores, columns: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+def _blocks_of_groups(chunk: Scores, columns: tuple[str, ...]) -> tuple[IntArray, IntArray]:
     """The block of each trial: the set of one side times SETS plus that of the other."""
     codes = []
     for class_index in (0, 1):
@@ -144,10 +144,10 @@ def _blocks(chunk: Scores, columns: tuple[str, ...]) -> tuple[IntArray, IntArray
     return codes[0], codes[1]
 
 
-def _sums_at(columns: tuple[str, ...], center: float, scale: float) -> Callable[[Scores], BlockSums]:
+def _block_sums_at(columns: tuple[str, ...], center: float, scale: float) -> Callable[[Scores], BlockSums]:
     def make(chunk: Scores) -> BlockSums:
         sums = np.zeros((3, 2, SETS * SETS))
-        blocks = _blocks(chunk, columns)
+        blocks = _blocks_of_groups(chunk, columns)
         for i, (scores, block) in enumerate(zip((chunk.target, chunk.nontarget), blocks, strict=True)):
             x = (scores.astype(np.float64) - center) / scale
             for power in range(3):
@@ -157,7 +157,7 @@ def _sums_at(columns: tuple[str, ...], center: float, scale: float) -> Callable[
     return make
 
 
-def _lines_without(sums: FloatArray, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _cmlg_lines_without(sums: FloatArray, alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Slope and offset of CMLG at each weight, for each block from the trials that touch none of its sets."""
     square = sums.reshape(3, 2, SETS, SETS)
     inside = np.einsum("kcpp->kcp", square)
@@ -185,7 +185,7 @@ def _lines_without(sums: FloatArray, alphas: FloatArray) -> tuple[FloatArray, Fl
     return a, -a * (mean[0] + mean[1]) / 2.0
 
 
-def _errors_at(
+def _errors_at_alphas(
     columns: tuple[str, ...], center: float, scale: float, lines: tuple[FloatArray, FloatArray], cost: Preset
 ) -> Callable[[Scores], BlockSums]:
     """Errors of each class in each block, at each weight and operating point."""
@@ -193,7 +193,7 @@ def _errors_at(
     def make(chunk: Scores) -> BlockSums:
         slopes, offsets = lines
         errors = np.zeros((2, len(slopes), len(cost.points), SETS * SETS))
-        blocks = _blocks(chunk, columns)
+        blocks = _blocks_of_groups(chunk, columns)
         for i, (scores, block) in enumerate(zip((chunk.target, chunk.nontarget), blocks, strict=True)):
             x = (scores.astype(np.float64) - center) / scale
             for k, (a, b) in enumerate(zip(slopes, offsets, strict=True)):
@@ -206,7 +206,9 @@ def _errors_at(
     return make
 
 
-def _costs(counts: FloatArray, errors: FloatArray, cost: Preset) -> tuple[FloatArray, FloatArray, float]:
+def _costs_of_alphas(
+    counts: FloatArray, errors: FloatArray, cost: Preset
+) -> tuple[FloatArray, FloatArray, float]:
     """Cost at each weight, standard error of its difference from that at 1/2, and the cost of one error."""
     n = counts.sum(1)
     # what one miss and one false alarm add to the mean of the normalized costs

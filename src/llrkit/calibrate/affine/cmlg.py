@@ -160,7 +160,7 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
     b = -a * (m_e + m_d) / 2.0
     mu = a * (m_e - m_d) / 2.0
     pair = GaussianLLR.from_mu(mu) if mu > 0 else None
-    se_a, se_b = _standard_errors(moments, alpha, a, v)
+    se_a, se_b = _cmlg_standard_errors(moments, alpha, a, v)
     details: dict[str, Json] = {
         "mean_target": m_e,
         "mean_nontarget": m_d,
@@ -178,7 +178,7 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
     )
 
 
-def _standard_errors(moments: Moments, alpha: float, a: float, v: float) -> tuple[float, float]:
+def _cmlg_standard_errors(moments: Moments, alpha: float, a: float, v: float) -> tuple[float, float]:
     """Delta method: a and b are functions of two means and two variances, estimated on independent trials."""
     middle = (float(moments.target.mean[0]) + float(moments.nontarget.mean[0])) / 2.0
     var_a = var_b = 0.0

@@ -158,7 +158,7 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     if not (isinstance(regularization, (int, float)) and 0.0 <= regularization < math.inf):
         raise InputError(f"regularization must be a number of at least 0, got {regularization!r}")
     moments = training_moments(source)
-    problem = _Problem(moments, float(regularization))
+    problem = _ExpectationEquations(moments, float(regularization))
     grid = source.reduce(DensityGrid.at(*moments.extremes))
     nodes = [WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
     scaled = [((weighted.points - problem.center) / problem.scale, weighted.weights) for weighted in nodes]
@@ -198,7 +198,7 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     )  # fmt: skip
 
 
-class _Problem:
+class _ExpectationEquations:
     """The equations in standardized scores, 0 in the middle of the class means; unknowns log a/a0 and b."""
 
     precision: tuple[float, float]

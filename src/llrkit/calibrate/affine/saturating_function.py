@@ -60,7 +60,7 @@ def unsaturate(y: npt.ArrayLike, r: float, s: float) -> FloatArray:
     return x
 
 
-def class_sums(
+def saturating_class_sums(
     z: FloatArray, weight: FloatArray | None, p: FloatArray, log_odds: float, sign: float
 ) -> ClassNewtonSums:
     """Loss, gradient and Hessian in ``p = (a, b, r, s)`` of one class; ``sign`` is -1 for targets."""
@@ -107,7 +107,7 @@ class SaturatingSums(FieldwiseSums):
 
         def one(values: Array, sign: float) -> ClassNewtonSums:
             z = (values.astype(np.float64, copy=False) - center) / scale
-            return class_sums(z, None, p, log_odds, sign)
+            return saturating_class_sums(z, None, p, log_odds, sign)
 
         return lambda chunk: cls(one(chunk.target, -1.0), one(chunk.nontarget, 1.0))
 
@@ -121,7 +121,7 @@ class SaturatingSums(FieldwiseSums):
         )
 
 
-def descend(
+def saturating_descent(
     objective: Callable[[FloatArray], SaturatingSums], start: FloatArray, prior: float, most: int
 ) -> Minimum:
     """The parameters with the least cross-entropy, among those for which the map increases (r + s < 0)."""
@@ -134,7 +134,7 @@ def descend(
     )
 
 
-def central_points(
+def saturating_start_points(
     source: ScoreSource, low: float, high: float
 ) -> tuple[tuple[WeightedPoints, WeightedPoints], int]:
     """Weighted points of targets and non-targets to start from, and how many passes they took.
@@ -153,20 +153,20 @@ def central_points(
         margin = last - first + 1
         low = float(grid.edges[max(first - margin, 0)])
         high = float(grid.edges[min(last + 1 + margin, grid.cells)])
-        grid, passes = source.reduce(_clipped_grid_at(low, high)), passes + 1
+        grid, passes = source.reduce(_saturating_grid_at(low, high)), passes + 1
     nodes = [WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
     return (nodes[0], nodes[1]), passes
 
 
-def _clipped_grid_at(low: float, high: float) -> Callable[[Scores], DensityGrid]:
+def _saturating_grid_at(low: float, high: float) -> Callable[[Scores], DensityGrid]:
     return lambda chunk: DensityGrid.of(
         Scores.part(np.clip(chunk.target, low, high), np.clip(chunk.nontarget, low, high)), low, high
     )
 
 
-def location_scale_gap(nodes: tuple[WeightedPoints, WeightedPoints]) -> tuple[float, float, float]:
+def saturating_start_scale(nodes: tuple[WeightedPoints, WeightedPoints]) -> tuple[float, float, float]:
     """Where the scores lie, how wide, and how far apart the classes: by quartiles, blind to outliers."""
-    quartiles = np.array([_quartiles(weighted) for weighted in nodes])
+    quartiles = np.array([_quartiles_of_start(weighted) for weighted in nodes])
     low, middle, high = quartiles.T
     gap = float(middle[0] - middle[1])
     scale = float(high.max() - low.min())
@@ -174,6 +174,6 @@ def location_scale_gap(nodes: tuple[WeightedPoints, WeightedPoints]) -> tuple[fl
     return float(middle.mean()), scale if scale > 0 else float(np.ptp(points)), gap
 
 
-def _quartiles(nodes: WeightedPoints) -> FloatArray:
+def _quartiles_of_start(nodes: WeightedPoints) -> FloatArray:
     share = np.cumsum(nodes.weights) / nodes.total
     return nodes.points[np.searchsorted(share, [0.25, 0.5, 0.75])]

@@ -45,7 +45,7 @@ def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
     """
     if not (isinstance(low, (int, float)) and isinstance(high, (int, float)) and low <= 0.0 <= high):
         raise InputError(f"bounds must be numbers with low <= 0 <= high, got {low!r} and {high!r}")
-    return _bounded(fitted, float(low), float(high), "fixed", {}, {})
+    return _bounded_by_method(fitted, float(low), float(high), "fixed", {}, {})
 
 
 @takes(fitted=Map)
@@ -99,7 +99,7 @@ def bound_sources(
     if source is None:
         if speakers is not None:
             raise InputError("speakers are counted in the training data: give these, not n_sources")
-        return bound_by_counts(fitted, _given_sources(n_sources), {})
+        return bound_by_counts(fitted, _sources_given(n_sources), {})
     if n_sources is not None:
         raise InputError("give the training data or n_sources, not both")
     moments, gap = training_gap(fitted, source)
@@ -107,7 +107,7 @@ def bound_sources(
     return bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
 
 
-def _given_sources(n_sources: object) -> SourceCounts:
+def _sources_given(n_sources: object) -> SourceCounts:
     pair = n_sources if isinstance(n_sources, (tuple, list)) else (n_sources, n_sources)
     if len(pair) != 2:
         raise InputError(f"n_sources must be one number or two (target, non-target), got {n_sources!r}")
@@ -118,7 +118,7 @@ def _given_sources(n_sources: object) -> SourceCounts:
 def bound_by_counts(fitted: Map, counts: SourceCounts, gap: Mapping[str, object]) -> BoundedMap:
     """Clip LLRs to ``-log(1 + target sources)`` and ``log(1 + non-target sources)``."""
     low, high = -math.log1p(counts.n_target), math.log1p(counts.n_nontarget)
-    return _bounded(fitted, low, high, "sources", {}, {**counts.details(), **gap})
+    return _bounded_by_method(fitted, low, high, "sources", {}, {**counts.details(), **gap})
 
 
 def training_gap(fitted: Map, source: ScoreSource) -> tuple[Moments, dict[str, Json]]:
@@ -168,7 +168,7 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     (-0.47, 0.47)
     """
     whole_number(misleading, 1, "misleading")
-    step = _positive(step, "step")
+    step = _positive_number(step, "step")
     llrs = fitted.on(source)
     moments = as_source(llrs).reduce(Moments.of)
     n_t, n_n = moments.target.count, moments.nontarget.count
@@ -188,7 +188,9 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     decimals = 2 - math.floor(math.log10(step))
     bounds = round(min(low, 0) * step, decimals), round(max(high, 0) * step, decimals)
     options = {"misleading": misleading, "step": step}
-    return _bounded(fitted, bounds[0] * LN10, bounds[1] * LN10, "elub", options, _counts(moments))
+    return _bounded_by_method(
+        fitted, bounds[0] * LN10, bounds[1] * LN10, "elub", options, _trial_counts_of(moments)
+    )
 
 
 @takes(fitted=Map)
@@ -230,7 +232,7 @@ def bound_invariance(
     >>> bounded.details["low_log10"], bounded.details["high_log10"]
     (-0.477, 0.477)
     """
-    step, limit = _positive(step, "step"), _positive(limit, "limit")
+    step, limit = _positive_number(step, "step"), _positive_number(limit, "limit")
     llrs = fitted.on(source)
     moments = as_source(llrs).reduce(Moments.of)
     n_t, n_n = moments.target.count, moments.nontarget.count
@@ -258,10 +260,12 @@ def bound_invariance(
         lowest = t[negative_low[-1] + 1] if negative_low[-1] + 1 < len(t) else 0.0
     bounds = float(np.clip(lowest, -limit, 0.0)), float(np.clip(highest, 0.0, limit))
     options = {"step": step, "limit": limit, "thresholds": "given" if thresholds is not None else "multiples"}
-    return _bounded(fitted, bounds[0] * LN10, bounds[1] * LN10, "invariance", options, _counts(moments))
+    return _bounded_by_method(
+        fitted, bounds[0] * LN10, bounds[1] * LN10, "invariance", options, _trial_counts_of(moments)
+    )
 
 
-def _bounded(
+def _bounded_by_method(
     fitted: Map, low: float, high: float, how: str, options: Mapping[str, object], more: Mapping[str, object]
 ) -> BoundedMap:
     return BoundedMap(
@@ -274,11 +278,11 @@ def _bounded(
     )  # fmt: skip
 
 
-def _counts(moments: Moments) -> dict[str, Json]:
+def _trial_counts_of(moments: Moments) -> dict[str, Json]:
     return {"n_target": moments.target.count, "n_nontarget": moments.nontarget.count, "passes": 2}
 
 
-def _positive(value: object, name: str) -> float:
+def _positive_number(value: object, name: str) -> float:
     if not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
         raise InputError(f"{name} must be a positive number, got {value!r}")
     return float(value)

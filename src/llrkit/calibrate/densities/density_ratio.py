@@ -135,7 +135,7 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     points = center + abs(scale) * np.sinh(u)
     rising = up * slope(points) > 0.0
     turns = np.flatnonzero(rising[1:] != rising[:-1])
-    ends = [-np.inf, *(_turning_point(slope, points[i], points[i + 1]) for i in turns), np.inf]
+    ends = [-np.inf, *(_turning_point_of_ratio(slope, points[i], points[i + 1]) for i in turns), np.inf]
     best = MonotoneInterval(-np.inf, np.inf, 0, 1.0)
     for i in range(len(ends) - 1):
         if rising[0] != (i % 2 == 0):
@@ -151,7 +151,7 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     return best
 
 
-def _turning_point(slope: Curve, left: float, right: float) -> float:
+def _turning_point_of_ratio(slope: Curve, left: float, right: float) -> float:
     from scipy.optimize import brentq
 
     def at(s: float) -> float:

@@ -38,12 +38,12 @@ def refuse_endless_heaps(file: Path) -> None:
     with file.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as data:
         at = data.find(HEAP)
         while at >= 0:
-            if not _ends(data, at):
+            if not _heap_ends(data, at):
                 raise FileFormatError(f"{file}: cannot be read as HDF5 (the heap at byte {at} has no end)")
             at = data.find(HEAP, at + len(HEAP))
 
 
-def _ends(data: mmap.mmap, start: int) -> bool:
+def _heap_ends(data: mmap.mmap, start: int) -> bool:
     """Whether going from object to object leads to the end of a heap; sizes have eight bytes."""
     if start + 16 > len(data):
         return False
@@ -63,7 +63,7 @@ def _ends(data: mmap.mmap, start: int) -> bool:
 Ids: TypeAlias = tuple[pl.Series, pl.Series]
 
 
-class Stored(Protocol):
+class StoredHdf5Array(Protocol):
     """An array in a file: of the types of h5py, which has none, as much as is needed here."""
 
     shape: tuple[int, ...] | None
@@ -76,7 +76,7 @@ class Stored(Protocol):
         ...
 
 
-Archive: TypeAlias = Mapping[str, Stored]
+Archive: TypeAlias = Mapping[str, StoredHdf5Array]
 
 VERSION = "2.0"
 DEFLATE_RATIO, ID_RATIO = 1100, 200
@@ -100,44 +100,44 @@ def read_hdf5(file: Path) -> TrialTable:
     try:
         refuse_endless_heaps(Path(file))
         with h5py.File(file, "r") as archive:
-            return _read(archive, str(file))
+            return _read_bosaris(archive, str(file))
     except LlrkitError:
         raise
     except Exception as error:  # h5py raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_first(error)})") from None
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
 
 
-def _read(archive: Archive, file: str) -> TrialTable:
+def _read_bosaris(archive: Archive, file: str) -> TrialTable:
     if "scores" in archive and "score_mask" in archive:
-        blocks = _blocks(archive, ("scores", "score_mask"), file)
-        table = _trials(((ids, both[0], both[1] != 0) for ids, *both in blocks), "score", file)
+        blocks = _blocks_of_matrices(archive, ("scores", "score_mask"), file)
+        table = _trials_of_matrices(((ids, both[0], both[1] != 0) for ids, *both in blocks), "score", file)
         return TrialTable(file, "bosaris", table, Roles(("score",), None, "enroll", "test"))
     if "trial_mask" in archive or "target_mask" in archive:
-        return _key(archive, file)
+        return _bosaris_key(archive, file)
     if "ids" in archive and "values" in archive:
         raise FileFormatError(f"{file}: quality measures of segments, no trials; use it as --quality-file")
     arrays = [name for name in archive if hasattr(archive[name], "shape")]
     if len(arrays) == 1:
-        return one_class(_array(archive, arrays[0], file), file, "bosaris")
+        return one_class(_hdf5_array(archive, arrays[0], file), file, "bosaris")
     raise FileFormatError(
         f"{file}: expected /scores and /score_mask, /trial_mask, or one array; there are: "
         f"{', '.join(archive) or 'none'}"
     )
 
 
-def _key(archive: Archive, file: str) -> TrialTable:
+def _bosaris_key(archive: Archive, file: str) -> TrialTable:
     """A Key or an Ndx: +1 target, -1 non-target, 0 no trial; old keys have a mask for each class."""
     names = ("trial_mask",) if "trial_mask" in archive else ("target_mask", "nontarget_mask")
     kind, lowest = "b", 0
 
     def signed() -> Iterator[tuple[Ids, Array, Array]]:
         nonlocal kind, lowest
-        for ids, *masks in _blocks(archive, names, file):
-            mask = masks[0] if len(masks) == 1 else _one_mask(masks[0], masks[1], file)
+        for ids, *masks in _blocks_of_matrices(archive, names, file):
+            mask = masks[0] if len(masks) == 1 else _one_mask_of_key(masks[0], masks[1], file)
             kind, lowest = mask.dtype.kind, min(lowest, mask.min(initial=0))
             yield ids, mask, mask != 0
 
-    table = _trials(signed(), "label", file)
+    table = _trials_of_matrices(signed(), "label", file)
     table = table.with_columns(table["label"].cast(pl.Int64))
     # an Ndx says which trials there are, not what they are; SIDEKIT writes it as signed numbers too
     if kind in "bu" or ("modelset" in archive and lowest >= 0):
@@ -145,7 +145,7 @@ def _key(archive: Archive, file: str) -> TrialTable:
     return TrialTable(file, "bosaris", table, Roles((), "label", "enroll", "test"))
 
 
-def _one_mask(target: Array, nontarget: Array, file: str) -> Array:
+def _one_mask_of_key(target: Array, nontarget: Array, file: str) -> Array:
     if ((target != 0) & (nontarget != 0)).any():
         raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
     signed: npt.NDArray[np.int8] = (target != 0).astype(np.int8) - (nontarget != 0)
@@ -163,13 +163,13 @@ def read_segment_quality(file: Path) -> tuple[list[str], Array]:
                     f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
                 )
             ids, values = (
-                _texts(archive, "ids", str(file)),
-                np.atleast_2d(_array(archive, "values", str(file))),
+                _hdf5_texts(archive, "ids", str(file)),
+                np.atleast_2d(_hdf5_array(archive, "values", str(file))),
             )
     except LlrkitError:
         raise
     except Exception as error:  # h5py raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_first(error)})") from None
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
     if values.ndim != 2 or values.shape[1] != len(ids) or values.dtype.kind not in "biuf":
         raise FileFormatError(
             f"{file}: /values has shape {values.shape}, expected a row of {len(ids)} numbers per measure"
@@ -179,15 +179,17 @@ def read_segment_quality(file: Path) -> tuple[list[str], Array]:
     return ids, values.astype(np.float64)
 
 
-def _array(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Array:
+def _hdf5_array(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Array:
     """An array; one that is larger than the file or the memory can hold is refused before it is made."""
-    there = _announced(archive, name, file, ratio)
+    there = _announced_hdf5_array(archive, name, file, ratio)
     cells = math.prod(there.shape or ())
     require_memory(CELL_BYTES / 8.0 * max(cells * there.dtype.itemsize, cells), file)
     return np.asarray(there)
 
 
-def _announced(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Stored:
+def _announced_hdf5_array(
+    archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO
+) -> StoredHdf5Array:
     """An array that is not read yet, and says that it is no larger than the file can hold."""
     if name not in archive:
         raise FileFormatError(f"{file}: no /{name}")
@@ -200,25 +202,27 @@ def _announced(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATI
     return there
 
 
-def _texts(archive: Archive, name: str, file: str) -> list[str]:
-    values = _array(archive, name, file, ID_RATIO).ravel()
+def _hdf5_texts(archive: Archive, name: str, file: str) -> list[str]:
+    values = _hdf5_array(archive, name, file, ID_RATIO).ravel()
     return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
 
 
-def _ids(archive: Archive, file: str) -> tuple[list[str], list[str]]:
+def _bosaris_ids(archive: Archive, file: str) -> tuple[list[str], list[str]]:
     ids = []
     for name, other in (("ID/row_ids", "modelset"), ("ID/column_ids", "segset")):  # BOSARIS, SIDEKIT
         there = next((known for known in (name, other) if known in archive), None)
         if there is None:
             raise FileFormatError(f"{file}: neither /{name} nor /{other}")
-        ids.append(_texts(archive, there, file))
+        ids.append(_hdf5_texts(archive, there, file))
     return ids[0], ids[1]
 
 
-def _blocks(archive: Archive, names: Sequence[str], file: str) -> Iterator[tuple[Ids, *tuple[Array, ...]]]:
+def _blocks_of_matrices(
+    archive: Archive, names: Sequence[str], file: str
+) -> Iterator[tuple[Ids, *tuple[Array, ...]]]:
     """Blocks of rows of matrices that belong together: the ids of rows and columns, then each matrix."""
-    row_ids, column_ids = (pl.Series(ids, dtype=pl.String) for ids in _ids(archive, file))
-    matrices = [_announced(archive, name, file) for name in names]
+    row_ids, column_ids = (pl.Series(ids, dtype=pl.String) for ids in _bosaris_ids(archive, file))
+    matrices = [_announced_hdf5_array(archive, name, file) for name in names]
     shape = (len(row_ids), len(column_ids))
     for name, matrix in zip(names, matrices, strict=True):
         if matrix.shape != shape or matrix.dtype.kind not in "biuf":
@@ -232,7 +236,7 @@ def _blocks(archive: Archive, names: Sequence[str], file: str) -> Iterator[tuple
         yield (row_ids[rows], column_ids), *(matrix[rows] for matrix in matrices)
 
 
-def _trials(blocks: Iterable[tuple[Ids, Array, Array]], name: str, file: str) -> pl.DataFrame:
+def _trials_of_matrices(blocks: Iterable[tuple[Ids, Array, Array]], name: str, file: str) -> pl.DataFrame:
     """One row per trial, of blocks of values and masks; refused as soon as there are too many."""
     pieces = []
     for ids, values, mask in blocks:
@@ -248,8 +252,8 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
     if trials.enroll is None or trials.test is None or column is None:
         what = "a label" if key else "one score"
         raise InputError(f"{path}: a BOSARIS file needs both ids of each trial and {what}")
-    models, rows = _codes(trials, trials.enroll, path)
-    segments, columns = _codes(trials, trials.test, path)
+    models, rows = _codes_of_ids(trials, trials.enroll, path)
+    segments, columns = _codes_of_ids(trials, trials.test, path)
     shape = (len(models), len(segments))
     cells = rows * len(segments) + columns
     if len(np.unique(cells)) < len(cells):
@@ -281,7 +285,7 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
         temporary.write_bytes(written)
 
 
-def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], Array]:
+def _codes_of_ids(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], Array]:
     """The ids in the order in which they come first, and which of them each trial has."""
     column = trials.table[name]
     if column.has_nulls():
@@ -293,5 +297,5 @@ def _codes(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], 
     return [str(value) for value in names[order]], rank[codes]
 
 
-def _first(error: Exception) -> str:
+def _hdf5_error(error: Exception) -> str:
     return str(error).strip().split("\n", 1)[0]

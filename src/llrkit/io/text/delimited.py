@@ -27,7 +27,7 @@ from llrkit.io.text.layouts import (
     folded,
     kinds_of,
 )
-from llrkit.io.text.lines import NO_SCORE, Text, open_text
+from llrkit.io.text.lines import NO_SCORE, TextFile, open_text
 from llrkit.io.text.parse_columns import Columns, parse
 from llrkit.io.trial_table import Scan, TrialTable
 
@@ -52,14 +52,16 @@ def scan_delimited(
     text = open_text(file, decimal=decimal or ".", encoding=encoding)
     rows = text.heads() if decimal != "." else [fields for _, fields in text.head]
     asked = {*(score or ()), *(() if label is None else (label,))}
-    family, names, header = _names(text, rows, format, columns, asked, is_key=score is not None and not score)
+    family, names, header = _family_names_and_header(
+        text, rows, format, columns, asked, is_key=score is not None and not score
+    )
     if family == "matrix":
         from llrkit.io.score_matrices import read_matrix
 
-        return read_matrix(_with_decimal(text, decimal, range(1, len(names)), header), names)
+        return read_matrix(_text_with_decimal(text, decimal, range(1, len(names)), header), names)
     roles = header_roles(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
     score_columns = roles.roles.score
-    text = _with_decimal(text, decimal, [names.index(name) for name in score_columns], header)
+    text = _text_with_decimal(text, decimal, [names.index(name) for name in score_columns], header)
     if columns is not None:
         header = header_is_renamed(rows, names, roles.roles)
     types = Columns(names, score_columns).types
@@ -77,7 +79,7 @@ def scan_delimited(
     return Scan(like, read)
 
 
-def _with_decimal(text: Text, decimal: str | None, scores: Iterable[int], header: bool) -> Text:
+def _text_with_decimal(text: TextFile, decimal: str | None, scores: Iterable[int], header: bool) -> TextFile:
     """The text with the decimal comma its scores must have, if nothing was said about it."""
     if decimal is not None or text.delimiter == ",":
         return text
@@ -87,8 +89,8 @@ def _with_decimal(text: Text, decimal: str | None, scores: Iterable[int], header
     return replace(text, decimal=",") if any(means_decimal_commas(column) for column in said) else text
 
 
-def _names(
-    text: Text,
+def _family_names_and_header(
+    text: TextFile,
     rows: list[list[str]],
     format: str | None,  # noqa: A002
     columns: Sequence[str] | None,

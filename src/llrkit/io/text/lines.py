@@ -82,7 +82,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextFile:
     """A text file and what stands between its columns; ``head`` are its first rows with their lines."""
 
     path: Path
@@ -126,12 +126,12 @@ class Text:
             size, due = len(data) - cut, 0 if cut else 2 * len(data)
             if cut:
                 piece = _whole_lines(Piece(self.file, data[:cut], self.delimiter, line, self.decimal))
-                yield from _after(piece, skip)
+                yield from _after_first_lines(piece, skip)
                 line += count_byte(piece.data, b"\n")
         rest = b"".join(waiting)
         if rest:
             piece = Piece(self.file, rest, self.delimiter, line, self.decimal)
-            yield from _after(_whole_lines(piece), skip)
+            yield from _after_first_lines(_whole_lines(piece), skip)
 
     def _blocks(self) -> Iterator[bytes]:
         # a block of short lines takes ten times as much as columns, and several are worked on at a time
@@ -141,7 +141,7 @@ class Text:
             yield data.replace(b"\r", b"\n") if self.only_returns else data
 
 
-def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) -> Text:
+def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) -> TextFile:
     """Look at the first lines of a text file."""
     first = next(as_utf8(blocks_of(file, LONGEST_LINE), encoding, str(file)), b"")
     if first.startswith(UTF_16):
@@ -165,7 +165,7 @@ def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) ->
             break
     if not rows:
         raise FileFormatError(f"{file}, line 1: nothing but delimiters and blanks")
-    return Text(file, delimiter, rows, only_returns, decimal, encoding)
+    return TextFile(file, delimiter, rows, only_returns, decimal, encoding)
 
 
 def _whole_lines(piece: Piece) -> Piece:
@@ -183,7 +183,7 @@ def _whole_lines(piece: Piece) -> Piece:
     return piece
 
 
-def _after(piece: Piece, skip: int) -> Iterator[Piece]:
+def _after_first_lines(piece: Piece, skip: int) -> Iterator[Piece]:
     """What of a piece comes after the first lines of the file."""
     at = 0
     for _ in range(skip + 1 - piece.first_line):

@@ -32,7 +32,7 @@ _KINDS = "WAV, FLAC, OGG and MP3 can"
 def read_header(path: Path) -> tuple[int, int, float]:
     """Sample rate, channels and seconds of a file, which is whole; else an error names it."""
     soundfile = _soundfile()
-    with _naming(path), soundfile.SoundFile(str(path)) as file:
+    with _naming_audio_file(path), soundfile.SoundFile(str(path)) as file:
         rate = _checked_rate(path, int(file.samplerate))
         n = int(file.frames)
         if _is_cut_off(path):
@@ -45,7 +45,7 @@ def read_header(path: Path) -> tuple[int, int, float]:
 def read_samples(recording: Recording, front_end: FrontEnd) -> tuple[Array, int]:
     """The samples of the chosen channel, between -1 and 1, and the sample rate, after resampling."""
     path = recording.path
-    samples, rate = _read_part(recording)
+    samples, rate = _read_part_of_audio(recording)
     channels = samples.shape[1]
     if front_end.channel is None and channels > 1:
         raise FileFormatError(f"{path}: has {channels} channels; say which, from 0 to {channels - 1}")
@@ -71,10 +71,10 @@ def read_samples(recording: Recording, front_end: FrontEnd) -> tuple[Array, int]
     return np.asarray(soxr.resample(np.ascontiguousarray(chosen), rate, wanted)), wanted
 
 
-def _read_part(recording: Recording) -> tuple[Array, int]:
+def _read_part_of_audio(recording: Recording) -> tuple[Array, int]:
     path = recording.path
     soundfile = _soundfile()
-    with _naming(path), soundfile.SoundFile(str(path)) as file:
+    with _naming_audio_file(path), soundfile.SoundFile(str(path)) as file:
         rate, announced = _checked_rate(path, int(file.samplerate)), int(file.frames)
         first = min(round(recording.start * rate), announced)
         last = announced if recording.end is None else min(round(recording.end * rate), announced)
@@ -88,7 +88,7 @@ def _read_part(recording: Recording) -> tuple[Array, int]:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _naming_audio_file(path: Path) -> Iterator[None]:
     """What soundfile says of a file becomes one line that names it."""
     if not path.is_file():
         raise FileFormatError(f"{path}: no such audio file")
@@ -176,7 +176,7 @@ def check_headers(recordings: Sequence[Recording], front_end: FrontEnd) -> Check
     usable, seconds, problems = [], [], []
     for i, recording in enumerate(recordings):
         found = headers[recording.path]
-        problem = found if isinstance(found, str) else _problem(recording, *found, how)
+        problem = found if isinstance(found, str) else _problem_of_header(recording, *found, how)
         if problem is None:
             assert not isinstance(found, str)
             usable.append(i)
@@ -184,11 +184,13 @@ def check_headers(recordings: Sequence[Recording], front_end: FrontEnd) -> Check
         else:
             problems.append(problem)
     if rates and how.resample:
-        _tell_resampled(rates, how)
+        _tell_resampled_files(rates, how)
     return CheckedHeaders(tuple(usable), tuple(seconds), how, tuple(dict.fromkeys(problems)))
 
 
-def _problem(recording: Recording, rate: int, channels: int, seconds: float, how: FrontEnd) -> str | None:
+def _problem_of_header(
+    recording: Recording, rate: int, channels: int, seconds: float, how: FrontEnd
+) -> str | None:
     path = recording.path
     if not how.resample and rate != how.sample_rate:
         return (
@@ -204,7 +206,7 @@ def _problem(recording: Recording, rate: int, channels: int, seconds: float, how
     return None
 
 
-def _tell_resampled(rates: Counter[int], how: FrontEnd) -> None:
+def _tell_resampled_files(rates: Counter[int], how: FrontEnd) -> None:
     others = {rate: n for rate, n in sorted(rates.items()) if rate != how.sample_rate}
     if not others:
         return

@@ -43,10 +43,12 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
     file = existing_file(path)
     kind = file.suffix.lower()
     if kind == ".scp":
-        loaders = dict(_refuse_duplicates(index_scp(file), file))
+        loaders = dict(_refuse_duplicate_utterances(index_scp(file), file))
     else:
         arrays = read_kaldi(file) if kind == ".ark" else read_arrays(file).items()
-        loaders = {name: partial(np.asarray, array) for name, array in _refuse_duplicates(arrays, file)}
+        loaders = {
+            name: partial(np.asarray, array) for name, array in _refuse_duplicate_utterances(arrays, file)
+        }
     if not loaders:
         raise FileFormatError(f"{file}: holds no frames")
     names, load = tuple(loaders), list(loaders.values())
@@ -58,11 +60,11 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
         lambda i: checked_frames(load[i](), name=f"{file}, {names[i]}"),
         None if speakers is None else tuple(speakers[name] for name in names),
         ahead=kind == ".scp",
-        contents=_contents(file, names),
+        contents=_contents_of_frame_files(file, names),
     )
 
 
-def _contents(file: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+def _contents_of_frame_files(file: Path, names: tuple[str, ...]) -> tuple[str, ...]:
     """Which array of which file each utterance is; of an index the files that it points to count."""
     archives = [file]
     if file.suffix.lower() == ".scp":
@@ -75,7 +77,7 @@ def _contents(file: Path, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"frames:{hashes}#{name}" for name in names)
 
 
-def _refuse_duplicates(pairs: Iterable[tuple[str, T]], file: Path) -> Iterator[tuple[str, T]]:
+def _refuse_duplicate_utterances(pairs: Iterable[tuple[str, T]], file: Path) -> Iterator[tuple[str, T]]:
     seen = set()
     for name, what in pairs:
         if name in seen:

@@ -47,15 +47,17 @@ def load_all(
         loaded only if their frames are needed.
     """
     key = None if stages is None else input_key(frames, front_end)
-    noted = None if stages is None or key is None else _noted(stages, stage_key("frames", key, bad_files))
-    seen = noted or _look_at(frames.kept(), bad_files, watch)
+    noted = (
+        None if stages is None or key is None else _seen_before(stages, stage_key("frames", key, bad_files))
+    )
+    seen = noted or _look_at_utterance(frames.kept(), bad_files, watch)
     if noted is None and stages is not None and key is not None:
-        _note(stages, stage_key("frames", key, bad_files), seen)
-    return _told(frames.kept() if noted else seen.frames or frames, seen, seconds)
+        _note_seen(stages, stage_key("frames", key, bad_files), seen)
+    return _told_of_utterances(frames.kept() if noted else seen.frames or frames, seen, seconds)
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenUtterances:
     """What loading all utterances showed: places and lengths of the good ones, problems, remarks by id."""
 
     good: list[int]
@@ -65,19 +67,21 @@ class Seen:
     frames: Frames | None = None
 
 
-def _noted(stages: Stages, key: str) -> Seen | None:
+def _seen_before(stages: Stages, key: str) -> SeenUtterances | None:
     arrays = stages.load("frames", key)
-    return None if arrays is None else Seen(**json.loads(str(arrays["seen"])))
+    return None if arrays is None else SeenUtterances(**json.loads(str(arrays["seen"])))
 
 
-def _note(stages: Stages, key: str, seen: Seen) -> None:
+def _note_seen(stages: Stages, key: str, seen: SeenUtterances) -> None:
     plain = {
         "good": seen.good, "lengths": seen.lengths, "problems": seen.problems, "remarks": dict(seen.remarks),
     }  # fmt: skip
     stages.save("frames", key, {"seen": np.array(json.dumps(plain))})
 
 
-def _look_at(kept: Frames, bad_files: str, watch: Callable[[str, int, int], None] | None) -> Seen:
+def _look_at_utterance(
+    kept: Frames, bad_files: str, watch: Callable[[str, int, int], None] | None
+) -> SeenUtterances:
     lengths: list[int] = []
     good: list[int] = []
     problems: list[str] = []
@@ -99,10 +103,10 @@ def _look_at(kept: Frames, bad_files: str, watch: Callable[[str, int, int], None
                 lengths.append(found)
             if watch is not None:
                 watch("frames", i + 1, len(kept))
-    return Seen(good, lengths, problems, dict(kept.remarks), kept)
+    return SeenUtterances(good, lengths, problems, dict(kept.remarks), kept)
 
 
-def _told(kept: Frames, seen: Seen, seconds: float | None) -> Frames:
+def _told_of_utterances(kept: Frames, seen: SeenUtterances, seconds: float | None) -> Frames:
     """The good utterances, after everything that is to be said of them and of the others."""
     for problem in seen.problems:
         warn_caller(f"left out: {problem}", SpeechWarning)
@@ -118,11 +122,11 @@ def _told(kept: Frames, seen: Seen, seconds: float | None) -> Frames:
         return kept
     spoken = tuple(round(n / kept.per_second, 2) for n in seen.lengths)
     if seconds is not None:
-        _tell_short(kept, spoken, seconds)
+        _tell_short_utterances(kept, spoken, seconds)
     return kept.with_columns({SPEECH_SECONDS: spoken})
 
 
-def _tell_short(frames: Frames, spoken: tuple[float, ...], seconds: float) -> None:
+def _tell_short_utterances(frames: Frames, spoken: tuple[float, ...], seconds: float) -> None:
     short = [(has, name) for has, name in zip(spoken, frames.ids, strict=True) if has < 0.5 * seconds]
     if short:
         has, name = min(short)

@@ -72,10 +72,10 @@ def train_ubm(
         raise InputError(f"{n_frames} frames are too few for {n_gaussians} Gaussians; give two each at least")
     floor = variance_floor * gmm.variances[0]
     while gmm.n_gaussians < n_gaussians:
-        gmm = _split(gmm, min(2 * gmm.n_gaussians, n_gaussians), generator)
+        gmm = _split_gaussians(gmm, min(2 * gmm.n_gaussians, n_gaussians), generator)
         if gmm.n_gaussians < n_gaussians:
-            gmm, _ = _em(utterances, gmm, floor, split_iterations, report)
-    gmm, history = _em(utterances, gmm, floor, iterations, report)
+            gmm, _ = _em_of_mixture(utterances, gmm, floor, split_iterations, report)
+    gmm, history = _em_of_mixture(utterances, gmm, floor, iterations, report)
     return DiagonalGMM(gmm.weights, gmm.means, gmm.variances, history)
 
 
@@ -107,7 +107,7 @@ def _one_gaussian(frames: Frames) -> tuple[DiagonalGMM, int]:
     return DiagonalGMM(np.ones(1), mean[None], variance[None]), n
 
 
-def _split(gmm: DiagonalGMM, n: int, rng: np.random.Generator) -> DiagonalGMM:
+def _split_gaussians(gmm: DiagonalGMM, n: int, rng: np.random.Generator) -> DiagonalGMM:
     """Two Gaussians in place of each of the heaviest ones, a fifth of a standard deviation to either side."""
     chosen = np.sort(np.argsort(-gmm.weights, kind="stable")[: n - gmm.n_gaussians])
     signs = rng.choice([-1.0, 1.0], size=(len(chosen), gmm.n_dimensions))
@@ -122,7 +122,7 @@ def _split(gmm: DiagonalGMM, n: int, rng: np.random.Generator) -> DiagonalGMM:
     )
 
 
-def _em(
+def _em_of_mixture(
     frames: Frames, gmm: DiagonalGMM, floor: FloatArray, iterations: int, report: Report | None
 ) -> tuple[DiagonalGMM, FloatArray]:
     history = []
@@ -131,7 +131,7 @@ def _em(
         history.append(sums.log_likelihood / sums.n_frames)
         if report is not None:
             report(gmm.n_gaussians, step, history[-1])
-        gmm = _maximized(sums, gmm, floor)
+        gmm = _maximized_mixture(sums, gmm, floor)
     return gmm, np.array(history)
 
 
@@ -142,7 +142,7 @@ def _frame_sums(frames: Frames, gmm: DiagonalGMM) -> FrameSums:
         return reduce(add, in_order(pool, partial(FrameSums.of, gmm=gmm, second=True), chunks, 2 * workers))
 
 
-def _maximized(sums: FrameSums, gmm: DiagonalGMM, floor: FloatArray) -> DiagonalGMM:
+def _maximized_mixture(sums: FrameSums, gmm: DiagonalGMM, floor: FloatArray) -> DiagonalGMM:
     """The mixture that fits best given which frames belong to which Gaussian."""
     n = sums.zeroth[:, None]
     filled = n > 1e-6  # a Gaussian without frames stays where it is, at next to no weight

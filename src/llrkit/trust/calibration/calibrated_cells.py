@@ -126,10 +126,10 @@ class CalibratedCells(ReadOnlyArrays):
         >>> target.sum(), nontarget.sum()
         (np.float64(7.0), np.float64(3.0))
         """
-        return _draw(self.target, sizes[0], rng), _draw(self.nontarget, sizes[1], rng)
+        return _draw_counts(self.target, sizes[0], rng), _draw_counts(self.nontarget, sizes[1], rng)
 
 
-def _draw(masses: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+def _draw_counts(masses: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
     if n >= len(masses):
         return rng.multinomial(n, masses).astype(np.float64)
     levels = np.cumsum(masses)  # one by one is quicker for few

@@ -182,7 +182,7 @@ def check_calibration(
     checked_replicates(replicates, 0)
     moments = training_moments(source)
     result = measure(source)
-    trials = _Trials.of(source, result, moments, speakers)
+    trials = _CheckedTrials.of(source, result, moments, speakers)
     cells, tested = trials.cells, trials.tested
     null: CalibrationNull | None = None
     estimates: tuple[LlrCurve, ...] = ()
@@ -209,7 +209,7 @@ def check_calibration(
 
 
 @dataclass(frozen=True, eq=False)
-class _Trials:
+class _CheckedTrials:
     """Trials as a check looks at them: independent, or counted by speaker."""
 
     cells: JudgedCells
@@ -225,7 +225,7 @@ class _Trials:
         result: Measurements,
         moments: Moments,
         speakers: str | Sequence[str] | None,
-    ) -> _Trials:
+    ) -> _CheckedTrials:
         if not speakers:
             edges = judged_edges(result)
             grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))

@@ -161,7 +161,7 @@ def _cmlg_without(
 ) -> Jackknife:
     """Slope and offset without each speaker, from means and variances."""
     centers = _MomentTerms.from_source(source, alpha).mean
-    cells = speaker_cells(source, groups, contributions=_Powers(centers))
+    cells = speaker_cells(source, groups, contributions=_ScorePowers(centers))
 
     def fit(kept: CellSet) -> tuple[float, float]:
         first, second = kept.means[:, 0], kept.means[:, 1]
@@ -192,7 +192,7 @@ class _NewtonTerms(LineGradients):
 
 
 @dataclass(frozen=True)
-class _Powers:
+class _ScorePowers:
     """Score and its square, less the mean of the class."""
 
     centers: tuple[float, float]

@@ -83,7 +83,7 @@ def line_without_each(counted: SpeakersInCells, start: tuple[float, float]) -> J
         n = kept.n
         return fit_line(x, kept.counts[0] / n[0], kept.counts[1] / n[1], n[0], start)
 
-    return _complete(Jackknife.of(counted.cells, fit, ("a", "b")))
+    return _complete_jackknife(Jackknife.of(counted.cells, fit, ("a", "b")))
 
 
 def gradient_without_each(counted: SpeakersInCells) -> Jackknife:
@@ -95,10 +95,10 @@ def gradient_without_each(counted: SpeakersInCells) -> Jackknife:
         residual = kept.counts[1] / kept.n[1] * alarm - kept.counts[0] / kept.n[0] * miss
         return float((residual * x).sum()), float(residual.sum())
 
-    return _complete(Jackknife.of(counted.cells, gradient, ("a", "b")))
+    return _complete_jackknife(Jackknife.of(counted.cells, gradient, ("a", "b")))
 
 
-def _complete(jackknife: Jackknife) -> Jackknife:
+def _complete_jackknife(jackknife: Jackknife) -> Jackknife:
     if not np.isfinite(jackknife.without).all():
         raise TooFewTrialsError(
             "leaving out one of the speakers leaves a class without trials; "
@@ -217,7 +217,7 @@ def check_speakers(result: Measurements, counted: SpeakersInCells) -> Calibratio
     return CalibrationTest(test, null, fit, by_speaker=True, lines=lines)
 
 
-def _recalibration(a: float, b: float, spread: FloatArray, test: IdentityTest) -> Recalibration:
+def _recalibration_of_line(a: float, b: float, spread: FloatArray, test: IdentityTest) -> Recalibration:
     return Recalibration(a, b, as_rows(spread), test.statistic, test.p_value, test.df)
 
 
@@ -226,7 +226,7 @@ def _line_of_speakers(
 ) -> Recalibration | None:
     if line is None or lines is None:
         return None
-    return _recalibration(line.a, line.b, lines.covariance, test)
+    return _recalibration_of_line(line.a, line.b, lines.covariance, test)
 
 
 def _line_of_cells(result: Measurements, test: IdentityTest, cells: LlrCells) -> Recalibration | None:
@@ -235,4 +235,4 @@ def _line_of_cells(result: Measurements, test: IdentityTest, cells: LlrCells) ->
         return None
     # what one trial says less, the errors are larger
     lost = max((result.n_target + result.n_nontarget) / (cells.n_target + cells.n_nontarget), 1.0)
-    return _recalibration(line.a, line.b, lost * np.array(line.covariance), test)
+    return _recalibration_of_line(line.a, line.b, lost * np.array(line.covariance), test)

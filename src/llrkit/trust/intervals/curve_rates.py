@@ -95,7 +95,7 @@ def curve_rates(
         counts = source.reduce(LossSums.at(thresholds=cuts))
         n = float(counts.n_target), float(counts.n_nontarget)
         miss, fa = (
-            _exact(np.asarray(errors, dtype=np.float64) / size, size, level)
+            _exact_rate_intervals(np.asarray(errors, dtype=np.float64) / size, size, level)
             for errors, size in zip((counts.n_miss, counts.n_fa), n, strict=True)
         )
         return CurveRates(cuts, miss, fa, level, n, None, np.ones(len(cuts)))
@@ -116,7 +116,7 @@ def curve_rates(
     )
 
 
-def _exact(rate: FloatArray, n: float, level: float) -> RateIntervals:
+def _exact_rate_intervals(rate: FloatArray, n: float, level: float) -> RateIntervals:
     """Exact intervals and bounds of independent trials (Clopper & Pearson)."""
     from scipy.special import betaincinv
 

@@ -63,14 +63,17 @@ class ErrorRates(ReadOnlyArrays):
         """
         where = np.arange(len(cells.cuts)) if along is None else np.asarray(along, dtype=np.intp)
         every = where[np.unique(np.linspace(0, len(where) - 1, _LOOKED_AT).astype(np.intp))]
-        looked = _rates(cells, class_index, every)
+        looked = _rates_without_speakers(cells, class_index, every)
         rate, error = looked.jackknife.values, looked.jackknife.standard_error
         known = (looked.makers >= MANY_MAKERS) & (error > 0.0)
         effective = looked.effective
         if known.any():
             sizes = rate[known] * (1.0 - rate[known]) / np.square(error[known])
             effective = min(effective, float(np.median(sizes)))
-        return replace(_rates(cells, class_index, np.asarray(places, dtype=np.intp)), effective=effective)
+        return replace(
+            _rates_without_speakers(cells, class_index, np.asarray(places, dtype=np.intp)),
+            effective=effective,
+        )
 
     def intervals(
         self, level: float, *, counted_once: FloatArray | float = 1.0, corrected: bool = True, seed: int = 0
@@ -115,7 +118,7 @@ class ErrorRates(ReadOnlyArrays):
         return low, high, np.where(size > k, betaincinv(k + 1.0, above, level), 1.0)
 
 
-def _rates(cells: SpeakerCells, class_index: int, places: IntArray) -> ErrorRates:
+def _rates_without_speakers(cells: SpeakerCells, class_index: int, places: IntArray) -> ErrorRates:
     counts = (cells.target, cells.nontarget)[class_index]
     below = np.cumsum(counts, axis=1, dtype=np.float64)
     sizes, errors = below[:, -1:], below[:, places]

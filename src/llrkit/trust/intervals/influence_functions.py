@@ -83,7 +83,7 @@ class StepTable:
         self, result: Measurements, thresholds: npt.ArrayLike, cuts: FloatArray | None = None
     ) -> None:
         exact = result.summaries.bins
-        self.bins: ScoreBins = exact if cuts is None else _joined(exact, cuts)
+        self.bins: ScoreBins = exact if cuts is None else _joined_bins(exact, cuts)
         self.blocks: PavBlocks = result.summaries.blocks
         self.roc: ErrorPath = error_path(self.bins)
         self.hull: ErrorPath = error_path(self.blocks)
@@ -166,7 +166,7 @@ def false_alarm_share(roc: ErrorPath, rate: float) -> float:
     return float(low - high) / (2.0 * rate)
 
 
-def _joined(bins: ScoreBins, cuts: FloatArray) -> ScoreBins:
+def _joined_bins(bins: ScoreBins, cuts: FloatArray) -> ScoreBins:
     """Bins joined where no cut lies between them."""
     cell = np.searchsorted(cuts, bins.low, side="right")
     start = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))

@@ -70,7 +70,7 @@ def functionals(
     ``trials`` are the numbers of trials of the classes, where they are not the sums of their weights. With
     ``cuts`` influences are the same for all scores between two of them, see :class:`StepTable`.
     """
-    return _Builder(result, StepTable(result, decision_thresholds(result), cuts), trials).build()
+    return _FunctionalsBuilder(result, StepTable(result, decision_thresholds(result), cuts), trials).build()
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
     return float(n_target), float(n_nontarget)
 
 
-class _Builder:
+class _FunctionalsBuilder:
     def __init__(
         self, result: Measurements, table: StepTable, trials: tuple[float, float] | None = None
     ) -> None:

@@ -50,7 +50,7 @@ def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> 
         no_interval=MappingProxyType(reasons),
         notes=(
             "they hold if trials are independent; where these share speakers they are too short",
-            *_bias_note(intervals),
+            *_note_on_bias(intervals),
         ),
     )
 
@@ -60,7 +60,7 @@ def scaled_interval(number: Functional, error: float) -> Range:
     return (on_logit_scale if number.scale == "rate" else on_log_scale)(number.value, error)
 
 
-def _bias_note(intervals: dict[str, Range]) -> list[str]:
+def _note_on_bias(intervals: dict[str, Range]) -> list[str]:
     if "min_cllr" not in intervals:
         return []
     return ["min Cllr is fitted to these trials and too low for others; speaker intervals correct for that"]

@@ -14,7 +14,7 @@ Range = tuple[float, float]
 V = TypeVar("V")
 
 
-def _empty() -> Mapping[str, V]:
+def _empty_mapping() -> Mapping[str, V]:
     return MappingProxyType({})
 
 
@@ -40,13 +40,13 @@ class Uncertainty:
     """``"trial"``, ``"speaker"`` or ``"bootstrap"``."""
     level: float
     intervals: Mapping[str, Range]
-    standard_error: Mapping[str, float] = field(default_factory=_empty)
-    design_effect: Mapping[str, float] = field(default_factory=_empty)
+    standard_error: Mapping[str, float] = field(default_factory=_empty_mapping)
+    design_effect: Mapping[str, float] = field(default_factory=_empty_mapping)
     """Variance over the variance of as many independent trials; empty where trials are taken as such."""
-    no_interval: Mapping[str, str] = field(default_factory=_empty)
-    upper_bound: Mapping[str, float] = field(default_factory=_empty)
+    no_interval: Mapping[str, str] = field(default_factory=_empty_mapping)
+    upper_bound: Mapping[str, float] = field(default_factory=_empty_mapping)
     """One-sided bounds at this level, of numbers without interval because few speakers make the errors."""
-    corrected: Mapping[str, float] = field(default_factory=_empty)
+    corrected: Mapping[str, float] = field(default_factory=_empty_mapping)
     """Numbers that are fitted to the trials, corrected for what the fit makes them look better by."""
     n_speakers: int | None = None
     notes: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Uncertainty:
         }  # fmt: skip
 
 
-class _Number(Protocol):
+class _ScaledNumber(Protocol):
     @property
     def value(self) -> float: ...
 
@@ -85,7 +85,7 @@ class _Number(Protocol):
     def scale(self) -> str: ...
 
 
-def reason_for_no_interval(number: _Number, variance: float) -> str:
+def reason_for_no_interval(number: _ScaledNumber, variance: float) -> str:
     """Why a number has no interval, if it has none."""
     inside = 0.0 < number.value < (1.0 if number.scale == "rate" else math.inf)
     if not (inside and variance > 0.0):
