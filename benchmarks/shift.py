@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
-from llrkit.shift.check import ALPHA, Setting
+from llrkit.shift.check_shift import ALPHA, Setting
 from llrkit.shift.new_scores import NewScores
 from llrkit.shift.shift_test import shift_test
 from shift_sets import halved_sets, halvings, real, simulated

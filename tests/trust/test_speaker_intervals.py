@@ -9,7 +9,7 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.intervals.error_rates import ErrorRates
+from llrkit.trust.intervals.error_rate_intervals import ErrorRates
 from llrkit.trust.intervals.speaker_cells import speaker_cells
 from llrkit.trust.intervals.speakers import find_speakers
 

@@ -68,7 +68,7 @@ class KnotMap(Map):
         return f"KnotMap({self.method}: {len(self.score)} knots, {self.score[0]:.6g} to {self.score[-1]:.6g})"
 
 
-def thin(
+def thin_knots(
     x: FloatArray, y: FloatArray, limit: int = MAX_KNOTS, *, enough: float = 0.0
 ) -> tuple[FloatArray, FloatArray, float]:
     """At most ``limit`` of the points of a curve, and the largest error of the lines between them.
@@ -78,7 +78,7 @@ def thin(
 
     Examples
     --------
-    >>> thin(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 0.0]), 3)
+    >>> thin_knots(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 0.0]), 3)
     (array([0., 2., 3.]), array([0., 2., 0.]), 0.0)
     """
     if len(x) <= 2 or (len(x) <= limit and not enough):
@@ -111,7 +111,9 @@ def _thin_one_by_one(
 
     def entry(start: int, stop: int) -> tuple[float, int, int, int]:
         error = known.get((start, stop))
-        return _worst(x, y, start, stop) if error is None else (-error[0], error[1], start, stop)
+        return (
+            _worst_error_of_line(x, y, start, stop) if error is None else (-error[0], error[1], start, stop)
+        )
 
     kept = [0, len(x) - 1]
     waiting = [entry(0, len(x) - 1)]
@@ -156,11 +158,13 @@ def _lines_by_generation(x: FloatArray, y: FloatArray, limit: int, enough: float
         bent = largest > enough
         start, worst, stop = start[bent], worst[bent], stop[bent]
         start, stop = np.append(start, worst), np.append(worst, stop)
-    joined = [np.concatenate(arrays) for arrays in zip(*generations, strict=True)]
-    return _Lines(*joined, broken_up=not len(start) and enough == asked_for)
+    starts, stops, largest_errors, where = (
+        np.concatenate(arrays) for arrays in zip(*generations, strict=True)
+    )
+    return _Lines(starts, stops, largest_errors, where, not len(start) and enough == asked_for)
 
 
-def _worst(x: FloatArray, y: FloatArray, start: int, stop: int) -> tuple[float, int, int, int]:
+def _worst_error_of_line(x: FloatArray, y: FloatArray, start: int, stop: int) -> tuple[float, int, int, int]:
     """Minus the largest error of the line from one point to another, and where it is."""
     if stop - start < 2:
         return (0.0, start, start, stop)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
-from llrkit.cli.output import named_file, parse_options, write_json
+from llrkit.cli.output import named_file, write_json
+from llrkit.cli.typed_values import parse_options
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToFuse
+    from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToFuse
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
-    from llrkit.multiclass.class_maps import ClassMap
+    from llrkit.multiclass.class_map_base import ClassMap
     from llrkit.multiclass.class_priors import Prior
     from llrkit.scores.class_scores import ClassScores
 
@@ -38,7 +39,7 @@ def calibrate_classes(files: SeveralClassFiles, asked: ToCalibrate) -> None:
     scores = read_class_file(files, train)
     with named_file(train):
         fitted = fit_named(name, scores, prior=prior, **options)
-    _save(fitted, scores, files.paths, prior, asked)
+    _save_class_map(fitted, scores, files.paths, prior, asked)
 
 
 def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
@@ -60,7 +61,7 @@ def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
     with named_file(", ".join(files.paths)):
         fitted = fit_fusion(scores, prior=prior, regularization=asked.regularization)
     fitted = fitted.with_provenance(systems=[Path(path).name for path in files.paths])
-    _save(fitted, scores, files.paths, prior, asked)
+    _save_class_map(fitted, scores, files.paths, prior, asked)
 
 
 def apply_to_classes(files: SeveralClassFiles, asked: ToApply) -> None:
@@ -84,7 +85,7 @@ def apply_to_classes(files: SeveralClassFiles, asked: ToApply) -> None:
     click.echo(f"{rows:,} trials written to {asked.output} (log-likelihoods in the columns {names}{more})")
 
 
-def _save(
+def _save_class_map(
     fitted: ClassMap, scores: ClassScores, paths: Sequence[str], prior: Prior, asked: ToCalibrate | ToFuse
 ) -> None:
     from llrkit.cli.calibrate import sha256_of

@@ -14,7 +14,7 @@ from llrkit.core.elementary_functions import probability
 from llrkit.core.pav_and_hull import error_path
 from llrkit.errors import InputError
 from llrkit.evaluation.threshold_result import Threshold, rate_in_words
-from llrkit.metrics.llr_costs import eer_threshold
+from llrkit.metrics.half_total_error import eer_threshold
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.threshold_choice import (
@@ -33,15 +33,15 @@ from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import operating_point
 from llrkit.trust.intervals.bootstrap import bootstrap
-from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.few_error_makers import KINDS as KINDS_OF_ERROR
 from llrkit.trust.intervals.few_error_makers import few_makers
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.trial_intervals import closed_form
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
 _EVEN = OperatingPoint(0.5)
@@ -122,16 +122,16 @@ def threshold_for(
     if calibrated is not None and given is None:
         raise InputError("calibrated=True needs an operating point (point=)")
     result = measure(source, [] if given is None else [given])
-    chosen, criterion = _chosen(source, result, given, false_alarm_rate, miss_rate, bayes=bayes)
+    chosen, criterion = _chosen_threshold(source, result, given, false_alarm_rate, miss_rate, bayes=bayes)
     counted_on = source if on is None else as_source(on)
     at_point = given or _EVEN
     decided = DerivedSource(counted_on, _Decisions(chosen, at_point.threshold))
     errors = measure(decided, [at_point])
-    uncertain = _uncertainty(
+    uncertain = _uncertainty_of_decisions(
         decided, errors, ci, speakers=speakers, recordings=recordings, level=level, n=replicates, seed=seed
     )
-    interval, reasons, intervals = None, _reasons(uncertain, given), _renamed(uncertain, given)
-    effects = _effects(uncertain)
+    interval, reasons, intervals = None, _reasons_of_rates(uncertain, given), _renamed_rates(uncertain, given)
+    effects = _effects_of_decisions(uncertain)
     if given is None and ci in ("trial", "speaker") and source.roles.weight is None:
         # the very intervals of FNMR and FMR at this threshold (evaluate --fmr)
         found = _rates_at(counted_on, chosen, speakers, level)
@@ -146,7 +146,9 @@ def threshold_for(
         else:
             if given is None and on is not None and ci == "speaker":  # the trials that gave the threshold
                 effects = _rates_at(source, chosen, speakers, level).effects
-            interval = _interval(source, result, chosen, given, false_alarm_rate, miss_rate, effects, level)
+            interval = _interval_of_threshold(
+                source, result, chosen, given, false_alarm_rate, miss_rate, effects, level
+            )
     cost = errors.points[0].act_dcf
     return Threshold(
         criterion, chosen, errors.points[0].p_miss, errors.points[0].p_fa, errors.n_target,
@@ -157,7 +159,7 @@ def threshold_for(
     )  # fmt: skip
 
 
-def _chosen(
+def _chosen_threshold(
     source: ScoreSource,
     result: Measurements,
     point: OperatingPoint | None,
@@ -192,7 +194,7 @@ class _Decisions:
         return np.where(scores >= self.threshold, self.to + 1.0, self.to - 1.0)
 
 
-def _uncertainty(
+def _uncertainty_of_decisions(
     source: ScoreSource,
     result: Measurements,
     ci: str,
@@ -217,7 +219,7 @@ def _uncertainty(
 _NAMES = {"p_miss": "points.0.p_miss", "p_fa": "points.0.p_fa", "cost": "points.0.act_dcf"}
 
 
-def _effects(uncertain: Uncertainty | None) -> tuple[float, float]:
+def _effects_of_decisions(uncertain: Uncertainty | None) -> tuple[float, float]:
     effects = {} if uncertain is None else uncertain.design_effect
     miss, fa = (max(effects.get(_NAMES[name], 1.0), 1.0) for name in ("p_miss", "p_fa"))
     return miss, fa
@@ -248,21 +250,21 @@ def _rates_at(source: ScoreSource, threshold: float, speakers: Columns | None, l
     return _RatesAt(intervals, reasons, (rates.design_effect(0, 0), rates.design_effect(1, 0)))
 
 
-def _renamed(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, Range]:
+def _renamed_rates(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, Range]:
     there = {} if uncertain is None else uncertain.intervals
-    return {name: there[long] for name, long in _names(point).items() if long in there}
+    return {name: there[long] for name, long in _names_of_rates(point).items() if long in there}
 
 
-def _reasons(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, str]:
+def _reasons_of_rates(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, str]:
     there = {} if uncertain is None else uncertain.no_interval
-    return {name: there[long] for name, long in _names(point).items() if long in there}
+    return {name: there[long] for name, long in _names_of_rates(point).items() if long in there}
 
 
-def _names(point: OperatingPoint | None) -> dict[str, str]:
+def _names_of_rates(point: OperatingPoint | None) -> dict[str, str]:
     return {name: long for name, long in _NAMES.items() if point is not None or name != "cost"}
 
 
-def _interval(
+def _interval_of_threshold(
     source: ScoreSource,
     result: Measurements,
     threshold: float,

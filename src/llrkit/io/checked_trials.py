@@ -16,9 +16,9 @@ from llrkit.io.text.lines import not_a_number
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact, first_nan
 from llrkit.scores.label_columns import is_label_type, target_rows
-from llrkit.scores.labels import ACCEPTED, classify_words
 from llrkit.scores.roles import Roles, no_column
 from llrkit.scores.score_columns import inexact_row
+from llrkit.scores.target_labels import ACCEPTED, classify_words
 from llrkit.scores.trials import Trials
 
 SHOWN = 5
@@ -189,7 +189,7 @@ def id_columns(trials: TrialTable) -> list[str]:
     return [*ids, "side"] if ids and "side" in trials.table.columns else ids
 
 
-def repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
+def by_policy_on_repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
     """Trials that occur more than once kept, refused, or dropped after the first."""
     ids = id_columns(trials) if ids is None else ids
     if policy == "keep":

@@ -8,7 +8,7 @@ import polars as pl
 
 from llrkit.errors import InputError
 from llrkit.io.trial_table import TrialTable
-from llrkit.io.where import Condition
+from llrkit.io.where_conditions import Condition
 from llrkit.scores.roles import require_column
 
 SIDES = ("enroll", "test")

@@ -19,7 +19,7 @@ from llrkit.core.elementary_functions import LN2, logit, probability, sigmoid
 from llrkit.core.pav_and_hull import PavBlocks
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.llr_costs import RuleSums

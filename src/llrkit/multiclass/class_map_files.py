@@ -6,7 +6,7 @@ from pathlib import Path
 
 from llrkit.calibrate.map_files import read_json, saved_from_dict
 from llrkit.multiclass import class_map_forms as class_map_forms  # what a file may hold
-from llrkit.multiclass.class_maps import ClassMap
+from llrkit.multiclass.class_map_base import ClassMap
 
 
 def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:

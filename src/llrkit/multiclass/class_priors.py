@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.class_labels import listed
 from llrkit.scores.class_scores import ClassSource, ClassVectors

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.summary import FieldwiseSums, ReadOnlyArrays
+from llrkit.core.summary_algebra import FieldwiseSums, ReadOnlyArrays
 from llrkit.multiclass.class_blocks import by_class, gram, trial_blocks
 from llrkit.scores.class_scores import ClassVectors
 

@@ -15,7 +15,7 @@ from llrkit._arrays import Array
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.backend import MODELS, Backend
-from llrkit.recognize.backends.cohort_scoring import normalized_scores
+from llrkit.recognize.backends.cohort_normalized_scores import normalized_scores
 from llrkit.recognize.backends.pooled_sessions import rows_by_name
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.trial_sides import Side, text_array
@@ -31,9 +31,9 @@ from llrkit.recognize.overlap_checks import (
     check_repeats,
     check_test_enrolled,
 )
-from llrkit.recognize.pair_tables import model_columns, pooled_columns, row_columns
+from llrkit.recognize.overlap_sources import Sources
 from llrkit.recognize.recognizer_options import RecognizerOptions
-from llrkit.recognize.speech_sources import Sources
+from llrkit.recognize.scored_pair_tables import model_columns, pooled_columns, row_columns
 
 SCHEMA = "llrkit.recognizer/1"
 

@@ -113,11 +113,11 @@ def require_feasible(
                 f"{FRAMES_PER_GAUSSIAN:,} are the default",
                 SpeechWarning,
             )
-        dim = n_factors or sizes_for(0, n, _n_speakers(speech)).n_factors
+        dim = n_factors or sizes_for(0, n, _number_of_speakers(speech)).n_factors
     for name, size in named:
         if size is None:
             continue
-        most = min(dim, (_n_speakers(speech) or n) - 1) if name == "lda" else dim
+        most = min(dim, (_number_of_speakers(speech) or n) - 1) if name == "lda" else dim
         if not 1 <= size <= most:
             raise InputError(f"step {name}:{size}: {most} dimensions at most, from what there is")
         dim = size
@@ -128,7 +128,7 @@ def require_feasible(
         raise InputError(f"rank must be a whole number from 1 to {most}, got {rank}")
 
 
-def _n_speakers(speech: Frames | Embeddings) -> int | None:
+def _number_of_speakers(speech: Frames | Embeddings) -> int | None:
     return None if speech.speakers is None else len(set(map(str, speech.speakers)))
 
 

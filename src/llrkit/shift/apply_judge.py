@@ -11,7 +11,7 @@ from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.discrimination import min_cllr
 from llrkit.metrics.llr_costs import cllr
 from llrkit.scores import ScoreSource
-from llrkit.shift.check import ALPHA, ClassMove, Setting, ShiftCheck, check_from
+from llrkit.shift.check_shift import ALPHA, ClassMove, Setting, ShiftCheck, check_from
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.moved_mixture import SHARES
 from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of

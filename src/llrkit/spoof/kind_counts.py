@@ -17,7 +17,7 @@ from llrkit.core.pav_pooling import from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.core.spoof_kinds import BONA_FIDE, attack_name, attack_positions, spoof_mask
-from llrkit.core.summary import FieldwiseSums, Grouped, ReadOnlyArrays
+from llrkit.core.summary_algebra import FieldwiseSums, Grouped, ReadOnlyArrays
 from llrkit.core.threshold_grid import Grid, distinct_ascending
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
@@ -155,7 +155,10 @@ class KindBins(ReadOnlyArrays):
     def _path(self) -> KindPath:
         missed, nontarget, spoof = self._rejected
         return KindPath(
-            _rate(missed, False), _rate(nontarget, True), _rate(spoof, True), np.append(self.low, np.inf)
+            _rate_of_kind(missed, False),
+            _rate_of_kind(nontarget, True),
+            _rate_of_kind(spoof, True),
+            np.append(self.low, np.inf),
         )
 
 
@@ -170,7 +173,7 @@ class KindPath(ReadOnlyArrays):
     """Scores at or above it are accepted; the last one is inf and rejects everything."""
 
 
-def _rate(sums: Counts, falling: bool) -> FloatArray:
+def _rate_of_kind(sums: Counts, falling: bool) -> FloatArray:
     errors = sums[-1] - sums if falling else sums
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(errors / sums[-1])

@@ -31,7 +31,7 @@ from llrkit.trust.differences.paired_errors import (
     trial_errors,
 )
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tail_probabilities
-from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
+from llrkit.trust.intervals.number_functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers, kind_asked_for, require_columns
 
@@ -216,7 +216,7 @@ def compare_systems(
             errors = {**trial_errors(source, results, both, pairs, min(trials or class_sizes(results[0])))}
         reasons |= {name: error for name, error in errors.items() if isinstance(error, str)}
         differences = {
-            a.name: _difference(a, b, error, level)
+            a.name: _difference_of_numbers(a, b, error, level)
             for a, b in pairs
             if not isinstance(error := errors[a.name], str)
         }
@@ -226,7 +226,7 @@ def compare_systems(
     )  # fmt: skip
 
 
-def _difference(a: Functional, b: Functional, error: DifferenceError, level: float) -> Difference:
+def _difference_of_numbers(a: Functional, b: Functional, error: DifferenceError, level: float) -> Difference:
     gap, reach = a.value - b.value, error.reach(level)
     return Difference(a.value, b.value, gap - reach, gap + reach, error.standard_error, error.p_value(gap))
 

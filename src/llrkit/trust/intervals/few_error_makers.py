@@ -8,7 +8,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.metrics.measurements import Measurements
-from llrkit.trust.intervals.error_rates import FEWEST_MAKERS, ErrorRates
+from llrkit.trust.intervals.error_rate_intervals import FEWEST_MAKERS, ErrorRates
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 
