@@ -17,8 +17,8 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToFuse
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
+    from llrkit.multiclass.class_counts_and_priors import Prior
     from llrkit.multiclass.class_map_base import ClassMap
-    from llrkit.multiclass.class_priors import Prior
     from llrkit.scores.class_scores import ClassScores
 
 
