@@ -23,7 +23,7 @@ from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary_algebra import Both, FieldwiseSums, SummaryBase, both, grouped, subclasses_of
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import BelowCounts, TrialCounts
-from llrkit.metrics.half_total_error import ScoresBetween
+from llrkit.metrics.eer_threshold_and_hter import ScoresBetween
 from llrkit.metrics.llr_costs import RuleSums
 from llrkit.metrics.probability_scores import _PosteriorBins
 from llrkit.scores import Scores

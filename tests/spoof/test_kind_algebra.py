@@ -14,7 +14,7 @@ from llrkit.biometrics.group_errors import GroupErrors
 from llrkit.biometrics.searches_by_probe import BeforeMates, BestScores, SubjectsBeforeMates
 from llrkit.core.summary_algebra import SummaryBase, subclasses_of
 from llrkit.scores import Scores
-from llrkit.spoof.kind_counts import KindCounts, _Accepted
+from llrkit.spoof.kind_counts import KindCounts, _AcceptedOfKinds
 from llrkit.spoof.nearest_eer import _ScoresByKind, _ScoresWithin
 from llrkit.spoof.sasv_fusion import KindLosses
 
@@ -33,8 +33,8 @@ def doubled(scores):
 SUMMARIES = {
     "KindCounts": KindCounts.at(GRID, "kind", None),
     "KindCounts by attack": KindCounts.at(GRID, "kind", "attack"),
-    "accepted": lambda chunk: _Accepted.of(chunk, ("kind", None, None), [0.0, 1.0, -0.5]),
-    "accepted of an attack": lambda chunk: _Accepted.of(chunk, ("kind", "attack", "A01"), [0.0]),
+    "accepted": lambda chunk: _AcceptedOfKinds.of(chunk, ("kind", None, None), [0.0, 1.0, -0.5]),
+    "accepted of an attack": lambda chunk: _AcceptedOfKinds.of(chunk, ("kind", "attack", "A01"), [0.0]),
     "KindLosses": KindLosses.at(doubled, 0.3, "kind"),
     "GroupErrors": GroupErrors.at(0.0, ("sex",)),
     "GroupErrors of two sides": GroupErrors.at(0.25, ("sex", "other")),

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from llrkit.cli.kinds.asked_options import ToCompare, ToEvaluate, ToReport, WithIntervals
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
     from llrkit.io.reading_options import Reading
+    from llrkit.multiclass.class_counts_and_priors import Prior
     from llrkit.multiclass.class_evaluation_result import ClassEvaluation
-    from llrkit.multiclass.class_priors import Prior
     from llrkit.multiclass.compare_classes import ClassComparison
     from llrkit.scores.class_scores import ClassScores
 
@@ -156,10 +156,10 @@ def class_reading(files: SeveralClassFiles) -> Reading:
 
 def read_class_file(files: SeveralClassFiles, path: str) -> ClassScores:
     """The trials of a file of several classes, some of each."""
-    from llrkit.io.classes.read_classes import read_class_table, scores_of
-    from llrkit.multiclass.class_priors import require_all_classes
+    from llrkit.io.classes.read_classes import class_scores_of_table, read_class_table
+    from llrkit.multiclass.class_counts_and_priors import require_all_classes
 
-    scores = scores_of(read_class_table(path, class_reading(files)))
+    scores = class_scores_of_table(read_class_table(path, class_reading(files)))
     with named_file(path):
         require_all_classes(scores.classes, scores.counts)
     return scores

@@ -17,8 +17,8 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToFuse
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
+    from llrkit.multiclass.class_counts_and_priors import Prior
     from llrkit.multiclass.class_map_base import ClassMap
-    from llrkit.multiclass.class_priors import Prior
     from llrkit.scores.class_scores import ClassScores
 
 
@@ -44,14 +44,14 @@ def calibrate_classes(files: SeveralClassFiles, asked: ToCalibrate) -> None:
 
 def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
     """Train the fusion of several systems and save it."""
-    from llrkit.io.classes.read_classes import read_class_systems, scores_of
+    from llrkit.io.classes.read_classes import class_scores_of_table, read_class_systems
     from llrkit.multiclass import fit_fusion
     from llrkit.scores.class_scores import ClassScores
 
     tables = read_class_systems(files.paths, class_reading(files))
-    parts = [scores_of(tables[0])]
+    parts = [class_scores_of_table(tables[0])]
     for table in tables[1:]:
-        labeled = scores_of(table) if table.label else None
+        labeled = class_scores_of_table(table) if table.label else None
         if labeled is not None and not (labeled.codes == parts[0].codes).all():
             raise InputError(f"{table.file}: other labels than in {tables[0].file}")
         values = table.table.select(table.score).to_numpy()

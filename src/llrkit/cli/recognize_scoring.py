@@ -105,8 +105,8 @@ def score_command(asked: ToScore) -> None:
       llrkit recognize score model.npz enrolled.npz test.tsv --trials trials.txt --seconds 5 -o scores.parquet
       llrkit recognize score model.npz enrolled.npz test.npz --norm as1 --cohort cohort.npz --top 200 -o s.csv
     """
+    from llrkit.io.conditions_on_trial_sides import split_conditions
     from llrkit.io.trial_lists import find_listed, read_trial_list
-    from llrkit.io.trial_selection import split_conditions
     from llrkit.io.write import write_table, written_as
     from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.recognizer import Recognizer
@@ -206,7 +206,7 @@ def _cohort_made_now(
 def _scored_trial_table(
     scores: Array, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
 ) -> TrialTable:
-    from llrkit.io.trial_selection import select_trials
+    from llrkit.io.conditions_on_trial_sides import select_trials
     from llrkit.recognize.scored_pair_tables import all_pairs_table, listed_pairs_table
 
     known = None

@@ -112,7 +112,7 @@ def threshold_command(
       llrkit threshold dev.tsv --eer --speakers enroll_speaker,test_speaker --json -
     """
     from llrkit.errors import InputError
-    from llrkit.evaluation.threshold import threshold_for
+    from llrkit.evaluation.threshold_for import threshold_for
     from llrkit.theory.presets import PRESETS
 
     if evaluation_key is not None and evaluation is None:

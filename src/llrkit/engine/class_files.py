@@ -16,7 +16,7 @@ from llrkit.engine.chunks_of_rows import Chunking
 from llrkit.engine.scanned_files import KEEP_BYTES, PassCounts
 from llrkit.io.checked_trials import with_scores
 from llrkit.io.classes.class_layouts import chosen_classes
-from llrkit.io.classes.read_classes import scores_of
+from llrkit.io.classes.read_classes import class_scores_of_table
 from llrkit.io.tables_of_paths import scan_tables
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.class_labels import class_names, listed
@@ -34,7 +34,7 @@ class ClassChunking(Chunking[ClassScores, IntArray]):
 
     def chunk(self, batch: TrialTable, before: IntArray, words: set[str]) -> ClassScores:
         """The trials of a batch, checked; faults are named by their line."""
-        chunk = scores_of(with_scores(replace(batch, roles=self.roles)))
+        chunk = class_scores_of_table(with_scores(replace(batch, roles=self.roles)))
         columns = {name: chunk.columns[name] for name in self.roles.carried if name in chunk.columns}
         if POSITION in self.roles.carried and POSITION not in columns:
             columns[POSITION] = positions(chunk.codes, before)

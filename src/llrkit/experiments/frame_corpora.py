@@ -104,13 +104,13 @@ def _ivectors_of_corpus(ready: VectorMaker, first: int, size: CorpusSize, seed: 
         codes = np.arange(n) % size.speakers
         who = [(first + int(code), session + i // size.speakers) for i, code in enumerate(codes)]
         cuts = cut_statistics(ready.model, ready.ubm, who, SECONDS, f"{side} recordings")
-        vectors = {seconds: _ready_vectors(ready, statistics) for seconds, statistics in cuts.items()}
+        vectors = {seconds: _ready_ivectors(ready, statistics) for seconds, statistics in cuts.items()}
         sides.append(Recordings(f"corpus{first}", side, codes, MappingProxyType(vectors)))
     pairs = DrawnPairs.of(*sides, n_trials=size.trials, seed=seed)
     return CorpusTrials(sides[0], sides[1], pairs)
 
 
-def _ready_vectors(ready: VectorMaker, statistics: Statistics) -> FloatArray:
+def _ready_ivectors(ready: VectorMaker, statistics: Statistics) -> FloatArray:
     vectors = ready.factors.extract(statistics)
     return np.asarray(ready.chain(vectors).vectors, dtype=np.float64)
 

@@ -36,7 +36,7 @@ def as_trials_checked(
     if not labeled:
         return Trials(table.table.with_columns(label=True), score=table.score)
     if positive is not None:
-        _refuse_if_absent(table, positive)
+        _refuse_absent_scores(table, positive)
         table = with_positive(table, positive)
     trials = Trials.of(table.table, table.roles, origin=table.file, lines=table.lines)
     with _naming_labels(table):
@@ -143,7 +143,7 @@ def with_positive(trials: TrialTable, positive: str) -> TrialTable:
     return replace(trials, table=trials.table.with_columns(is_target))
 
 
-def _refuse_if_absent(trials: TrialTable, positive: str) -> None:
+def _refuse_absent_scores(trials: TrialTable, positive: str) -> None:
     column = trials.table[trials.label or ""]
     seen = column.unique(maintain_order=True).to_list()
     if positive.strip().lower() not in {str(word).strip().lower() for word in seen}:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.binary.bosaris_hdf5 import read_segment_quality
+from llrkit.io.binary.bosaris_hdf5 import read_hdf5_quality
 from llrkit.io.formats import TextOptions, detect
 from llrkit.io.tables_of_paths import read_table
 from llrkit.io.text.header_row import named
@@ -30,7 +30,7 @@ def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> p
     """
     file = Path(path)
     if file.is_file() and detect(file) == "bosaris":
-        ids, values = read_segment_quality(file)
+        ids, values = read_hdf5_quality(file)
         columns: dict[str, object] = {f"quality_{i}": row for i, row in enumerate(values, 1)}
         table = pl.DataFrame({"id": ids, **columns})
     else:

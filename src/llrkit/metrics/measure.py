@@ -31,7 +31,7 @@ from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_b
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics import curves, discrimination
-from llrkit.metrics.half_total_error import eer_threshold
+from llrkit.metrics.eer_threshold_and_hter import eer_threshold
 from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
 from llrkit.metrics.measurements import (
     CountedLater,

@@ -16,9 +16,9 @@ from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
 from llrkit.metrics.discrimination import min_dcf
 from llrkit.metrics.llr_costs import act_dcf
+from llrkit.multiclass.class_counts_and_priors import count_classes
 from llrkit.multiclass.class_losses import ClassLosses, Detection
 from llrkit.multiclass.class_metrics import losses_at
-from llrkit.multiclass.class_priors import count_classes
 from llrkit.multiclass.one_against_others import only, pair
 from llrkit.scores.class_labels import listed
 from llrkit.scores.class_scores import ClassSource

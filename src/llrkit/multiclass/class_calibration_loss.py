@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from llrkit._random import RNG, seed_of
 from llrkit.choose.fit_best import CrossCalibration
 from llrkit.choose.methods import Fit
+from llrkit.multiclass.class_counts_and_priors import Prior
 from llrkit.multiclass.class_cross_validation import cross_calibrate
 from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.multiclass.class_methods import prior_option
 from llrkit.multiclass.class_metrics import cllr
-from llrkit.multiclass.class_priors import Prior
 from llrkit.scores.class_scores import ClassSource
 from llrkit.trust.calibration.calibration_loss import CalibrationLoss as CalibrationLoss
 
@@ -27,7 +27,7 @@ def calibration_loss(
     metric: Callable[..., float] = cllr,
     **options: object,
 ) -> CalibrationLoss:
-    """How much of a metric is lost to calibration, by cross-validation (Ferrer & Ramos 2025).
+    """How much of a metric of several classes calibration loses, by cross-validation (Ferrer & Ramos 2025).
 
     The trials are calibrated by maps that have not seen them. Unlike the difference to a calibration on
     the same trials it is not biased upwards: for perfectly calibrated scores it is slightly below 0 on

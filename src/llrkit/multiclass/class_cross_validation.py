@@ -17,9 +17,9 @@ from llrkit.choose.methods import Fit, fit_of, method_name
 from llrkit.core.column_values import plain_value
 from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError
+from llrkit.multiclass.class_counts_and_priors import as_classes
 from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.multiclass.class_methods import METHODS
-from llrkit.multiclass.class_priors import as_classes
 from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.derived_sources import ChangedChunks

@@ -10,8 +10,8 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve
+from llrkit.multiclass.class_counts_and_priors import Prior, class_prior
 from llrkit.multiclass.class_moments import class_means
-from llrkit.multiclass.class_priors import Prior, class_prior
 from llrkit.multiclass.gaussian_backend import linear_discriminant, shared_covariance
 from llrkit.scores.class_scores import ClassSource
 

@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import FloatArray, Numbers
 from llrkit.calibrate.saved_map import SavedMap
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
-from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, Prior, class_prior
 from llrkit.scores.checked_arrays import first_nan, read_only
 from llrkit.scores.class_labels import listed
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors

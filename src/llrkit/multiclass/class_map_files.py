@@ -35,6 +35,6 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
 
 
 def map_from_dict(plain: object, where: str = "calibration") -> ClassMap:
-    """The map that ``to_dict`` described."""
+    """The map of several classes that ``to_dict`` described."""
 
     return saved_from_dict(plain, where, ClassMap)  # type: ignore[type-abstract]

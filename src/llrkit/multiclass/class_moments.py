@@ -12,7 +12,7 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.errors import InfiniteScoreError, SystemCountError
 from llrkit.multiclass.class_blocks import gram, trial_blocks
-from llrkit.multiclass.class_priors import ClassCounts, as_classes, require_all_classes
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, as_classes, require_all_classes
 from llrkit.scores.class_scores import ClassSource, ClassVectors
 
 

@@ -13,8 +13,8 @@ from llrkit._version import __version__
 from llrkit.core.sample import ClassSample
 from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import ConstantScoreError, InputError
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, as_classes, require_all_classes
 from llrkit.multiclass.class_moments import first_infinite, has_loglik, require_finite
-from llrkit.multiclass.class_priors import ClassCounts, as_classes, require_all_classes
 from llrkit.scores.class_scores import ClassSource, ClassVectors
 
 _SAMPLE = 1 << 16  # trials in the first guess, of all classes together

@@ -11,10 +11,10 @@ from llrkit._format import number
 from llrkit._plain import Json
 from llrkit.choose.comparison_base import RAW, Compared, cllr_sentence, compared_on
 from llrkit.choose.methods import Methods
+from llrkit.multiclass.class_counts_and_priors import Prior, as_classes
 from llrkit.multiclass.class_evaluation_result import ClassEvaluation
 from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.multiclass.class_methods import CANDIDATES, METHODS, prior_option
-from llrkit.multiclass.class_priors import Prior, as_classes
 from llrkit.multiclass.evaluate_classes import evaluate
 from llrkit.scores.class_scores import ClassSource
 
@@ -63,7 +63,7 @@ def compare(
     prior: Prior = "flat",
     options: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> ClassComparison:
-    """Train calibrators on one set of trials and evaluate them on another, raw scores first.
+    """Train calibrators of several classes on one set of trials, evaluate them on another, raw scores first.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from llrkit.errors import ScaleWarning
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.multiclass.cavg_costs import CavgPreset, cavg_from_losses, cavg_preset, detections_of
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, Prior, class_prior, count_classes
 from llrkit.multiclass.class_evaluation_result import ActualRefined, ClassEvaluation, ClassResult
 from llrkit.multiclass.class_losses import ClassLosses
 from llrkit.multiclass.class_metrics import (
@@ -28,7 +29,6 @@ from llrkit.multiclass.class_metrics import (
     cost_matrix,
     error_rate_from_losses,
 )
-from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior, count_classes
 from llrkit.multiclass.one_against_others import detection_of
 from llrkit.multiclass.probability_rows import ProbabilityRows
 from llrkit.multiclass.refined_loss import Refinement, blind_or_missing, refine

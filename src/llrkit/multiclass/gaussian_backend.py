@@ -9,10 +9,10 @@ from llrkit._arrays import FloatArray
 from llrkit._version import __version__
 from llrkit.calibrate.saved_map import MapMetadata
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
+from llrkit.multiclass.class_counts_and_priors import Prior, class_prior
 from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.multiclass.class_map_forms import AffineClassMap, QuadraticClassMap
 from llrkit.multiclass.class_moments import ClassMeans, Scatter, class_means
-from llrkit.multiclass.class_priors import Prior, class_prior
 from llrkit.scores.class_scores import ClassSource
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.multiclass.class_blocks import against_others, by_class, loglik_blocks
-from llrkit.multiclass.class_priors import ClassCounts, Prior, as_classes, class_prior
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, Prior, as_classes, class_prior
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.class_labels import listed
 from llrkit.scores.class_scores import ClassSource, ClassVectors

@@ -9,8 +9,8 @@ from llrkit._plain import Json
 from llrkit._warn import warn_caller
 from llrkit.calibrate.saved_map import MapMetadata
 from llrkit.errors import ConstantScoreError, ReversedScoresWarning, SystemCountError
+from llrkit.multiclass.class_counts_and_priors import Prior
 from llrkit.multiclass.class_map_forms import AffineClassMap, ScaleMap, VectorScaleMap
-from llrkit.multiclass.class_priors import Prior
 from llrkit.multiclass.class_training_checks import TrainingTrials, provenance, training_trials
 from llrkit.multiclass.softmax_solver import Objective, SoftmaxFit, solve
 from llrkit.multiclass.softmax_sums import Family, OwnWeights

@@ -18,7 +18,7 @@ from llrkit.calibrate.newton_passes import Settled, refuse_runaway, settle
 from llrkit.core.newton_minimizer import Minimum, newton
 from llrkit.core.newton_minimizer import Objective as NewtonObjective
 from llrkit.errors import InputError
-from llrkit.multiclass.class_priors import Prior, class_prior, entropy
+from llrkit.multiclass.class_counts_and_priors import Prior, class_prior, entropy
 from llrkit.multiclass.class_training_checks import TrainingTrials
 from llrkit.multiclass.softmax_sums import Family, SoftmaxSums
 from llrkit.scores.class_scores import ClassSource, ClassVectors

@@ -85,7 +85,7 @@ def read_kaldi_transform(path: Path_) -> Affine:
     return Affine(np.zeros(array.shape[1]), array.T, name="Kaldi transform")
 
 
-def with_offset(transform: Affine, dim: int, where: str) -> Affine:
+def kaldi_transform_with_offset(transform: Affine, dim: int, where: str) -> Affine:
     """A transform for embeddings of so many dimensions: a last column may be an offset."""
     assert transform.matrix is not None
     if len(transform.matrix) == dim:
@@ -142,7 +142,7 @@ def kaldi_backend(
         linear = read_kaldi_transform(transform)
         if linear.matrix is None:
             raise FileFormatError(f"{transform}: a vector, expected a matrix")
-        steps.append(linear if dim is None else with_offset(linear, dim, str(transform)))
+        steps.append(linear if dim is None else kaldi_transform_with_offset(linear, dim, str(transform)))
     if not normalize_length:
         return Backend(Chain(tuple(steps)), model)
     values, directions = np.linalg.eigh(model.between + model.within)

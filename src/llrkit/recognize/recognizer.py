@@ -16,7 +16,7 @@ from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.backend import MODELS, Backend
 from llrkit.recognize.backends.cohort_normalized_scores import normalized_scores
-from llrkit.recognize.backends.pooled_sessions import rows_by_name
+from llrkit.recognize.backends.pooled_sessions import session_rows_by_name
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
@@ -295,7 +295,7 @@ class Recognizer:
         names = frames.ids if each or frames.speakers is None else frames.speakers
         columns = pooled_columns(
             {name: np.asarray(values) for name, values in frames.columns.items()},
-            list(rows_by_name(text_array(names)).values()),
+            list(session_rows_by_name(text_array(names)).values()),
         )
         return Side(
             text_array(mixtures.ids), speakers, mixtures=mixtures, recognizer=self.fingerprint,

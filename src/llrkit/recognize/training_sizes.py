@@ -92,7 +92,7 @@ def require_feasible(
     n = len(speech)
     named = [parsed_step(step) for step in steps or () if isinstance(step, str)]
     if backend in _NEED_SPEAKERS or any(name in ("lda", "wccn") for name, _ in named):
-        _require_sessions(speech)
+        _require_sessions_to_train(speech)
     if backend == "svm" and find_spec("sklearn") is None:
         raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn")
     if isinstance(speech, Embeddings):
@@ -132,7 +132,7 @@ def _number_of_speakers(speech: Frames | Embeddings) -> int | None:
     return None if speech.speakers is None else len(set(map(str, speech.speakers)))
 
 
-def _require_sessions(speech: Frames | Embeddings) -> None:
+def _require_sessions_to_train(speech: Frames | Embeddings) -> None:
     if speech.speakers is None:
         what = "embeddings" if isinstance(speech, Embeddings) else "utterances"
         raise InputError(f"the speakers of these {what} are not known")

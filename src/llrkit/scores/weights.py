@@ -148,7 +148,7 @@ class WeightedClasses:
 
     Examples
     --------
-    >>> from llrkit.multiclass.class_priors import ClassCounts
+    >>> from llrkit.multiclass.class_counts_and_priors import ClassCounts
     >>> trials = ClassVectors([[0.0], [1.0], [2.0]], ["a", "b", "b"], columns={"times": [1.0, 2.0, 3.0]})
     >>> WeightedClasses(trials, "times").reduce(ClassCounts.of).n.tolist()
     [1.0, 5.0]

@@ -147,19 +147,19 @@ def check_shift(
     >>> moved.is_shifted, moved.rung, round(moved.target.spread, 1)
     (True, 'common move', 1.5)
     """
-    setting = Setting.of(map_or_source, speakers)
+    setting = ShiftSetting.of(map_or_source, speakers)
     return check_from(setting, *setting.climbed(scores, speakers, shares_of(share), harm=True))
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class ShiftSetting:
     """A map with its training densities: everything that new scores are compared with."""
 
     fitted: Map
     densities: TrainingDensities
 
     @classmethod
-    def of(cls, given: Map | ScoreSource, speakers: str | Sequence[str] | None = None) -> Setting:
+    def of(cls, given: Map | ScoreSource, speakers: str | Sequence[str] | None = None) -> ShiftSetting:
         """Of a map, or of training trials."""
         if isinstance(given, Map):
             known = densities_of(given)
@@ -219,7 +219,7 @@ class Setting:
         )
 
 
-def check_from(setting: Setting, new: NewScores, test: ShiftTest, reached: Climb) -> ShiftCheck:
+def check_from(setting: ShiftSetting, new: NewScores, test: ShiftTest, reached: Climb) -> ShiftCheck:
     """The result, from the scores, the test and the rung that was reached."""
     last = reached.last
     mixture = last.mixture

@@ -19,7 +19,7 @@ from llrkit.errors import AdaptationError, TooFewTrialsError
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.shift.check_shift import Setting, ShiftCheck, check_from, shares_of
+from llrkit.shift.check_shift import ShiftCheck, ShiftSetting, check_from, shares_of
 from llrkit.shift.few_labels import Standing, with_few_labels
 from llrkit.shift.ladder import Climb
 from llrkit.shift.new_scores import NewScores, counted_map
@@ -95,7 +95,7 @@ def fit_adapted(
     >>> round(lk.cllr(trained.on(test)), 2), round(lk.cllr(adapted.on(test)), 2)
     (1.73, 0.08)
     """
-    shares, setting = shares_of(share), Setting.of(train, speakers)
+    shares, setting = shares_of(share), ShiftSetting.of(train, speakers)
     adapted, refusal, standing = setting.fitted, "", Standing.DESCRIBED
     try:
         new, test, reached = setting.climbed(unlabelled, speakers, shares, harm=True)
@@ -117,7 +117,7 @@ def fit_adapted(
     return adapted
 
 
-def _adapted_by_rung(setting: Setting, new: NewScores, reached: Climb, check: ShiftCheck) -> Map:
+def _adapted_by_rung(setting: ShiftSetting, new: NewScores, reached: Climb, check: ShiftCheck) -> Map:
     """The map of the rung that was reached."""
     fitted = setting.fitted
     told = {key: value for key, value in check.to_dict().items() if key not in ("refusal", "is_harmful")}

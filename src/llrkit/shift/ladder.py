@@ -31,7 +31,7 @@ DRAWS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class LadderStep:
     """A rung: its mixture, the map it leads to as a function, and what is expected of it, in bits."""
 
     mixture: MovedMixture
@@ -76,18 +76,18 @@ def class_limits(mixture: MovedMixture) -> tuple[float, float]:
 class Climb:
     """Where a climb ended, or why no rung can be trusted."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LadderStep, ...]
     refusal: str = ""
     """Why none can be; empty otherwise."""
     free: FloatArray | None = None
     """At the top: LLRs by density ratio at the cells."""
-    above: Step | None = None
+    above: LadderStep | None = None
     """A rung that was looked at and is not needed, or may lose as well as gain."""
     harms: tuple[float, float] | None = None
     """Interval of the harm over all models that describe the scores; None where no move is made."""
 
     @property
-    def last(self) -> Step:
+    def last(self) -> LadderStep:
         """The rung that was reached."""
         return self.steps[-1]
 
@@ -130,7 +130,7 @@ def climb(
     n = new.total / inflation
     n_sure = 1.0 / (1.0 / n + inflation / n_training)
 
-    def step(mixture: MovedMixture) -> Step:
+    def step(mixture: MovedMixture) -> LadderStep:
         return _step_of_ladder(llrs, movable, mixture, n_sure)
 
     steps = [step(movable.fitted(0))]
@@ -175,7 +175,7 @@ def climb(
     return Climb(tuple(steps), free=free, harms=harms)
 
 
-def _loses_by_move(llrs: Llrs, step: Step, above: list[MovedMixture]) -> bool:
+def _loses_by_move(llrs: Llrs, step: LadderStep, above: list[MovedMixture]) -> bool:
     """Whether a rung above that describes the scores, too, expects a move to lose more than no move."""
     slope, offset = step.line
     for rival in above:
@@ -186,7 +186,7 @@ def _loses_by_move(llrs: Llrs, step: Step, above: list[MovedMixture]) -> bool:
     return False
 
 
-def _step_of_ladder(llrs: Llrs, movable: MovableClasses, mixture: MovedMixture, n: float) -> Step:
+def _step_of_ladder(llrs: Llrs, movable: MovableClasses, mixture: MovedMixture, n: float) -> LadderStep:
     """What a rung promises, with an interval from the uncertainty of its parameters."""
     line = best_line_before(llrs, mixture, movable.scale)
 
@@ -202,7 +202,7 @@ def _step_of_ladder(llrs: Llrs, movable: MovableClasses, mixture: MovedMixture, 
         before, after = losses(drawn, line)
         gains.append(before - after)
         shares.append(drawn.share)
-    return Step(
+    return LadderStep(
         mixture,
         line,
         old,

@@ -17,7 +17,7 @@ from llrkit.core.elementary_functions import probability
 from llrkit.core.group_cells import GroupCells
 from llrkit.errors import InputError, ShiftWarning
 from llrkit.scores import Scores, ScoreSource
-from llrkit.shift.check_shift import Setting
+from llrkit.shift.check_shift import ShiftSetting
 from llrkit.shift.e_process import TrainedCells
 from llrkit.shift.new_scores import FEWEST, as_new_source, share_below
 
@@ -68,7 +68,7 @@ class ShiftMonitor:
 
     def __init__(self, map_or_source: Map | ScoreSource, *, level: float = 0.05) -> None:
         self.level = probability(level, "level")
-        self._setting = Setting.of(map_or_source)
+        self._setting = ShiftSetting.of(map_or_source)
         densities = self._setting.densities
         self._cuts = densities.cuts
         # half of the level for what the training trials do not tell, half for the scores to come

@@ -18,8 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from llrkit._arrays import Array, FloatArray, IntArray
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, Prior, class_prior
 from llrkit.multiclass.class_map_base import ClassMap, posteriors
-from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior
 from llrkit.multiclass.softmax_fits import fit_affine
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.weights import WeightedClasses

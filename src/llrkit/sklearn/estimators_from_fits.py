@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from textwrap import dedent, indent
 
 from llrkit.calibrate.maps import Map
+from llrkit.multiclass.class_counts_and_priors import Prior
 from llrkit.multiclass.class_map_base import ClassMap
-from llrkit.multiclass.class_priors import Prior
 from llrkit.scores import ScoreSource
 from llrkit.scores.class_scores import ClassVectors
 from llrkit.sklearn.class_estimator_base import ClassCalibrator, counted

@@ -237,13 +237,13 @@ def at_thresholds(
 ) -> FloatArray:
     """The same at several thresholds: one row for each; of all spoofs, or those of one attack."""
     if trials.in_memory:
-        return _at_ascending(trials, system, thresholds, attack)
+        return _rates_at_ascending(trials, system, thresholds, attack)
     names = trials.kind_column, None if attack is None else trials.attack, attack
-    counts = trials.source_of(system).reduce(lambda chunk: _Accepted.of(chunk, names, thresholds))
+    counts = trials.source_of(system).reduce(lambda chunk: _AcceptedOfKinds.of(chunk, names, thresholds))
     return _error_rates(counts.accepted, counts.total)
 
 
-def _at_ascending(
+def _rates_at_ascending(
     trials: SpoofTrials, system: System, thresholds: Sequence[float], attack: str | None
 ) -> FloatArray:
     target, nontarget, spoof = trials.ascending_kinds(system)
@@ -264,7 +264,7 @@ def _error_rates(accepted: FloatArray, total: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Accepted(FieldwiseSums):
+class _AcceptedOfKinds(FieldwiseSums):
     """How many of each kind are accepted at some thresholds, of how many."""
 
     accepted: FloatArray
@@ -273,7 +273,7 @@ class _Accepted(FieldwiseSums):
     @classmethod
     def of(
         cls, chunk: Scores, names: tuple[str, str | None, str | None], thresholds: Sequence[float]
-    ) -> _Accepted:
+    ) -> _AcceptedOfKinds:
         kinds, column, attack = names
         spoof = spoof_mask(chunk, kinds)
         spoofs = chunk.nontarget[spoof]

@@ -15,7 +15,7 @@ from llrkit._results import Result
 from llrkit.core.elementary_functions import probability
 from llrkit.core.spoof_kinds import BONA_FIDE
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.metrics.half_total_error import eer_threshold
+from llrkit.metrics.eer_threshold_and_hter import eer_threshold
 from llrkit.metrics.llr_costs import losses_at
 from llrkit.scores import ScoreSource
 from llrkit.spoof.bpcer_at_apcer import bpcers_at

@@ -29,9 +29,9 @@ from llrkit.spoof.spoof_numbers import (
 )
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 from llrkit.trust.intervals.evaluation_numbers import MOST_CELLS
+from llrkit.trust.intervals.few_speakers_or_errors import few_speakers_note
 from llrkit.trust.intervals.jackknife import Jackknife, Scale, from_scale
 from llrkit.trust.intervals.speaker_cells import SpeakerCells, speaker_cells
-from llrkit.trust.intervals.speaker_intervals import few_speakers_note
 from llrkit.trust.intervals.speakers import Speakers
 from llrkit.trust.intervals.uncertainty_result import Uncertainty
 

@@ -152,7 +152,7 @@ def _one_mask_of_key(target: Array, nontarget: Array, file: str) -> Array:
     return signed
 
 
-def read_segment_quality(file: Path) -> tuple[list[str], Array]:
+def read_hdf5_quality(file: Path) -> tuple[list[str], Array]:
     """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
     h5py = _h5py()
     try:

@@ -109,7 +109,9 @@ def wide_roles(trials: TrialTable, classes: Sequence[str] | None, label: str | N
         names = chosen_classes(table.columns, classes, trials.file)
     else:
         others = {role, test, trials.enroll}
-        names = [name for name in table.columns if name not in others and looks_numeric(table[name])]
+        names = [
+            name for name in table.columns if name not in others and class_column_looks_numeric(table[name])
+        ]
     if role in names:
         role = None
     return trials.with_roles(score=tuple(names), label=role, test=test)
@@ -194,7 +196,7 @@ def chosen_classes(there: Sequence[str], classes: Sequence[str] | None, file: st
     return list(class_names(classes))
 
 
-def looks_numeric(column: pl.Series) -> bool:
+def class_column_looks_numeric(column: pl.Series) -> bool:
     """Whether a column holds numbers: by its type, or half of its first values.
 
     Half, so that one value that is not a number makes an error with its line, not a class less.

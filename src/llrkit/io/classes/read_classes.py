@@ -80,7 +80,7 @@ def read_classes(
     reading = Reading(
         key=key, classes=None if classes is None else tuple(classes), label=label, missing=missing
     )
-    return scores_of(read_class_table(path, reading))
+    return class_scores_of_table(read_class_table(path, reading))
 
 
 def read_class_table(path: PathArg, reading: Reading) -> TrialTable:
@@ -131,7 +131,7 @@ def _classes_like_first(first: TrialTable, other: TrialTable) -> TrialTable:
     return replace(other, table=joined, lines=None)
 
 
-def scores_of(trials: TrialTable) -> ClassScores:
+def class_scores_of_table(trials: TrialTable) -> ClassScores:
     """Checked scores of a table with labels; faults are named by their line."""
     if trials.label is None:
         raise FileFormatError(

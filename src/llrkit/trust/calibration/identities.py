@@ -108,7 +108,7 @@ def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells |
     speakers, and there is no pass.
     """
     if by_speaker is None:
-        sums = _MeansWithErrors.of(source.reduce(ContributionSums.at(_WithSquares(TERMS))))
+        sums = _MeansWithErrors.of(source.reduce(ContributionSums.at(_TermsWithSquares(TERMS))))
     else:
         without = Jackknife.of(by_speaker, lambda kept: kept.means.sum(axis=0))
         sums = _MeansWithErrors(by_speaker.total.means, without.standard_error)
@@ -189,7 +189,7 @@ TERMS = IdentityTerms((0.0, 1.0, 2.0, 3.0, 4.0, 6.0))
 
 
 @dataclass(frozen=True)
-class _WithSquares:
+class _TermsWithSquares:
     """Contributions, and behind them their squares."""
 
     inner: IdentityTerms

@@ -18,7 +18,7 @@ from llrkit.scores.roles import POSITION
 from llrkit.trust.differences.difference_error import DifferenceError, flipped_sizes
 from llrkit.trust.intervals.dyadic_covariance import Contributions, covariance
 from llrkit.trust.intervals.error_rate_intervals import MANY_MAKERS
-from llrkit.trust.intervals.few_error_makers import makers_of_errors, reasons_for_few
+from llrkit.trust.intervals.few_speakers_or_errors import makers_of_errors, reasons_for_few
 from llrkit.trust.intervals.jackknife import Jackknife, count_by_speaker, leave_out
 from llrkit.trust.intervals.number_functionals import Functional
 from llrkit.trust.intervals.speakers import Speakers

@@ -152,7 +152,9 @@ class InfluenceSums(SummaryBase):
         """A summarizer; without speakers only the sums over trials are made."""
 
         def make(chunk: Scores) -> InfluenceSums:
-            target, nontarget = (_sums_of_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1))
+            target, nontarget = (
+                _influence_sums_of_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1)
+            )
             return target + nontarget
 
         return make
@@ -166,7 +168,7 @@ class InfluenceSums(SummaryBase):
         return InfluenceSums(self.trials * weight**2, self.speakers * weight, self.pairs * weight)
 
 
-def _sums_of_class(
+def _influence_sums_of_class(
     chunk: Scores, class_index: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
 ) -> InfluenceSums:
     values, columns = (chunk.target, chunk.nontarget)[class_index], contributions.columns(class_index)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit._format import counted
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Covariance
 from llrkit.trust.intervals.error_rate_intervals import COST_MAKERS, FEWEST_MAKERS, RateIntervals
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, score_cuts
-from llrkit.trust.intervals.few_error_makers import KINDS, few_makers, rates_looked_at, thresholds_looked_at
+from llrkit.trust.intervals.few_speakers_or_errors import (
+    KINDS,
+    few_makers,
+    few_speakers_note,
+    rates_looked_at,
+    thresholds_looked_at,
+)
 from llrkit.trust.intervals.jackknife import correlations, from_scale, leave_out
 from llrkit.trust.intervals.number_functionals import (
     Functional,
@@ -30,8 +34,6 @@ from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import Speakers
 from llrkit.trust.intervals.uncertainty_result import Range, Uncertainty, effect_note, reason_for_no_interval
 
-FEWEST_EFFECTIVE = 20.0
-"""With fewer speakers, or as unequal ones, intervals are rough."""
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
 
@@ -291,21 +293,3 @@ def _note_on_groups(groups: Speakers) -> list[str]:
 
 def _note_on_few_speakers(effective: tuple[float, float]) -> list[str]:
     return few_speakers_note(dict(zip(("target", "nontarget"), effective, strict=True)))
-
-
-def few_speakers_note(effective: Mapping[str, float]) -> list[str]:
-    """Says so where the trials of a kind are of few speakers, or mostly of few; by kind, how many they are.
-
-    Examples
-    --------
-    >>> few_speakers_note({"target": 40.0, "spoof": 25.0})
-    []
-    """
-    kind, least = min(effective.items(), key=lambda item: item[1], default=("", math.inf))
-    if least >= FEWEST_EFFECTIVE:
-        return []
-    what = "non-target" if kind == "nontarget" else kind
-    return [
-        f"the {what} trials are spread as unevenly as over {counted(round(least), 'equal speaker')}: with "
-        f"fewer than {FEWEST_EFFECTIVE:.0f}, intervals are rough, and rather too short"
-    ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit.metrics.measurements import Measurements
 from llrkit.trust.intervals.error_rate_intervals import FEWEST_MAKERS, ErrorRates
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds
@@ -77,3 +79,25 @@ def reasons_for_few(cells: SpeakerCells, result: Measurements) -> dict[str, str]
             of_members = [reasons[f"points.{member}.{kind}_dcf"] for member in primary.members]
             reasons[f"primaries.{i}.{kind}"] = next(filter(None, of_members), "")
     return {name: reason for name, reason in reasons.items() if reason}
+
+
+FEWEST_EFFECTIVE = 20.0
+"""With fewer speakers, or as unequal ones, intervals are rough."""
+
+
+def few_speakers_note(effective: Mapping[str, float]) -> list[str]:
+    """Says so where the trials of a kind are of few speakers, or mostly of few; by kind, how many they are.
+
+    Examples
+    --------
+    >>> few_speakers_note({"target": 40.0, "spoof": 25.0})
+    []
+    """
+    kind, least = min(effective.items(), key=lambda item: item[1], default=("", math.inf))
+    if least >= FEWEST_EFFECTIVE:
+        return []
+    what = "non-target" if kind == "nontarget" else kind
+    return [
+        f"the {what} trials are spread as unevenly as over {counted(round(least), 'equal speaker')}: with "
+        f"fewer than {FEWEST_EFFECTIVE:.0f}, intervals are rough, and rather too short"
+    ]

@@ -14,7 +14,7 @@ from llrkit.core.elementary_functions import probability
 from llrkit.core.pav_and_hull import error_path
 from llrkit.errors import InputError
 from llrkit.evaluation.threshold_result import Threshold, rate_in_words
-from llrkit.metrics.half_total_error import eer_threshold
+from llrkit.metrics.eer_threshold_and_hter import eer_threshold
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.threshold_choice import (
@@ -35,8 +35,8 @@ from llrkit.theory.presets import operating_point
 from llrkit.trust.intervals.bootstrap import bootstrap
 from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
-from llrkit.trust.intervals.few_error_makers import KINDS as KINDS_OF_ERROR
-from llrkit.trust.intervals.few_error_makers import few_makers
+from llrkit.trust.intervals.few_speakers_or_errors import KINDS as KINDS_OF_ERROR
+from llrkit.trust.intervals.few_speakers_or_errors import few_makers
 from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
