@@ -14,6 +14,7 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.trust.differences import paired_errors
 from llrkit.trust.differences.delong import DeLong
+from llrkit.trust.differences.difference_error import FLIPS
 from llrkit.trust.differences.paired_errors import one_system
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers
 from llrkit.trust.intervals.resampling import speaker_resampling
@@ -215,6 +216,24 @@ def test_costs_by_their_ratio_against_brute_force(name, monkeypatch):
         signs = np.random.RandomState(3).choice([-1, 1], size=(20_000, 25))
         sizes = np.sqrt(share) * np.abs(signs @ values) / 25
         assert_allclose(found.p_value, np.mean(sizes >= abs(log_ratio(everything))), atol=0.03)
+
+
+@pytest.mark.parametrize(("erring", "by_signs"), [(12, True), (40, False)])
+def test_errors_of_fewer_than_a_quarter_of_the_speakers_are_tested_by_signs(erring, by_signs):
+    rng = np.random.default_rng(12)
+    p, q = np.triu_indices(60)
+    p, q = np.repeat(p, 4), np.repeat(q, 4)
+    # some speakers are taken for each other in one trial of ten, by each system in other trials
+    taken = (rng.random((len(p), 2)) < 0.1) & ((q < erring) & (p < q))[:, None]
+    missed = (rng.random((len(p), 2)) < 0.3) & (p == q)[:, None]
+    scores = np.where((p == q)[:, None] & ~missed | taken, 2.0, -2.0) + rng.normal(0, 0.1, (len(p), 2))
+    trials = lk.Scores.from_labels(scores, p == q, {"left": p, "right": q})
+    found = lk.compare_systems(trials, [0.5], speakers=SIDES)
+    # p-values by signs are multiples of one over the number of flips and the trials themselves
+    for name, whole in (("p_fa", by_signs), ("act_dcf", by_signs), ("p_miss", False), ("eer", False)):
+        key = name if name == "eer" else f"points.0.{name}"
+        times = found[key].p_value * (FLIPS + 1)
+        assert (abs(times - round(times)) < 1e-9) == whole, name
 
 
 def test_trial_groups_are_the_trials_themselves_if_these_are_few():
