@@ -38,6 +38,7 @@ from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.few_speakers_or_errors import KINDS as KINDS_OF_ERROR
 from llrkit.trust.intervals.few_speakers_or_errors import few_makers
 from llrkit.trust.intervals.interval_formulas import quantile
+from llrkit.trust.intervals.number_functionals import FEWEST_ERRORS, trial_numbers
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
 from llrkit.trust.intervals.trial_intervals import closed_form
@@ -240,10 +241,16 @@ def _rates_at(source: ScoreSource, threshold: float, speakers: Columns | None, l
     above_all = float(np.nextafter(finite[-1], np.inf)) if len(finite) else 0.0
     cut = min(threshold, above_all)
     rates = curve_rates(source, [cut], people, level, along=score_cuts(measured))
+    sizes = rates.n if people is None else trial_numbers(source) or rates.n
     intervals, reasons = {}, {}
-    for name, kind, one in zip(("p_miss", "p_fa"), KINDS_OF_ERROR, (rates.miss, rates.fa), strict=True):
-        if people is not None and one.few[0]:
+    for name, kind, one, n in zip(
+        ("p_miss", "p_fa"), KINDS_OF_ERROR, (rates.miss, rates.fa), sizes, strict=True
+    ):
+        errors = round(float(one.rate[0]) * n)
+        if people is not None and (one.few[0] or errors < FEWEST_ERRORS):
             few = few_makers(kind, float(one.rate[0]), float(one.makers[0]))
+            if not one.few[0]:
+                few = f"there are only {errors} {kind}"
             reasons[name] = f"{few}: at most {rate_in_words(float(one.bound[0]))}"
         else:
             intervals[name] = (float(one.low[0]), float(one.high[0]))

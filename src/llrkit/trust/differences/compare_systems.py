@@ -154,8 +154,8 @@ def compare_systems(
         minimum costs and minimum Cllr, whose map is fitted, a jackknife that leaves out groups of trials;
         for other numbers the delta method. ``"speaker"``: a jackknife that leaves out one speaker after
         the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio. Rates and
-        actual costs with errors of fewer than 8 effective speakers (and of a third of all) are tested by
-        random signs of the speakers, those with fewer than 4 not at all. ``"bootstrap"``: speakers are drawn
+        actual costs with errors of fewer than a quarter of all speakers (effectively) are tested by random
+        signs of the speakers, those of fewer than 4 speakers not at all. ``"bootstrap"``: speakers are drawn
         with replacement, the same for both systems. By default ``"speaker"`` if ``speakers`` are given,
         otherwise ``"trial"``.
     speakers, recordings, level, replicates, rng

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.trust.intervals.jackknife import Jackknife, from_scale
+from llrkit.trust.intervals.number_functionals import FEWEST_ERRORS
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 
 FEWEST_MAKERS = 4.0
@@ -46,6 +47,8 @@ class ErrorRates(ReadOnlyArrays):
     """Effective number of speakers who make the errors, or who make none where errors prevail."""
     events: FloatArray
     """The same divided by the speakers of a trial: one false alarm has two of them, and is one event."""
+    errors: FloatArray
+    """How many there are; of weighted trials, whose number is not known, the events."""
     effective: float
     """How many independent trials would know the rates as well, in the middle of the curve."""
 
@@ -98,7 +101,10 @@ class ErrorRates(ReadOnlyArrays):
             if level > 0.5:  # a one-sided bound is the end of a shorter interval of two sides
                 center = None if corrected else some.values
                 _, upper = some.interval(2.0 * level - 1.0, center=center, seed=seed)
-                bound[~few] = np.maximum(from_scale(upper, "rate"), rate[~few])
+                upper = np.maximum(from_scale(upper, "rate"), rate[~few])
+                # a handful of errors, each by other speakers, shows no spread
+                handful = self.errors[~few] < FEWEST_ERRORS
+                bound[~few] = np.where(handful, np.maximum(upper, bound[~few]), upper)
         return RateIntervals(rate, low, high, bound, few, self.makers)
 
     def _of_effective_trials(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -134,4 +140,5 @@ def _rates_without_speakers(cells: SpeakerCells, class_index: int, places: IntAr
     # rounding of weighted counts must not give rates beyond their ends
     names = tuple(map(str, range(len(places))))
     jackknife = Jackknife(names, rate, np.clip(without, 0.0, 1.0), blocks=cells.blocks)
-    return ErrorRates(jackknife, makers, events, float(sizes[-1, 0]))
+    known = np.issubdtype(counts.dtype, np.integer)
+    return ErrorRates(jackknife, makers, events, total if known else events, float(sizes[-1, 0]))
