@@ -56,7 +56,30 @@ def counted(n: float, singular: str, plural: str = "") -> str:
     >>> counted(1, "LLR"), counted(1234, "LLR"), counted(2, "criterion", "criteria")
     ('1 LLR', '1,234 LLRs', '2 criteria')
     """
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+    return f"{n:,} {agreeing(n, singular, plural or singular + 's')}"
+
+
+def agreeing(n: float, singular: str, plural: str) -> str:
+    """The form of a word that goes with a number.
+
+    Examples
+    --------
+    >>> agreeing(1, "is", "are"), agreeing(0, "is", "are")
+    ('is', 'are')
+    """
+    return singular if n == 1 else plural
+
+
+def left_out(n: int, of: int, why: str, whys: str) -> str:
+    """How many of some trials are left out, and why: what one of them does, and what several do.
+
+    Examples
+    --------
+    >>> left_out(1, 3, "has no score", "have no score")
+    '1 of 3 trials has no score and is left out'
+    """
+    fate = f"{agreeing(n, why, whys)} and {agreeing(n, 'is', 'are')} left out"
+    return f"{n:,} of {counted(of, 'trial')} {fate}"
 
 
 def csv_text(text: str) -> str:

@@ -24,6 +24,7 @@ from llrkit.cli.output import (
     parse_points,
     print_table,
     split_names,
+    trained_without,
     unwarned,
     write_json,
 )
@@ -166,6 +167,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
+        **trained_without(),
         training_sha256=sha256_of(train),
         **_hashes(key=files.given.reading.key, nontargets=files.given.reading.nontargets),
         training_cllr_before=before.cllr,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
-from llrkit.cli.output import named_file, parse_options, write_json
+from llrkit.cli.output import named_file, parse_options, trained_without, write_json
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def _save(
         training_files=[Path(path).name for path in paths],
         training_sha256=[sha256_of(path) for path in paths],
         training_cllr=after,
+        **trained_without(),
     )
     fitted.save(asked.output)
     click.echo(f"{fitted!r}", err=asked.to_stderr)

@@ -234,15 +234,14 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
 
 def _repeated(trials: ScoreSource) -> dict[str, int | None]:
     """What is known of trials that occur more than once, which count each time; said if there are any."""
-    from llrkit.scores.trials import Trials
+    from llrkit._format import agreeing, counted
+    from llrkit.scores.trials import repeated_trials
 
-    if trials.roles.test is None:
-        return {}
-    # ids are not held in memory for what is read in batches
-    n = trials.n_repeated if isinstance(trials, Trials) else None
-    if n:
-        click.echo(f"{n:,} trials are repeated and count each time (--duplicates drop or error)", err=True)
-    return {} if n == 0 else {"repeated_trials": n}
+    known = repeated_trials(trials)
+    if n := known.get("repeated_trials"):
+        again = agreeing(n, "is repeated and counts", "are repeated and count")
+        click.echo(f"{counted(n, 'trial')} {again} each time (--duplicates drop or error)", err=True)
+    return known
 
 
 def print_evaluation(

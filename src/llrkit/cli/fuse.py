@@ -20,6 +20,7 @@ from llrkit.cli.output import (
     parse_share,
     print_table,
     split_names,
+    trained_without,
     unwarned,
     write_json,
 )
@@ -73,6 +74,7 @@ def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     ids = files.given.reading.ids
     fusion = fusion.with_provenance(
         training_files=list(files.paths),
+        **trained_without(),
         training_sha256=[sha256_of(path) for path in files.paths],
         **({"joined_on": list(ids)} if ids else {}),
     )
@@ -202,6 +204,7 @@ def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
     fused = evaluate(bounded.on(complete))
     bounded = bounded.with_provenance(
         training_files=list(scores),
+        **trained_without(),
         training_sha256=[sha256_of(path) for path in scores],
         training_cllr=fused.cllr,
         training_eer=fused.eer,

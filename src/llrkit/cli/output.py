@@ -18,9 +18,14 @@ from llrkit.cli.quoted_command import full_paths_wanted, quoted_command
 from llrkit.cli.typed_options import Command
 
 if TYPE_CHECKING:
+    import warnings
+
     from llrkit.io.reading_options import PathArg, Reading
     from llrkit.report.provenance import Provenance
     from llrkit.theory.operating_points import OperatingPoint
+
+_WARNED = "llrkit.warned"
+"""Where a command finds the warnings that were given while it ran."""
 
 json_option = click.option(
     "--json", "json_path", metavar="PATH|-", help="Write the numbers as JSON; '-' for standard output."
@@ -157,9 +162,12 @@ def shown_warnings() -> Iterator[None]:
     from llrkit.errors import LlrkitWarning
 
     caught: list[warnings.WarningMessage] = []
+    context = click.get_current_context(silent=True)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LlrkitWarning)
+            if context is not None:
+                context.meta.setdefault(_WARNED, []).append(caught)
             yield
     finally:
         said = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
@@ -168,6 +176,22 @@ def shown_warnings() -> Iterator[None]:
     for warning in caught:
         if not issubclass(warning.category, LlrkitWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def left_out() -> dict[str, int]:
+    """How many trials this command has left out so far, as it was told to, by what it said of them."""
+    from llrkit.errors import LeftOutWarning
+
+    context = click.get_current_context(silent=True)
+    lists: list[list[warnings.WarningMessage]] = [] if context is None else context.meta.get(_WARNED, [])
+    said = (warning.message for warnings_ in lists for warning in warnings_)
+    return {str(one): one.trials for one in said if isinstance(one, LeftOutWarning) and one.trials}
+
+
+def trained_without() -> dict[str, int]:
+    """What a calibration file records of the training trials that were left out; nothing if none was."""
+    n = sum(left_out().values())
+    return {"training_left_out": n} if n else {}
 
 
 @contextmanager
@@ -259,7 +283,10 @@ def write_json(content: Mapping[str, Json], command: str, path: str | None) -> N
     """Write a command's numbers; nothing half-written is ever left behind."""
     if path is None:
         return
-    text = json.dumps({"schema": f"llrkit.{command}/1", **spelled(content)}, indent=2, allow_nan=False) + "\n"
+    without = [{"trials": n, "text": text} for text, n in left_out().items()]
+    more = {"left_out": without} if without else {}
+    members = {"schema": f"llrkit.{command}/1", **spelled(content), **more}
+    text = json.dumps(members, indent=2, allow_nan=False) + "\n"
     text = as_given(text)
     if path == "-":
         click.echo(text, nl=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
@@ -19,6 +20,7 @@ from llrkit.cli.output import (
     input_files,
     interval_options,
     json_option,
+    left_out,
     made_by_command,
     parse_points,
     parse_share,
@@ -268,7 +270,10 @@ def write_page(
     from llrkit.report.page import write_report
 
     read: Sequence[str] = click.get_current_context().meta.get(CALIBRATED, ())
-    parts["cautions"] = [*parts.get("cautions", ()), *dict.fromkeys(read)]
+    without = [f"{text}." for text in left_out()]
+    for file in () if full_paths_wanted() else files:
+        without = [text.replace(str(file), Path(file).name) for text in without]
+    parts["cautions"] = [*parts.get("cautions", ()), *dict.fromkeys(read), *without]
     made_from = made_by_command(files)
     for path in filter(None, paths):
         write_report(

@@ -60,6 +60,21 @@ class Roles:
         """The columns that hold ids of a side of a trial, enrollment first; empty where there are none."""
         return tuple(name for name in (self.enroll, self.test) if name is not None)
 
+    def identify_trial(self, columns: Iterable[str]) -> list[str]:
+        """The columns that tell one trial from another; empty unless the ids of both sides are known.
+
+        A recording is in many trials, so the id of one side alone identifies none. ``columns`` are those of
+        the table, where NIST's files have the channel in ``side``.
+
+        Examples
+        --------
+        >>> Roles(enroll="model", test="segment").identify_trial(["model", "segment", "side", "score"])
+        ['model', 'segment', 'side']
+        >>> Roles(test="segment").identify_trial(["segment", "score"])
+        []
+        """
+        return [*self.ids, *({"side"} & set(columns))] if len(self.ids) == 2 else []
+
     @property
     def named(self) -> tuple[str, ...]:
         """All columns that have a role."""

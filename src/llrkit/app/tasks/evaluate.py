@@ -17,8 +17,7 @@ from llrkit.report.page_contents import conditions, verdicts
 from llrkit.report.paper_tables import format_table
 from llrkit.report.report_vocabulary import Said
 from llrkit.report.section_types import Section, TextTable
-from llrkit.scores import ScoreSource
-from llrkit.scores.trials import Trials
+from llrkit.scores.trials import repeated_trials
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import point_of_text
 
@@ -60,14 +59,6 @@ def evaluate_task(task: Task[ToEvaluate]) -> Told:
         "documents": ["evaluation.html", "evaluation.json", "evaluation.csv", *pictures],
         "commands": commands,
     }
-
-
-def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
-    """What the JSON of an evaluation says of trials that occur more than once."""
-    if trials.roles.test is None:
-        return {}
-    n = trials.n_repeated if isinstance(trials, Trials) else None
-    return {} if n == 0 else {"repeated_trials": n}
 
 
 def _notes(result: Evaluation) -> list[str]:
