@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from llrkit._plain import as_object, unchecked
+from llrkit._warn import warn_caller
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
@@ -30,11 +31,12 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
+from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning, ShapeWarning
 
 if TYPE_CHECKING:
     from llrkit.calibrate.bounds.bounded_map import BoundedMap
     from llrkit.calibrate.maps import Map
+    from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.io.reading_options import PathArg
     from llrkit.scores.source import ScoreSource
 
@@ -192,9 +194,18 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {asked.output}",
         err=asked.to_stderr,
     )
+    warn_of_few(before)
     if before.verdict.outcome == "uninformative":
         click.echo(f"The scores are {before.verdict.text}", err=asked.to_stderr)
     write_json(fitted.to_dict(), "calibrate", asked.json_path)
+
+
+def warn_of_few(trained_on: Evaluation) -> None:
+    """Say it if few trials of a class train a calibration."""
+    from llrkit.evaluation.advice import few_to_train
+
+    if few := few_to_train(trained_on):
+        warn_caller(few, ShapeWarning)
 
 
 def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:

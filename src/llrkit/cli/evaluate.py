@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from llrkit._warn import warn_caller
 from llrkit.cli.biometrics import (
     failures_option,
     fmr_option,
@@ -42,7 +43,7 @@ from llrkit.cli.reading import TrialInput, cluster_options, reading_options
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
 from llrkit.cli.shift import map_option, named_shift
 from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
+from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning, ShapeWarning
 
 if TYPE_CHECKING:
     from llrkit._plain import Json
@@ -133,6 +134,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
     from llrkit.core.spoof_kinds import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
+    from llrkit.evaluation.suspicions import saturation
     from llrkit.io.several_systems import titles_of
 
     (scores,), given = files.paths, files.given
@@ -221,12 +223,17 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
             {name: result}, asked.html_path, files=read, by=asked.by, ties=ties, to_stderr=beside,
             words=asked.words, base_10=asked.base_10, cautions=[moved] if moved else [], sections=sections,
         )  # fmt: skip
+    saturated = saturation(result, trials)
+    for said in saturated:
+        warn_caller(said, ShapeWarning)
     again = (
         _repeated(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
     more: dict[str, Json] = {**({"known": [asdict(cost) for cost in mixed]} if mixed else {}), **of_shift}
     if chosen:
         more["where"] = list(given.reading.where)
+    if saturated:
+        more["saturated"] = [*saturated]
     if rates is not None:
         more["biometrics"] = rates.to_dict()
     write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", asked.json_path)

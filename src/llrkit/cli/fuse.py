@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit.cli.calibrate import sha256_of
+from llrkit.cli.calibrate import sha256_of, warn_of_few
 from llrkit.cli.class_options import classes_option
 from llrkit.cli.kinds.asked import ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles
@@ -216,4 +216,5 @@ def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
         f"Saved in {asked.output}",
         err=asked.to_stderr,
     )
+    warn_of_few(fused)
     write_json(bounded.to_dict(), "fuse", asked.json_path)

@@ -250,7 +250,7 @@ def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource
     from llrkit.calibrate.tied_scores import TiedScores
 
     wrong = (name for name, result in results.items() if result.verdict.outcome == "evidence")
-    return {name: systems[name].reduce(TiedScores.of) for name in wrong}
+    return {name: TiedScores.of_source(systems[name]) for name in wrong}
 
 
 def write_page(

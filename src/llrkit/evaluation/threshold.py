@@ -33,7 +33,7 @@ from llrkit.scores.source import as_source
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import operating_point
 from llrkit.trust.intervals.bootstrap import bootstrap
-from llrkit.trust.intervals.closed_form import closed_form
+from llrkit.trust.intervals.closed_form import IF_INDEPENDENT, closed_form
 from llrkit.trust.intervals.curve_rates import curve_rates
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.few_error_makers import KINDS as KINDS_OF_ERROR
@@ -45,6 +45,7 @@ from llrkit.trust.intervals.uncertainty import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
 _EVEN = OperatingPoint(0.5)
+INDEPENDENT = f"intervals {IF_INDEPENDENT}"
 SAME_TRIALS = (
     "errors are counted on the trials that chose the threshold; other trials will cost a little more"
 )
@@ -103,7 +104,7 @@ def threshold_for(
     (0.5, 0.25, 0.2)
     >>> lk.threshold_for(scores, point=0.01, calibrated=True, ci="none")
     P=0.01: accept when the score is at least 4.59512; the miss rate is 100.00 %, the false-alarm rate 0.00 %;
-    the cost is 1.000 times that of deciding without scores, 0.01 per trial.
+    the cost is 1.0000 times that of deciding without scores, 0.01 per trial.
     """
     seed = seed_of(rng)
     asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]
@@ -153,7 +154,7 @@ def threshold_for(
         errors.n_nontarget, given, None if given is None else cost,
         None if given is None else _lowest_cost(result, counted_on, given, on), source.roles.factor,
         interval, intervals, reasons, ci, level,
-        () if on is not None or bayes else (SAME_TRIALS,),
+        (*(() if on is not None or bayes else (SAME_TRIALS,)), *(() if ci != "trial" else (INDEPENDENT,))),
     )  # fmt: skip
 
 

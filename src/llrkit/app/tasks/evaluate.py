@@ -36,7 +36,7 @@ def evaluate_task(task: Task[ToEvaluate]) -> Told:
     )  # fmt: skip
     (title,) = titles_of([path])
     commands = evaluate_commands(path, task.reading(name), asked)
-    ties = {title: trials.reduce(TiedScores.of)} if result.verdict.outcome == "evidence" else {}
+    ties = {title: TiedScores.of_source(trials)} if result.verdict.outcome == "evidence" else {}
     by = asked["by"]
     write_report(
         {title: result}, task.out / "evaluation.html", by=by or "condition", ties=ties,

@@ -22,7 +22,9 @@ from llrkit.calibrate.bounds.source_counts import SourceCounts
 from llrkit.calibrate.class_gap import gap_sentence
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.option_checks import names_of
 from llrkit.calibrate.poor_fit_guard import is_judged
+from llrkit.calibrate.training_densities import with_group_spread
 from llrkit.errors import InputError, NoOverlapWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
@@ -110,6 +112,8 @@ def bound_map(
         _warn_of_gap(fitted)
         return fitted
     if kind == "sources":
+        if speakers is not None:  # by which a shift is told from other speakers
+            fitted = with_group_spread(fitted, as_source(source), names_of(speakers, "speakers"))
         return bound_sources(fitted, as_source(source), speakers=speakers)
     if limits is not None:
         bounded = bound_fixed(fitted, *limits)
