@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
+from llrkit._format import did_you_mean
 from llrkit._plain import as_object, unchecked
 from llrkit._warn import warn_caller
 from llrkit.cli.class_options import classes_option, prior_option
@@ -252,7 +253,8 @@ def refuse_unknown(fit: Callable[..., object], options: Iterable[str], method: s
     known = [name for name in list(signature(fit).parameters)[1:] if name not in COMMAND_OPTIONS]
     for name in options:
         if name not in known:
-            raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")
+            takes = ", ".join(known) or "no options"
+            raise InputError(f"--option {name}{did_you_mean(name, known)}: {method} takes {takes}")
 
 
 def _hashes(**files: PathArg | None) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from llrkit._arguments import takes
-from llrkit._format import csv_text, number
+from llrkit._format import csv_text, not_among, number
 from llrkit._vocabulary import vocabulary
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.compare import Comparison
@@ -190,7 +190,7 @@ def format_table(
         return _markdown(table)
     if style == "latex":
         return _latex(table)
-    raise UnknownNameError(f"unknown style of table {style!r}; known are {', '.join(STYLES)}")
+    raise UnknownNameError(f"unknown style of table {not_among(style, STYLES)}")
 
 
 def _csv(table: Table) -> str:

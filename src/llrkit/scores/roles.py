@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypedDict
 
+from llrkit._format import not_among
 from llrkit.errors import UnknownNameError
 
 POSITION = "position"
@@ -132,4 +133,4 @@ def no_column(name: str, columns: Iterable[str], where: str = "") -> str:
     "scores.csv: there is no column 'snr'; there are: score, label"
     """
     prefix = f"{where}: " if where else ""
-    return f"{prefix}there is no column {name!r}; there are: {', '.join(columns) or 'none'}"
+    return f"{prefix}there is no column {not_among(name, columns, '; there are: ')}"

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from llrkit._format import counted, percent
+from llrkit._format import counted, not_among, percent
 from llrkit._llr_units import Amount
 from llrkit._plain import Json
 from llrkit.calibrate.maps import Map
@@ -228,8 +228,7 @@ def number_of(result: Evaluation, name: str) -> tuple[float, str]:
         known = ", ".join(point.point.name for point in result.points)
         raise UnknownNameError(f"{name!r}: no operating point {point_name!r}; there are {known}")
     costs = [f"{kind} POINT" for kind in AT_POINTS]
-    known = ", ".join((*PLAIN, *CHECKED, *WORST, *costs, "verdict"))
-    raise UnknownNameError(f"unknown metric {name!r}; known are {known}")
+    raise UnknownNameError(f"unknown metric {not_among(name, (*PLAIN, *CHECKED, *WORST, *costs, 'verdict'))}")
 
 
 def _row(criterion: Criterion, result: Measured | str, passed: bool | None, note: str) -> ValidationRow:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from llrkit._arguments import takes
-from llrkit._format import number
+from llrkit._format import not_among, number
 from llrkit._llr_units import LN10
 from llrkit._plain import as_list, as_number, as_text
 from llrkit._warn import warn_caller
@@ -53,7 +53,7 @@ def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
         return typed, None
     name, _, rest = typed.partition(":")
     if name != "fixed":
-        raise UnknownNameError(f"unknown bound {bound!r}; known are {', '.join(BOUNDS)} (natural logarithms)")
+        raise UnknownNameError(f"unknown bound {not_among(bound, BOUNDS)} (natural logarithms)")
     try:
         low, high = (float(text) for text in rest.split(","))
     except ValueError:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from llrkit._format import not_among
 from llrkit.cli.schemas import files, judging_outputs, making_outputs, metric_outputs
 from llrkit.cli.schemas.notation import Schema, members
 from llrkit.cli.schemas.shared import DEFINITIONS, LEFT_OUT
@@ -85,7 +86,7 @@ def json_schema(name: str) -> Schema:
     ('llrkit.evaluate/1', {'const': 'llrkit.evaluate/1'})
     """
     if name not in SCHEMAS:
-        raise UnknownNameError(f"no schema {name!r}; there are {', '.join(sorted(SCHEMAS))}")
+        raise UnknownNameError(f"no schema {not_among(name, sorted(SCHEMAS), '; there are ')}")
     published = SCHEMAS[name]
     title = f"llrkit.{name}/{published.version}"
     content: Schema = {
