@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, TrainingRangeWarning, UnknownNameError
 
@@ -106,7 +107,9 @@ class RangeWatch:
 
     def __post_init__(self) -> None:
         if self.policy not in (*POLICIES, "ignore"):
-            raise UnknownNameError(f"outside={self.policy!r}: expected one of {', '.join(POLICIES)}, ignore")
+            raise UnknownNameError(
+                f"outside={not_among(self.policy, POLICIES, ': expected one of ')}, ignore"
+            )
 
     def seen(self, scores: FloatArray, place: Callable[[int], str] | None = None) -> FloatArray:
         """The scores that are to be mapped; ``place`` says where a row is, for messages."""

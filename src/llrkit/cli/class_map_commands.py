@@ -11,6 +11,7 @@ import click
 
 from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
 from llrkit.cli.output import named_file, write_json
+from llrkit.cli.shown_warnings import trained_without
 from llrkit.cli.typed_values import parse_options
 from llrkit.errors import InputError
 
@@ -97,6 +98,7 @@ def _save_class_map(
         training_files=[Path(path).name for path in paths],
         training_sha256=[sha256_of(path) for path in paths],
         training_cllr=after,
+        **trained_without(),
     )
     fitted.save(asked.output)
     click.echo(f"{fitted!r}", err=asked.to_stderr)

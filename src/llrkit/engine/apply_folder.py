@@ -13,6 +13,7 @@ from llrkit._format import counted
 from llrkit._inputs import file_sha256, watching
 from llrkit._progress import stage
 from llrkit._version import __version__
+from llrkit._warn import kept_warnings
 from llrkit.calibrate.map_files import map_to_dict
 from llrkit.calibrate.maps import Map
 from llrkit.engine.apply_map import DEFAULTS, Applied, ApplyOptions, Judge, apply_map
@@ -26,7 +27,7 @@ from llrkit.engine.finished_parts import (
     working_in,
     write_manifest,
 )
-from llrkit.errors import InputError
+from llrkit.errors import InputError, LeftOutWarning
 from llrkit.io.reading_options import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
 from llrkit.io.tables_of_paths import files_of
@@ -105,9 +106,11 @@ def _apply_to_one_part(
 ) -> Part:
     with watching([part.source, *(file for one in reading.files for file in files_of(one))]):
         source = file_sha256(part.source)
-        applied = apply_map(fitted, [part.source], folder / part.name, reading, options, judge=judge)
+        with kept_warnings(LeftOutWarning) as left_out:  # a worker's are shown to nobody
+            applied = apply_map(fitted, [part.source], folder / part.name, reading, options, judge=judge)
     made = file_sha256(folder / part.name)
-    finished = replace(part, source_sha256=source, sha256=made, rows=applied.rows, notes=applied.notes)
+    notes = (*(text.removeprefix(f"{part.source}: ") for text in left_out), *applied.notes)
+    finished = replace(part, source_sha256=source, sha256=made, rows=applied.rows, notes=notes)
     note(finished, folder)
     return finished
 

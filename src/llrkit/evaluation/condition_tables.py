@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit._plain import Json
 from llrkit._results import Result, text_table
 from llrkit.calibrate.option_checks import names_of
@@ -219,4 +220,4 @@ def group_map(
 
 def _require_value(value: str) -> None:
     if value not in VALUES:
-        raise UnknownNameError(f"unknown value {value!r}; known are {', '.join(VALUES)}")
+        raise UnknownNameError(f"unknown value {not_among(value, VALUES)}")

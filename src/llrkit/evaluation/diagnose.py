@@ -127,7 +127,7 @@ def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis
     ((), True)
     """
     cost = None if point is None else cost_of(point)
-    result, tied = evaluate(source), source.reduce(TiedScores.of)
+    result, tied = evaluate(source), TiedScores.of_source(source)
     check = check_trials(source, result.moments, cost) if can_be_checked(result) else None
     diagnosis = diagnosis_of(result, check, tied=tied)
     if cost is None or (check is not None and check.costs is not None):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypedDict
 
+from llrkit._format import not_among
 from llrkit.errors import UnknownNameError
 
 POSITION = "position"
@@ -59,6 +60,21 @@ class Roles:
     def ids(self) -> tuple[str, ...]:
         """The columns that hold ids of a side of a trial, enrollment first; empty where there are none."""
         return tuple(name for name in (self.enroll, self.test) if name is not None)
+
+    def identify_trial(self, columns: Iterable[str]) -> list[str]:
+        """The columns that tell one trial from another; empty unless the ids of both sides are known.
+
+        A recording is in many trials, so the id of one side alone identifies none. ``columns`` are those of
+        the table, where NIST's files have the channel in ``side``.
+
+        Examples
+        --------
+        >>> Roles(enroll="model", test="segment").identify_trial(["model", "segment", "side", "score"])
+        ['model', 'segment', 'side']
+        >>> Roles(test="segment").identify_trial(["segment", "score"])
+        []
+        """
+        return [*self.ids, *({"side"} & set(columns))] if len(self.ids) == 2 else []
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -117,4 +133,4 @@ def no_column(name: str, columns: Iterable[str], where: str = "") -> str:
     "scores.csv: there is no column 'snr'; there are: score, label"
     """
     prefix = f"{where}: " if where else ""
-    return f"{prefix}there is no column {name!r}; there are: {', '.join(columns) or 'none'}"
+    return f"{prefix}there is no column {not_among(name, columns, '; there are: ')}"

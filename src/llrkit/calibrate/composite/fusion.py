@@ -89,7 +89,7 @@ def fit_fusion(
 
         if not isinstance(source, Trials):
             raise InputError(f"missing={missing!r} needs a table of trials; arrays always hold every score")
-        source = source.complete()
+        source = source.complete_counted(of="the training" if missing == "subset" else "")
     side_information = quality(quality_columns, features, scaled)
     if (robust or regularization) and method != "logistic":
         raise InputError(f"robust and regularization need method='logistic', not {method!r}")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from llrkit._arguments import takes
+from llrkit._format import not_among
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.backend import Backend, train_backend
 from llrkit.recognize.backends.transform_training import Step
@@ -170,7 +171,7 @@ def require_adaptation(adaptation: str, scorer: str, weight: float | None = None
     llrkit.errors.InputError: the adaptation 'kaldi' is one of PLDA, not of 'cosine'
     """
     if adaptation not in ADAPTATIONS:
-        raise UnknownNameError(f"adaptation={adaptation!r}: expected one of {', '.join(ADAPTATIONS)}")
+        raise UnknownNameError(f"adaptation={not_among(adaptation, ADAPTATIONS, ': expected one of ')}")
     if adaptation in _OF_PLDA and scorer != "plda":
         raise InputError(f"the adaptation {adaptation!r} is one of PLDA, not of {scorer!r}")
     if weight is not None and adaptation not in ("coral+", "interpolate"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import not_among
 from llrkit.errors import InputError, UnknownNameError
 
 FRAMES_PER_SECOND = 100
@@ -65,7 +66,7 @@ class FrontEnd:
     def __post_init__(self) -> None:
         if self.normalize not in NORMALIZATIONS:
             raise UnknownNameError(
-                f"normalize={self.normalize!r}: expected one of {', '.join(NORMALIZATIONS)}"
+                f"normalize={not_among(self.normalize, NORMALIZATIONS, ': expected one of ')}"
             )
         if not 1 <= self.n_ceps <= self.n_bands:
             raise InputError(f"{self.n_ceps} cepstra from {self.n_bands} mel bands: give 1 to {self.n_bands}")
