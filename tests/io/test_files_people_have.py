@@ -257,7 +257,7 @@ def test_a_file_whose_scores_are_all_missing_is_an_error(tmp_path):
         ("score;label\n0,5;1\n1.5;0\n", "'0,5' is not a number"),
         ("score;label\n0,5;1\n1.234,5;0\n", r"'0,5' is not a number"),
         ("a b 1 0\nc d 0 1\n", "cannot be told; name them with --columns enroll,test,label,score"),
-        ("filename\tcm-score\tasv-score\tcm-label\nu\t1\t2\tspoof\n", "no column 'score'; there are: "),
+        ("filename\tcm-score\tasv-score\tcm-label\nu\t1\t2\tspoof\n", "no column 'score' .*; there are: "),
     ],
 )  # fmt: skip
 def test_what_may_mean_two_things_is_refused(tmp_path, content, said):
@@ -295,7 +295,7 @@ def test_a_column_that_is_asked_for_makes_its_line_a_header(tmp_path):
     assert read_table(path, score=[], label="answer").table.columns == ["x", "y", "answer"]
     code, _, err = run("evaluate", path, "--label-column", "answer", "--format", "table")
     assert code == 2
-    assert "there is no column 'score'; there are: x, y, answer" in err
+    assert "there is no column 'score' .*; there are: x, y, answer" in err
 
 
 def test_the_header_of_a_nist_key_is_kept_where_it_names_the_columns(tmp_path):
