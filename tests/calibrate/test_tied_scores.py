@@ -98,6 +98,6 @@ def test_calibrate_says_that_few_trials_train_a_map(tmp_path, n):
     code, _, err = run("calibrate", tmp_path / "few.csv", "-o", tmp_path / "cal.json")
     assert code == 0, err
     said = (
-        f"only {n} target trials: the mean of their scores is known to {100 / n**0.5:.0f} % of their spread"
+        f"only {n} target trials: the mean score of the class is known to {100 / n**0.5:.0f} % of its spread"
     )
     assert (said in err) == (n < 30)

@@ -108,7 +108,7 @@ def test_labels_from_a_key_in_another_file_and_another_order(tmp_path):
 @pytest.mark.parametrize(
     ("scores", "key", "said"),
     [
-        ("a,1,2\na,2,1", "1,a,target", "k.csv: no label for 1 trials: a 2"),
+        ("a,1,2\na,2,1", "1,a,target", "k.csv: no label for 1 trial: a 2"),
         ("a,1,2", "1,a,target\n2,a,nontarget\n3,c,nontarget", "s.csv: no score for 2 trials: a 2; c 3"),
         ("a,1,2\na,1,3", "1,a,target", "s.csv: trial a 1 occurs more than once"),
         ("a,1,2\na,2,3", "1,a,target\n1,a,target\n2,a,nontarget", "k.csv: trial a 1 occurs more than once"),

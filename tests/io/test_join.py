@@ -115,7 +115,8 @@ def test_labels_beside_the_scores_must_agree_with_the_key(tmp_path):
     assert trials.columns == ["model", "test", "score", "label"]
     key.write_text("model,test,label\nc,x,target\na,x,target\nb,x,target\n")
     with pytest.raises(
-        lk.FileFormatError, match=r"s.csv, line 3: the label here is 'imp', but 'target' in .*k.csv; 1 trials"
+        lk.FileFormatError,
+        match=r"s.csv, line 3: the label here is 'imp', but 'target' in .*; 1 trial differs",
     ):
         lk.read_trials(scores, key)
 

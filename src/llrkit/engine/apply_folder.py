@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from llrkit._format import counted
+from llrkit._format import agreeing, counted
 from llrkit._inputs import file_sha256, watching
 from llrkit._progress import stage
 from llrkit._version import __version__
@@ -89,7 +89,8 @@ def apply_parts(
         write_manifest(target, written, settings)
     notes = _said_of_parts(written)
     if kept:
-        notes.append(f"{len(kept):,} of {len(parts):,} files were finished already")
+        were = agreeing(len(kept), "was", "were")
+        notes.append(f"{len(kept):,} of {counted(len(parts), 'file')} {were} finished already")
     if removed:
         notes.append(f"{counted(len(removed), 'file')} removed whose input is gone: {', '.join(removed[:5])}")
     return Applied(sum(part.rows for part in written), tuple(notes))

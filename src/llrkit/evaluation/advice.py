@@ -62,13 +62,13 @@ def few_to_train(result: Evaluation) -> str:
     --------
     >>> import llrkit as lk
     >>> few_to_train(lk.evaluate([2.0, 1.0, 3.0] + [0.0] * 40, [1] * 3 + [0] * 40))
-    'only 3 target trials: the mean of their scores is known to 58 % of their spread, so LLRs may be far off'
+    'only 3 target trials: the mean score of the class is known to 58 % of its spread, so LLRs may be far off'
     """
     few = short_class(result, FEW_TO_TRAIN)
     if not few:
         return ""
-    known = f"{100 / math.sqrt(min(result.n_target, result.n_nontarget)):.0f} % of their spread"
-    return f"only {few}: the mean of their scores is known to {known}, so LLRs may be far off"
+    known = f"{100 / math.sqrt(min(result.n_target, result.n_nontarget)):.0f} % of its spread"
+    return f"only {few}: the mean score of the class is known to {known}, so LLRs may be far off"
 
 
 def is_separable(result: Evaluation) -> bool:
@@ -100,7 +100,8 @@ def overlap_problems(result: Evaluation) -> list[str]:
     if short_class(result, FEW):
         classes = (("target", result.n_target), ("non-target", result.n_nontarget))
         few = " and ".join(f"{n:,} {name}" for name, n in classes if n < FEW)
-        problems.append(f"{few} trials: the shape of a class cannot be judged from fewer than {FEW}")
+        trials = "trial" if few.startswith("1 ") and " and " not in few else "trials"
+        problems.append(f"{few} {trials}: the shape of a class cannot be judged from fewer than {FEW}")
         return problems
     slope = result.det_slope.slope
     limit = max(DET_SLOPE, spread_limit(result.n_target, result.n_nontarget) - 1.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit._format import not_among
+from llrkit._format import counted, not_among
 from llrkit._plain import Json
 from llrkit._results import Result, text_table
 from llrkit.calibrate.option_checks import names_of
@@ -142,8 +142,8 @@ class HeatMap(Curve):
         as_floats(self, "values")
         if self.values.shape != (len(self.rows), len(self.columns)):
             raise InputError(
-                f"values of shape {self.values.shape} do not fit {len(self.rows)} rows and "
-                f"{len(self.columns)} columns"
+                f"values of shape {self.values.shape} do not fit {counted(len(self.rows), 'row')} and "
+                f"{counted(len(self.columns), 'column')}"
             )
         super().__post_init__()
 

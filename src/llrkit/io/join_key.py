@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from llrkit._format import counted, left_out
+from llrkit._format import agreeing, counted, left_out
 from llrkit._memory import require_memory
 from llrkit._warn import warn_caller
 from llrkit.errors import FileFormatError, InputError, LeftOutWarning
@@ -75,10 +75,11 @@ def _without_own_labels(joined: TrialTable, key: str) -> TrialTable:
     ours, theirs = (_meaning_of_key_labels(joined.table[name]) for name in (_OWN, joined.label or ""))
     differs = (ours != theirs).fill_null(False)
     if differs.any():
-        row = int(differs.arg_max() or 0)
+        row, n = int(differs.arg_max() or 0), int(differs.sum())
         raise FileFormatError(
             f"{joined.place(row)}: the label here is {str(joined.table[_OWN][row])!r}, but "
-            f"{str(joined.table[joined.label or ''][row])!r} in {key}; {int(differs.sum()):,} trials differ. "
+            f"{str(joined.table[joined.label or ''][row])!r} in {key}; {counted(n, 'trial')} "
+            f"{agreeing(n, 'differs', 'differ')}. "
             "Leave the key out, or the labels in this file"
         )
     return replace(joined, table=joined.table.drop(_OWN))

@@ -13,7 +13,7 @@ import polars as pl
 
 from llrkit._arrays import Array
 from llrkit._forks import refuse_after_fork
-from llrkit._format import left_out
+from llrkit._format import counted, left_out
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, LeftOutWarning, NaNScoreError
 from llrkit.scores.arrays import Scores
@@ -412,7 +412,7 @@ class Trials(ScoreSource):
         roles = [*self.score, self.label, *(name for name in (self.enroll, self.test) if name)]
         rest = [name for name in self.table.columns if name not in roles]
         more = f"; columns {', '.join(rest)}" if rest else ""
-        return f"Trials({self.table.height:,} rows: {', '.join(roles)}{more})"
+        return f"Trials({counted(self.table.height, 'row')}: {', '.join(roles)}{more})"
 
 
 def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:

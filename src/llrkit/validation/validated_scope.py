@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from llrkit._format import agreeing
+from llrkit._format import agreeing, counted
 from llrkit._llr_units import NATS, LlrUnit
 from llrkit._plain import Json
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
@@ -27,6 +27,9 @@ WHY = {
     "invariance": "invariance-verification method (Alberink et al. 2025)",
 }
 """Why LLRs are bounded, by the last part of the name of the method."""
+
+
+MANY_BEYOND = "lie beyond them, so this map did not make these LLRs"
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,11 @@ class Bounds:
         """As a reader is told them."""
         why = self.why
         said = f"{unit.span(self.low, self.high)}, {why}; "
-        said += f"{self.n_at_low:,} LLRs lie at the lower one and {self.n_at_high:,} at the upper one"
+        said += f"{counted(self.n_at_low, 'LLR')} {agreeing(self.n_at_low, 'lies', 'lie')} at the lower one "
+        said += f"and {self.n_at_high:,} at the upper one"
         if self.n_beyond:
-            said += f"; {self.n_beyond:,} lie beyond them, so this map did not make these LLRs"
+            beyond = agreeing(self.n_beyond, "lies beyond them, so this map did not make it", MANY_BEYOND)
+            said += f"; {self.n_beyond:,} {beyond}"
         return said
 
 

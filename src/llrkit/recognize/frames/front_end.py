@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit._format import not_among
+from llrkit._format import counted, not_among
 from llrkit.errors import InputError, UnknownNameError
 
 FRAMES_PER_SECOND = 100
@@ -117,7 +117,7 @@ class FrontEnd:
         if self.seconds is not None:
             kept = kept[: max(1, round(self.seconds * FRAMES_PER_SECOND))]
         if len(kept) < 2:
-            raise InputError(f"{name}: no speech found in {len(levels)} frames")
+            raise InputError(f"{name}: no speech found in {counted(len(levels), 'frame')}")
         if self.normalize == "none":
             return np.ascontiguousarray(kept)
         return normalized(kept, self.window if self.normalize == "sliding" else None)
