@@ -17,6 +17,7 @@ from llrkit.errors import FileFormatError
 from llrkit.io.decompress import blocks_of
 from llrkit.io.text.decimals import COMMA_NUMBER, commas_are_decimal, with_point
 from llrkit.io.text.encodings import as_utf8
+from llrkit.scores.labels import classify_words
 
 HEAD_LINES, HEAD_BYTES, LONGEST_LINE = 200, 1 << 17, 1 << 20
 BLOCK_BYTES = 1 << 24
@@ -177,9 +178,30 @@ def _delimiter(head: bytes, decimal: str) -> str:
     elif decimal == ",":
         marks[","] = sum("," in field and not COMMA_NUMBER.fullmatch(field) for field in first.split())
     delimiter = max(marks, key=lambda mark: marks[mark])
+    if delimiter != "\t" and marks[delimiter] and _is_kaldi(head, delimiter):
+        return " "
     if not marks[delimiter]:  # blanks, unless there is only one column
         delimiter = " " if len(raw.split()) > 1 else "," if decimal == "." else ";"
     return delimiter
+
+
+def _is_kaldi(head: bytes, mark: str) -> bool:
+    """Whether two ids that hold a comma or a semicolon stand before a score or a label, between blanks."""
+    lines = [line.decode("utf-8", "replace") for line in head.split(b"\n") if line.strip()][:2]
+    for line in lines:
+        *ids, last = line.split()
+        alone = line.rpartition(mark)[2].split()[-1:] != line.rpartition(mark)[2].split()
+        if len(ids) != 2 or not alone or not (_is_number(last) or classify_words([last]) != [None]):
+            return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _whole_lines(piece: Piece) -> Piece:
