@@ -68,7 +68,7 @@ def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labe
     where = f"{file}, line 1"
     if not roles.score:
         raise FileFormatError(
-            f"{no_column('score', columns, where)}. "
+            f"{no_column('score', columns, where, typed=False)}. "
             "Name the column of the scores with --score-column, or the classes, a column each, with --classes"
         )
     if labeled and roles.label is None:
@@ -77,7 +77,7 @@ def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labe
                 f"{file}: scores of one class; give the file of the others too (--nontargets)"
             )
         raise FileFormatError(
-            f"{no_column('label', columns, where)}. Name the column of the "
+            f"{no_column('label', columns, where, typed=False)}. Name the column of the "
             "labels with --label-column, or the file that has them with --key"
         )
 

@@ -251,4 +251,5 @@ def _refuse_blanks(table: pl.DataFrame, path: Path, kind: str) -> None:
         bad = table[name].is_null() | table[name].str.contains(pattern).fill_null(True)
         if bad.any():
             value = table[name][int(bad.arg_max() or 0)]
-            raise InputError(f"{path}: {kind} cannot hold the id {value!r}")
+            marks = "blanks or quotes" if kind == "kaldi" else "tabs or quotes"
+            raise InputError(f"{path}: {kind} cannot hold the id {value!r}: no {marks}; write csv or tsv")

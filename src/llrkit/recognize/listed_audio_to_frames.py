@@ -25,10 +25,10 @@ from llrkit.recognize.kaldi_lists import (
     read_utt2spk,
     read_wav_scp,
 )
+from llrkit.recognize.option_names import BAD_FILES
 from llrkit.recognize.speech_list_table import read_speech_list
 
 Path_ = str | PathLike[str]
-BAD_FILES = ("error", "skip")
 
 
 @dataclass(frozen=True)

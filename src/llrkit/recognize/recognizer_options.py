@@ -11,8 +11,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.backend import refuse_of_others
 from llrkit.recognize.backends.domain_adaptation import require_adaptation
 from llrkit.recognize.backends.transform_training import parsed_step
-
-BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda-cosine", "svm", "ubm-gmm")
+from llrkit.recognize.option_names import BACKENDS
 
 
 @dataclass(frozen=True)

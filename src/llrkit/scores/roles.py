@@ -124,8 +124,8 @@ def require_column(name: str, columns: Iterable[str], where: str = "") -> None:
         raise UnknownNameError(no_column(name, columns, where))
 
 
-def no_column(name: str, columns: Iterable[str], where: str = "") -> str:
-    """What is said of a column that does not exist.
+def no_column(name: str, columns: Iterable[str], where: str = "", *, typed: bool = True) -> str:
+    """What is said of a column that does not exist; one that somebody ``typed`` may be meant for another.
 
     Examples
     --------
@@ -133,4 +133,6 @@ def no_column(name: str, columns: Iterable[str], where: str = "") -> str:
     "scores.csv: there is no column 'snr'; there are: score, label"
     """
     prefix = f"{where}: " if where else ""
-    return f"{prefix}there is no column {not_among(name, columns, '; there are: ')}"
+    names = list(columns)
+    wrong = not_among(name, names, "; there are: ") if typed else f"{name!r}; there are: {', '.join(names)}"
+    return f"{prefix}there is no column {wrong}"

@@ -12,10 +12,10 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.score_normalization import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
 from llrkit.recognize.backends.trial_sides import Side
 from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.option_names import NORMS
 from llrkit.scores.checked_arrays import first_nan
 
 E = TypeVar("E", Embeddings, Side)
-NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 
 
 @takes(enroll=Embeddings | Side, test=Embeddings | Side, cohort=Embeddings | Side)

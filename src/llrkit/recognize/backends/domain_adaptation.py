@@ -14,6 +14,7 @@ from llrkit.recognize.backends.backend import Backend, train_backend
 from llrkit.recognize.backends.transform_training import Step
 from llrkit.recognize.backends.transforms import Affine, Chain, Transform
 from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.option_names import ADAPTATIONS
 from llrkit.recognize.plda.plda_adaptation import (
     coral_plus,
     interpolated,
@@ -23,7 +24,6 @@ from llrkit.recognize.plda.plda_adaptation import (
 )
 from llrkit.recognize.plda.plda_training import train_plda
 
-ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
 _OF_PLDA = ("coral+", "kaldi", "interpolate")
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from llrkit._arrays import Array, FloatArray
 from llrkit._format import counted, not_among
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.recognize.option_names import NORMALIZATIONS
 
 FRAMES_PER_SECOND = 100
 SILENCE_DB = -70.0
 """Below this level, in dB of full scale, nothing is speech."""
-NORMALIZATIONS = ("utterance", "sliding", "none")
 _SMOOTH = 11  # frames whose majority decides whether the middle one is speech
 
 
