@@ -257,7 +257,7 @@ def test_a_file_whose_scores_are_all_missing_is_an_error(tmp_path):
         ("score;label\n0,5;1\n1.5;0\n", "'0,5' is not a number"),
         ("score;label\n0,5;1\n1.234,5;0\n", r"'0,5' is not a number"),
         ("a b 1 0\nc d 0 1\n", "cannot be told; name them with --columns enroll,test,label,score"),
-        ("filename\tcm-score\tasv-score\tcm-label\nu\t1\t2\tspoof\n", "no column 'score' .*; there are: "),
+        ("filename\tcm-score\tasv-score\tcm-label\nu\t1\t2\tspoof\n", "no column 'score'; there are: "),
     ],
 )  # fmt: skip
 def test_what_may_mean_two_things_is_refused(tmp_path, content, said):
