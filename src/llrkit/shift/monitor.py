@@ -150,8 +150,8 @@ class ShiftMonitor:
                 raise InputError("for trials, give the name of the column that holds the speakers")
             given = np.asarray(speakers).reshape(-1)
             if len(given) != len(source.target):
-                who = counted(len(given), "speaker")
-                raise InputError(f"{who} for {counted(len(source.target), 'score')}")
+                named = counted(len(given), "speaker")
+                raise InputError(f"{named} for {counted(len(source.target), 'score')}")
             source = Scores.part(source.target, source.nontarget, {"speaker": (given, given[:0])})
             speakers = "speaker"
         column = speakers
