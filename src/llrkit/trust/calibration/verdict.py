@@ -131,10 +131,14 @@ def judge(
         text = "unusable as LLRs: at least one trial has an infinite LLR for the wrong side"
         return Verdict("infinite", math.nan, level, "", text)
     if apart.none and apart.would_show < TELLING_AUC:
-        text = (
-            f"uninformative: the AUC of {result.auc:.3f} cannot be distinguished from 0.5 "
-            f"(one of {apart.would_show:.3f} could); are these the right labels and scores?"
+        low, high = result.moments.extremes
+        why = (
+            "all scores are the same"
+            if low == high and not result.moments.target.n_infinite + result.moments.nontarget.n_infinite
+            else f"the AUC of {result.auc:.3f} cannot be distinguished from 0.5 "
+            f"(one of {apart.would_show:.3f} could)"
         )
+        text = f"uninformative: {why}; are these the right labels and scores?"
         return Verdict("uninformative", math.nan, level, "", text)
     tested = tested or check_cells(result)
     if tested.test.n_effective < FEWEST:
