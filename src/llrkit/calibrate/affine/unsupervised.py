@@ -80,7 +80,8 @@ def fit_unsupervised(
     Parameters
     ----------
     prior
-        Share ``P`` of targets among the trials, if known; ``None`` estimates it.
+        Share ``P`` of targets among the trials, if known; ``None`` estimates it. It is no
+        :term:`training prior`.
     supervised
         Name of a column of true/false values: where it is true, the label of the trial may be used.
         Such trials enter with the Gaussian of their class (and, when the prior is free, count for it).
