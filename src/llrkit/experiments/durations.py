@@ -177,7 +177,7 @@ def _ready(corpus: Corpus, size: CorpusSize, chain: Chain) -> CorpusTrials:
         cut = corpus.recordings(side, n_speakers=size.speakers, n=n, durations=SECONDS)
         ready = {seconds: chain(vectors) for seconds, vectors in cut.vectors.items()}
         sides.append(replace(cut, vectors=MappingProxyType(ready)))
-    pairs = DrawnPairs.of(*sides, n_trials=size.trials, seed=corpus.seed)
+    pairs = DrawnPairs.of(*sides, n_trials=size.trials, rng=corpus.seed)
     return CorpusTrials(sides[0], sides[1], pairs)
 
 
