@@ -134,7 +134,7 @@ def _workers_here(workers: int, memory_limit: str | float, dashboard: int | None
                 n_workers=workers,
                 threads_per_worker=1,
                 memory_limit=memory_limit,
-                silence_logs="CRITICAL",
+                silence_logs=logging.CRITICAL,
                 **options,
             )
         own = Client(local, set_as_default=False)

@@ -131,7 +131,7 @@ def fit_cmlg(
             )
         moments = training_moments(source)
         choice = choose_alpha(source, moments, cost, groups)
-        weight, chosen = choice.alpha, {"alpha_choice": choice.to_dict()}
+        weight, chosen["alpha_choice"] = choice.alpha, choice.to_dict()
     else:
         if groups is not None:
             raise InputError('groups need alpha="auto"')
