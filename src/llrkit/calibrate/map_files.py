@@ -26,7 +26,6 @@ from llrkit.errors import MapFileError
 
 M = TypeVar("M", bound=SavedMap)
 _MOST_DIGITS, _DEEPEST = 300, 100
-_METADATA = "method must be text, and options, details and provenance objects"
 
 
 def map_to_dict(fitted: SavedMap) -> dict[str, Json]:
@@ -89,7 +88,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     if not all(isinstance(value, dict) for value in objects.values()) or not isinstance(
         plain.get("method"), str
     ):
-        raise MapFileError(f"{where}: {_METADATA}")
+        raise MapFileError(f"{where}: method must be text, and options, details and provenance objects")
     for name in ("options", "details"):
         objects[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in objects[name].items()}
     reading = plain.get("reading")
@@ -121,7 +120,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
 def _object_from_plain(value: object, where: str, base: type[SavedMap]) -> Mapping[str, object]:
     held = _from_plain(value, where, base)
     if not isinstance(held, Mapping):
-        raise MapFileError(f"{where}: {_METADATA}")
+        raise MapFileError(f"{where} must be an object")
     return held
 
 
