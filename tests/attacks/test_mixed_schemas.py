@@ -160,6 +160,7 @@ def client(need):
         yield client
 
 
+@pytest.mark.xdist_group("cluster")
 class TestCluster:
     """The same folders on a cluster."""
 
