@@ -82,7 +82,7 @@ def main() -> int:
 
     from llrkit.cli import cli
     from llrkit.cli.failed_commands import explained
-    from llrkit.cli.paths import leaves
+    from llrkit.cli.read_and_written_paths import leaves
     from llrkit.errors import MissingPackageError
 
     faults = []

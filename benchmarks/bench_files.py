@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io.join import join_key
-from llrkit.io.tables import read_table
+from llrkit.io.join_key import join_key
+from llrkit.io.tables_of_paths import read_table
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles
 

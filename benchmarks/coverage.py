@@ -27,11 +27,11 @@ from scipy.special import ndtri
 import llrkit as lk
 from llrkit.metrics.measure import measure
 from llrkit.trust.intervals.bootstrap import bootstrap
-from llrkit.trust.intervals.closed_form import closed_form
 from llrkit.trust.intervals.jackknife import exact_number
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.trial_intervals import closed_form
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 Array = npt.NDArray[np.float64]
 

@@ -68,7 +68,7 @@ def simulated() -> None:
     from llrkit.recognize.ivectors.baum_welch import baum_welch
     from llrkit.recognize.ivectors.ivector_training import train_ivectors
     from llrkit.recognize.ivectors.speaker_gmms import adapt_means, gmm_scores
-    from llrkit.recognize.ivectors.ubm import train_ubm
+    from llrkit.recognize.ivectors.ubm_training import train_ubm
 
     model = FrameModel(n_components=64, dim=20, rank=60, strength=0.32, channel=1.2, seed=1)
 

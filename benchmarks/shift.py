@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
-from llrkit.shift.check import ALPHA, Setting
+from llrkit.shift.check_shift import ALPHA, ShiftSetting
 from llrkit.shift.new_scores import NewScores
 from llrkit.shift.shift_test import shift_test
 from shift_sets import halved_sets, halvings, real, simulated
@@ -136,7 +136,7 @@ def halves_table(data: Path, n: int) -> None:
             before.append(lk.cllr(fitted.on(test)))
             for known in (True, False):
                 speakers = columns if known else None
-                setting = Setting.of(train, speakers)
+                setting = ShiftSetting.of(train, speakers)
                 new = NewScores.of(test, setting.densities.cuts, speakers)
                 found[known].append(shift_test(setting.densities, new).p_value)
                 is_found = found[known][-1] < ALPHA

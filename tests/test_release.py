@@ -17,7 +17,7 @@ from commands import run
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.cli.paths import leaves
+from llrkit.cli.read_and_written_paths import leaves
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -123,7 +123,7 @@ import installed_commands as checked
 needed = ("simulate sample", "simulate embeddings", "calibrate", "convert", "recognize train e.npz -o")
 checked.COMMANDS = [pair for pair in checked.COMMANDS if pair[1] or pair[0].startswith(needed)]
 from llrkit.cli import cli
-from llrkit.cli.paths import leaves
+from llrkit.cli.read_and_written_paths import leaves
 checked.ELSEWHERE = {{" ".join(path) for path, _ in leaves(cli)}}
 sys.argv = ["installed_commands.py", {place!r}]
 sys.exit(checked.main())

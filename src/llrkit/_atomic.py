@@ -53,23 +53,23 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     given = Path(path)
     stream = _is_stream(given)
-    target = given if stream else _followed(given)
+    target = given if stream else _followed_link(given)
     if not stream:
-        _refuse_place(given, target)
+        _refuse_place_to_write(given, target)
         before_replacing(target)
     place = Path(tempfile.gettempdir()) if stream else target.parent
-    with _said_of(given), _workplace(place, target.name) as folder:
+    with _disk_fault_said_of(given), _hidden_workplace(place, target.name) as folder:
         temporary = folder / target.name
         temporary.touch()
         yield temporary
         before_replacing(target)
         if stream:
-            _copy_into(given, temporary)
+            _copy_file_into(given, temporary)
             return
         _keep_mode(target, temporary)
-        _to_disk(temporary)
+        _flushed_to_disk(temporary)
         temporary.replace(target)
-        _to_disk(target.parent)
+        _flushed_to_disk(target.parent)
 
 
 @contextmanager
@@ -84,19 +84,19 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
     >>> [file.name for file in place.iterdir()], [file.name for file in (place / "parts").iterdir()]
     (['parts'], ['a.txt'])
     """
-    target = _followed(Path(path).absolute())
+    target = _followed_link(Path(path).absolute())
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist")
-    with _workplace(target.parent, target.name) as place:
+    with _hidden_workplace(target.parent, target.name) as place:
         folder = place / target.name
         folder.mkdir()
         yield folder
         before_replacing(target)
-        _to_disk(folder)
+        _flushed_to_disk(folder)
         if target.exists():
             target.rmdir()
         folder.rename(target)
-        _to_disk(target.parent)
+        _flushed_to_disk(target.parent)
 
 
 def write_atomically(path: str | Path, text: str) -> None:
@@ -113,7 +113,7 @@ def locked_folder(folder: Path) -> Iterator[bool]:
     """
     handle = _open_folder(Path(os.path.realpath(folder)))
     try:
-        yield handle is None or _lock(handle) is not False
+        yield handle is None or _lock_folder(handle) is not False
     finally:
         if handle is not None:
             os.close(handle)
@@ -147,10 +147,10 @@ def _undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def _workplace(place: Path, name: str) -> Iterator[Path]:
+def _hidden_workplace(place: Path, name: str) -> Iterator[Path]:
     """A hidden folder that is this block's alone; those that killed processes left are removed."""
     with _undisturbed():
-        handle, folder = _claimed(place, name)
+        handle, folder = _claimed_folder(place, name)
         _OPEN[folder] = os.getpid()
     try:
         yield folder
@@ -161,7 +161,7 @@ def _workplace(place: Path, name: str) -> Iterator[Path]:
             os.close(handle)
 
 
-def _claimed(place: Path, name: str) -> tuple[int | None, Path]:
+def _claimed_folder(place: Path, name: str) -> tuple[int | None, Path]:
     shown = name[:NAME_SHOWN]
     for slot in count():
         folder = place / f".{shown}.{slot}.llrkit"
@@ -173,10 +173,10 @@ def _claimed(place: Path, name: str) -> tuple[int | None, Path]:
                     break
                 continue
             handle = _open_folder(folder)
-            locked = None if handle is None else _lock(handle)
+            locked = None if handle is None else _lock_folder(handle)
             if handle is None or locked is None:
                 return handle, folder
-            if locked and _is_same(handle, folder):
+            if locked and _is_same_folder(handle, folder):
                 for later in count(slot + 1):
                     if not _removed_if_abandoned(place / f".{shown}.{later}.llrkit"):
                         break
@@ -192,7 +192,7 @@ def _removed_if_abandoned(folder: Path) -> bool:
         return False
     try:
         own = os.fstat(handle).st_uid == os.geteuid()
-        if not (own and _lock(handle) and _is_same(handle, folder)):
+        if not (own and _lock_folder(handle) and _is_same_folder(handle, folder)):
             return False
         shutil.rmtree(folder, ignore_errors=True)
         return not folder.exists()
@@ -209,7 +209,7 @@ def _open_folder(folder: Path) -> int | None:
         return None
 
 
-def _lock(handle: int) -> bool | None:
+def _lock_folder(handle: int) -> bool | None:
     """Whether an open folder is ours now; None where there are no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -220,7 +220,7 @@ def _lock(handle: int) -> bool | None:
     return True
 
 
-def _is_same(handle: int, folder: Path) -> bool:
+def _is_same_folder(handle: int, folder: Path) -> bool:
     """Whether an open folder still has its name."""
     with suppress(OSError):
         return os.path.samestat(os.fstat(handle), folder.lstat())
@@ -229,7 +229,7 @@ def _is_same(handle: int, folder: Path) -> bool:
 
 def _is_stream(path: Path) -> bool:
     """Whether a name stands for something that is written to, not replaced: a device, a pipe."""
-    if _descriptor(path) is not None:
+    if _open_descriptor(path) is not None:
         return True
     try:
         mode = path.stat().st_mode
@@ -238,7 +238,7 @@ def _is_stream(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _followed(path: Path) -> Path:
+def _followed_link(path: Path) -> Path:
     """What a link points to, also if nothing is there yet; anything else as it is."""
     if not path.is_symlink():
         return path
@@ -248,7 +248,7 @@ def _followed(path: Path) -> Path:
     return target
 
 
-def _refuse_place(given: Path, target: Path) -> None:
+def _refuse_place_to_write(given: Path, target: Path) -> None:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{given}: the folder {target.parent} does not exist")
     if target.is_dir():
@@ -258,7 +258,7 @@ def _refuse_place(given: Path, target: Path) -> None:
 
 
 @contextmanager
-def _said_of(target: Path) -> Iterator[None]:
+def _disk_fault_said_of(target: Path) -> Iterator[None]:
     """What goes wrong with the disk is said of the file that was to be written."""
     try:
         yield
@@ -282,7 +282,7 @@ def _keep_mode(target: Path, temporary: Path) -> None:
     temporary.chmod(stat.S_IMODE(there.st_mode))
 
 
-def _to_disk(path: Path) -> None:
+def _flushed_to_disk(path: Path) -> None:
     """Wait until a file, or the names in a folder, would survive a loss of power."""
     try:
         handle = os.open(path, os.O_RDONLY)
@@ -297,7 +297,7 @@ def _to_disk(path: Path) -> None:
         os.close(handle)
 
 
-def _descriptor(path: Path) -> int | None:
+def _open_descriptor(path: Path) -> int | None:
     """The number of a file that is open already, if the name stands for one."""
     name = {"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}.get(str(path), "")
     for folder in ("/dev/fd/", "/proc/self/fd/"):
@@ -305,8 +305,8 @@ def _descriptor(path: Path) -> int | None:
     return int(name) if name.isdecimal() else None
 
 
-def _copy_into(stream: Path, temporary: Path) -> None:
-    number = _descriptor(stream)
+def _copy_file_into(stream: Path, temporary: Path) -> None:
+    number = _open_descriptor(stream)
     # a file that is open already is written on where it is, after what was written to it before
     handle = os.open(stream, os.O_WRONLY | os.O_APPEND) if number is None else os.dup(number)
     with os.fdopen(handle, "wb") as out, temporary.open("rb") as content:

@@ -35,7 +35,7 @@ def with_parameters(doc: str, descriptions: Mapping[str, str], order: Sequence[s
         b
             More.
     """
-    before, entries, after = _split(doc)
+    before, entries, after = _split_docstring(doc)
     known = {name for names, _ in entries for name in names}
     for name, description in descriptions.items():
         if name not in known:
@@ -47,19 +47,19 @@ def with_parameters(doc: str, descriptions: Mapping[str, str], order: Sequence[s
     return f"{before.rstrip()}\n\n{TITLE}{body}" + (f"\n{after}" if after.strip() else INDENT)
 
 
-def _split(doc: str) -> tuple[str, list[tuple[list[str], str]], str]:
+def _split_docstring(doc: str) -> tuple[str, list[tuple[list[str], str]], str]:
     """What stands before the parameters, each of them, and what stands after."""
     sections = list(SECTION.finditer(doc))
     for number, section in enumerate(sections):
         if section[1] == "Parameters":
             end = sections[number + 1].start() if number + 1 < len(sections) else len(doc)
             text = doc[section.end() : end]
-            return doc[: section.start()], _entries(text), doc[end:]
+            return doc[: section.start()], _parameter_entries(text), doc[end:]
     start = sections[0].start() if sections else len(doc)
     return doc[:start], [], doc[start:]
 
 
-def _entries(text: str) -> list[tuple[list[str], str]]:
+def _parameter_entries(text: str) -> list[tuple[list[str], str]]:
     entries: list[tuple[list[str], str]] = []
     for line in text.rstrip().splitlines():
         if line.startswith(INDENT) and not line.startswith(2 * INDENT) and line.strip():

@@ -114,17 +114,17 @@ def in_words(size: float) -> str:
 @cache
 def _default_limit() -> int:
     """A share of the memory there is; asked for once."""
-    return int(SHARE * min([_machine(), *_cgroups(), *_resource_limits()]))
+    return int(SHARE * min([_machine_memory(), *_cgroup_limits(), *_resource_limits()]))
 
 
-def _machine() -> int:
+def _machine_memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not on every system
         return 1 << 62
 
 
-def _cgroups() -> list[int]:
+def _cgroup_limits() -> list[int]:
     """The limits of the cgroups this process is in, of version 2 and of version 1."""
     limits = []
     try:

@@ -34,7 +34,7 @@ _TOLD: ContextVar[Told | None] = ContextVar("llrkit watcher", default=None)
 @contextmanager
 def watched_by(watcher: Watcher[Work]) -> Iterator[None]:
     """Everything in this block is told to a watcher."""
-    before = _TOLD.set(partial(_told, watcher))
+    before = _TOLD.set(partial(_told_of_progress, watcher))
     try:
         yield
     finally:
@@ -42,7 +42,7 @@ def watched_by(watcher: Watcher[Work]) -> Iterator[None]:
 
 
 @contextmanager
-def _told(watcher: Watcher[Work], what: str, total: float | None, unit: str) -> Iterator[Done]:
+def _told_of_progress(watcher: Watcher[Work], what: str, total: float | None, unit: str) -> Iterator[Done]:
     work = watcher.begin(what, total, unit)
     try:
         yield partial(watcher.advance, work)
@@ -60,7 +60,7 @@ def stage(what: str, total: float | None = None, unit: str = "trials") -> Abstra
     ...     done(1)
     """
     told = _TOLD.get()
-    return nullcontext(_ignore) if told is None else told(what, total, unit)
+    return nullcontext(_ignore_progress) if told is None else told(what, total, unit)
 
 
 def tracked(items: Iterable[T], what: str, total: float | None = None, unit: str = "steps") -> Iterator[T]:
@@ -77,5 +77,5 @@ def tracked(items: Iterable[T], what: str, total: float | None = None, unit: str
             done(1)
 
 
-def _ignore(_: float) -> None:
+def _ignore_progress(_: float) -> None:
     """Nobody is watching."""

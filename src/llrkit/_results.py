@@ -81,8 +81,8 @@ class Result:
         if table is not None:
             return html_table(*table())
         if "__dataclass_params__" in vars(type(self)) and type(self).__dataclass_params__.repr:  # type: ignore[attr-defined]
-            shown = {name: value for name, value in flat(self.to_dict()).items() if not _is_long(value)}
-            return html_table([type(self).__name__, ""], [[name, _text(v)] for name, v in shown.items()])
+            shown = {name: value for name, value in flat(self.to_dict()).items() if not _is_long_value(value)}
+            return html_table([type(self).__name__, ""], [[name, _cell_text(v)] for name, v in shown.items()])
         return html_text(repr(self))
 
 
@@ -201,13 +201,13 @@ def html_text(text: str) -> str:
     return f"<div style='{style}white-space:pre-wrap'>{escape(text)}</div>"
 
 
-def _is_long(value: Json) -> bool:
+def _is_long_value(value: Json) -> bool:
     return isinstance(value, list) and (
         len(value) > 4 or any(isinstance(item, (list, dict)) for item in value)
     )
 
 
-def _text(value: Json) -> str:
+def _cell_text(value: Json) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_text, value))
+        return ", ".join(map(_cell_text, value))
     return f"{value:.5g}" if isinstance(value, float) else str(value)

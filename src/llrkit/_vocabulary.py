@@ -98,7 +98,7 @@ class Vocabulary:
         """
         if self.name == _COLUMNS[0]:
             return text
-        return _either(keep, self._pattern).sub(self._replaced, text)
+        return _either_word(keep, self._pattern).sub(self._replaced, text)
 
     def say_of_sources(self, text: str, *, keep: Iterable[str] = ()) -> str:
         """A text that speaks of same-source and different-source trials, in the words of this community.
@@ -110,7 +110,7 @@ class Vocabulary:
         ['2 % of target trials below 0', '2 % of same-source comparisons below 0']
         """
         names = tuple(keep)
-        pattern = _either(names, rf"(?<![\w./=-])(?P<word>{'|'.join(_OF_SOURCES)})(?![\w=-]|\.\w|/\w)")
+        pattern = _either_word(names, rf"(?<![\w./=-])(?P<word>{'|'.join(_OF_SOURCES)})(?![\w=-]|\.\w|/\w)")
         return self.say(pattern.sub(lambda m: _OF_SOURCES.get(m["word"], m[0]), text), keep=names)
 
     def _replaced(self, match: re.Match[str]) -> str:
@@ -138,13 +138,13 @@ class Vocabulary:
         return rf"(?<![\w./=-])(?P<word>{'|'.join(either)})(?![\w=-]|\.\w|/\w)"
 
 
-def _either(keep: Iterable[str], words: str) -> re.Pattern[str]:
+def _either_word(keep: Iterable[str], words: str) -> re.Pattern[str]:
     """Names to keep, the longest first, or words."""
-    kept = [_whole(name) for name in sorted(filter(None, keep), key=len, reverse=True)]
+    kept = [_whole_word(name) for name in sorted(filter(None, keep), key=len, reverse=True)]
     return re.compile("|".join([*kept, words]))
 
 
-def _whole(name: str) -> str:
+def _whole_word(name: str) -> str:
     """A name that is not part of a longer word: ``f`` is none in ``false``."""
     before, after = (r"\w" if re.match(r"\w", end) else "" for end in (name[0], name[-1]))
     return (rf"(?<!{before})" if before else "") + re.escape(name) + (rf"(?!{after})" if after else "")

@@ -7,8 +7,7 @@ import pytest
 from app_server import score_table
 
 import llrkit as lk
-from llrkit.app.form_values import form_values
-from llrkit.app.forms import (
+from llrkit.app.forms_to_choices import (
     METHODS,
     as_typed,
     case_choices,
@@ -17,8 +16,9 @@ from llrkit.app.forms import (
     validate_choices,
 )
 from llrkit.app.project import Project, ScoreFile
+from llrkit.app.shown_form_values import form_values
 from llrkit.app.tasks.task import Task
-from llrkit.app.worker import Telling, _do
+from llrkit.app.worker_process import Telling, _do_work
 from llrkit.errors import InputError
 from llrkit.validation.criteria import REPORT_FIELDS
 
@@ -83,7 +83,7 @@ def task_of(folder, kind, files, **choices):
 def said_by(task):
     """What a worker answers."""
     out = io.StringIO()
-    _do(json.dumps(task), Telling(out))
+    _do_work(json.dumps(task), Telling(out))
     return json.loads(out.getvalue().splitlines()[-1])
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from llrkit.app import jobs
+from llrkit.app import background_jobs as jobs
 
 ANSWERS = """
 import json, os, sys, time
@@ -25,7 +25,7 @@ def workers(monkeypatch):
             [sys.executable, "-c", ANSWERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    monkeypatch.setattr(jobs, "_started", started)
+    monkeypatch.setattr(jobs, "_started_worker", started)
     made = jobs.Workers()
     yield made
     made.close()

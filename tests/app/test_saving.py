@@ -16,7 +16,7 @@ import saved_projects
 from app_server import Visitor, score_table, served
 from saved_projects import project_of
 
-from llrkit.app import saving
+from llrkit.app import saved_projects as saving
 from llrkit.app.project import DOCUMENTS, FILES
 from llrkit.errors import FileFormatError, InputError
 
@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from saved_projects import project_of
-from llrkit.app import saving
+from llrkit.app import saved_projects as saving
 place, working = Path(sys.argv[2]), Path(sys.argv[3])
 projects = [project_of(working / name, name) for name in ("old", "new")]
 for project in projects:
@@ -126,7 +126,7 @@ def test_every_moment_of_a_save_can_be_the_last(tmp_path, monkeypatch):
 
         with monkeypatch.context() as patched:
             steps = [(saving.Path, name) for name in ("replace", "rename", "unlink", "rmdir")]
-            steps += [(saving.shutil, "copyfile"), (saving, "write_atomically"), (saving, "_to_disk")]
+            steps += [(saving.shutil, "copyfile"), (saving, "write_atomically"), (saving, "_project_to_disk")]
             for owner, name in steps:
                 patched.setattr(owner, name, failing(getattr(owner, name)))
             try:

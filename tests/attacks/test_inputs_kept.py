@@ -16,15 +16,15 @@ from llrkit._atomic import write_atomically
 from llrkit._inputs import file_sha256, watching
 from llrkit.cli import cli
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.paths import FILLED, NO_PATHS, READ, WRITTEN, leaves
+from llrkit.cli.read_and_written_paths import FILLED, NO_PATHS, READ, WRITTEN, leaves
 from llrkit.engine import scanned_files
-from llrkit.engine.apply import apply_map
 from llrkit.engine.apply_folder import apply_parts
+from llrkit.engine.apply_map import apply_map
 from llrkit.engine.class_files import scan_classes
-from llrkit.io import tables
+from llrkit.io import tables_of_paths as tables
 from llrkit.io.convert import convert
 from llrkit.io.reading_options import Reading
-from llrkit.recognize.speech_lists import read_speech_list
+from llrkit.recognize.speech_list_table import read_speech_list
 
 
 def scores(path, seed=1, n=400, shift=1.5):
@@ -241,7 +241,7 @@ def test_a_file_that_comes_into_a_folder_meanwhile_is_named(place, monkeypatch):
 
 
 def test_hashes_in_a_report_are_of_the_bytes_that_were_read(place, monkeypatch):
-    from llrkit.report import page
+    from llrkit.report import html_page as page
 
     write, before = page.write_atomically, hashlib.sha256((place / "x.csv").read_bytes()).hexdigest()
     assert run("report", "x.csv", "-o", "r.html")[0] == 0

@@ -192,4 +192,4 @@ def test_the_limit_of_a_cgroup_counts(monkeypatch, tmp_path):
         return texts[str(self)]
 
     monkeypatch.setattr(Path, "read_text", read_text)
-    assert _memory._cgroups() == [1_000_000]
+    assert _memory._cgroup_limits() == [1_000_000]

@@ -9,7 +9,7 @@ import pytest
 from kills import COMMANDS
 
 from llrkit.cli import cli
-from llrkit.cli.paths import FILLED, WRITTEN, leaves
+from llrkit.cli.read_and_written_paths import FILLED, WRITTEN, leaves
 
 ATTACK = Path(__file__).parents[2] / "benchmarks" / "attack.py"
 

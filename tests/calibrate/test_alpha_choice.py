@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from pieces import Pieces
 
 import llrkit as lk
-from llrkit.calibrate.affine.cmlg_alpha import LOG_ODDS, SETS, choose_alpha
+from llrkit.calibrate.affine.choose_cmlg_alpha import LOG_ODDS, SETS, choose_alpha
 from llrkit.core.moments import Moments
 from llrkit.theory import OperatingPoint, cost_of
 

@@ -13,7 +13,7 @@ import llrkit as lk
 from llrkit.calibrate.bounds import source_counts as source_counts
 from llrkit.calibrate.bounds.named_bounds import BOUNDS
 from llrkit.calibrate.bounds.source_counts import count_sources
-from llrkit.calibrate.class_gap import gap_sentence
+from llrkit.calibrate.gap_between_classes import gap_sentence
 from llrkit.choose.folds import crossed_source, training_source
 from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 
 from llrkit.calibrate.affine.cmlg import fit_cmlg
-from llrkit.calibrate.bounds.bounds import bound_elub, bound_fixed, bound_invariance, bound_sources
+from llrkit.calibrate.bounds.bounding_methods import bound_elub, bound_fixed, bound_invariance, bound_sources
 from llrkit.calibrate.maps import AffineMap
 from llrkit.errors import InputError, NotInvertibleError
 from llrkit.scores import Scores

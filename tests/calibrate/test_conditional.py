@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 
 from llrkit.calibrate.affine.cmlg import fit_cmlg
-from llrkit.calibrate.bounds.bounds import bound_fixed
+from llrkit.calibrate.bounds.bounding_methods import bound_fixed
 from llrkit.calibrate.composite.map_by_column import ByMap, fit_by
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.monotone.pav import fit_pav

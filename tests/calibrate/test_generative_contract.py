@@ -17,7 +17,7 @@ from llrkit.calibrate.densities.nig import fit_nig
 from llrkit.calibrate.densities.student_t import fit_student_t
 from llrkit.calibrate.densities.tied_nig import fit_tied_nig
 from llrkit.calibrate.densities.two_gaussians import fit_gaussian
-from llrkit.calibrate.knot_map import KnotMap, thin
+from llrkit.calibrate.knot_map import KnotMap, thin_knots
 from llrkit.calibrate.map_files import map_from_dict
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
@@ -323,7 +323,7 @@ def test_fitted_arrays_cannot_be_changed(scores):
 def test_thinning_states_its_error():
     x = np.linspace(0.0, 10.0, 5000)
     y = np.sin(x)
-    few_x, few_y, error = thin(x, y, 50)
+    few_x, few_y, error = thin_knots(x, y, 50)
     assert len(few_x) == 50
     assert_allclose(np.abs(np.interp(x, few_x, few_y) - y).max(), error, rtol=1e-9)
     assert error < 0.01

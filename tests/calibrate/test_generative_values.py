@@ -28,8 +28,8 @@ from llrkit.calibrate.densities.student_t import (
     student_slope,
 )
 from llrkit.calibrate.densities.tied_nig import fit_tied_nig, tied_from_training
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints, training_points
 from llrkit.calibrate.densities.two_gaussians import fit_gaussian
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
 from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
 from llrkit.core.moments import Moments
 from llrkit.errors import ConstantScoreError, ShapeWarning

@@ -9,7 +9,7 @@ import llrkit as lk
 from llrkit._progress import watched_by
 from llrkit.choose.folds import make_folds, training_source
 from llrkit.choose.methods import METHODS, named_fits
-from llrkit.core.summary import split_by
+from llrkit.core.summary_algebra import split_by
 
 
 def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():

@@ -7,7 +7,7 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
+from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
 
 N = 5000
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)

@@ -16,7 +16,7 @@ from llrkit.cli import cli
 from llrkit.engine.open_trials import open_trials
 from llrkit.engine.scanned_files import Files
 from llrkit.io.reading_options import Reading
-from llrkit.io.tables import read_table
+from llrkit.io.tables_of_paths import read_table
 
 N = 3000
 

@@ -343,7 +343,7 @@ def test_what_a_second_list_says_about_recordings_is_used(home, need):
 
 
 def test_a_broken_second_list_is_told_before_frames_are_loaded(home, monkeypatch):
-    from llrkit.recognize.frames import load_all as loading
+    from llrkit.recognize.frames import load_all_utterances as loading
 
     monkeypatch.setattr(loading, "load_all", None)
     gone = listed(home, "gone.tsv", "p4\tgone.wav")

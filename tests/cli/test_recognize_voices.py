@@ -120,8 +120,8 @@ def test_a_changed_recording_is_noticed(spoken, trained, tmp_path):
     with np.load(stages.folder / "ubm.npz") as arrays:
         key = str(arrays["key"])
     assert stages.load("ubm", key) is not None
-    from llrkit.recognize.audio_lists import read_audio_list
     from llrkit.recognize.frames.front_end import FrontEnd
+    from llrkit.recognize.listed_audio_to_frames import read_audio_list
     from llrkit.recognize.training_stages import input_key
 
     (tmp_path / "a.wav").write_bytes((spoken / "m1-0.wav").read_bytes())

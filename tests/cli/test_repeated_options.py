@@ -5,7 +5,7 @@ import pytest
 from commands import run
 
 from llrkit.cli import cli
-from llrkit.cli.paths import leaves
+from llrkit.cli.read_and_written_paths import leaves
 
 
 def single_valued(command):

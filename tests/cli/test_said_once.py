@@ -9,7 +9,7 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
+from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
 
 
 def write(path, target, nontarget):

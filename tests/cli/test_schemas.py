@@ -12,7 +12,7 @@ from commands import run
 from json_outputs import OUTPUTS, assert_fits_schema, closed, more_inputs
 
 from llrkit.cli import cli
-from llrkit.cli.paths import leaves
+from llrkit.cli.read_and_written_paths import leaves
 from llrkit.cli.schemas.published import OUTPUTS as PUBLISHED
 from llrkit.cli.schemas.published import SCHEMAS, as_text, json_schema
 from llrkit.cli.schemas.shared import DEFINITIONS

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from llrkit.cli import cli
-from llrkit.cli.paths import leaves
+from llrkit.cli.read_and_written_paths import leaves
 
 COMMANDS = {" ".join(path): command for path, command in leaves(cli)}
 

@@ -20,10 +20,11 @@ from llrkit.core.newton_sums import ClassNewtonSums, NewtonSums
 from llrkit.core.sample import ClassSample, Sample
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.summary import Both, FieldwiseSums, SummaryBase, both, grouped, subclasses_of
+from llrkit.core.summary_algebra import Both, FieldwiseSums, SummaryBase, both, grouped, subclasses_of
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import BelowCounts, TrialCounts
-from llrkit.metrics.llr_costs import RuleSums, ScoresBetween
+from llrkit.metrics.eer_threshold_and_hter import ScoresBetween
+from llrkit.metrics.llr_costs import RuleSums
 from llrkit.metrics.probability_scores import _PosteriorBins
 from llrkit.scores import Scores
 

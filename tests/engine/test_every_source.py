@@ -13,7 +13,7 @@ import llrkit as lk
 from llrkit.calibrate.poor_fit_guard import WatchedSource
 from llrkit.core.column_values import trials_with_value
 from llrkit.core.moments import Moments
-from llrkit.core.summary import both, grouped, subclasses_of
+from llrkit.core.summary_algebra import both, grouped, subclasses_of
 from llrkit.engine.dask_source import DaskSource
 from llrkit.engine.scanned_files import Files
 from llrkit.multiclass.one_against_others import DetectionSource

@@ -15,7 +15,7 @@ from commands import run
 from processes import started
 
 import llrkit as lk
-from llrkit.engine import cluster_handshake as handshake
+from llrkit.engine import cluster_same_program as handshake
 
 pytestmark = pytest.mark.xdist_group("cluster")
 

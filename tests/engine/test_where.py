@@ -11,7 +11,7 @@ import llrkit as lk
 from llrkit.engine.open_trials import open_trials
 from llrkit.engine.scanned_files import Files
 from llrkit.io.reading_options import Reading
-from llrkit.io.where import Condition
+from llrkit.io.where_conditions import Condition
 
 
 @pytest.fixture(scope="module")

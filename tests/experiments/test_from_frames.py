@@ -36,7 +36,7 @@ def test_statistics_of_cuts_against_those_of_the_first_frames():
     who = [(7, 0), (7, 3), (8, 1)]
     cuts = cut_statistics(model, ubm, who, (5.0, 20.0, 100.0))
     for seconds, statistics in cuts.items():
-        frames = [frame_corpora._frames(model, *one, 100.0)[: round(5 * seconds)] for one in who]
+        frames = [frame_corpora._frames_of_recording(model, *one, 100.0)[: round(5 * seconds)] for one in who]
         expected = baum_welch(frames, ubm)
         assert_allclose(statistics.zeroth, expected.zeroth, rtol=1e-10)
         assert_allclose(statistics.first, expected.first, rtol=1e-10, atol=1e-10)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.io.formats import NAMES
-from llrkit.io.tables import read_table
+from llrkit.io.tables_of_paths import read_table
 from llrkit.io.write import WRITE_FORMATS, write_table
 
 ROOT = Path(__file__).parents[2]

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np, polars as pl
 import llrkit as lk
 from llrkit._atomic import write_atomically
-from llrkit.io.tables import read_table
+from llrkit.io.tables_of_paths import read_table
 from llrkit.io.write import write_trials
 
 folder, ending, kills, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])

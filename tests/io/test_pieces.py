@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 import llrkit as lk
 from llrkit.io.decompress import blocks_of
-from llrkit.io.tables import read_table, scan_tables
+from llrkit.io.tables_of_paths import read_table, scan_tables
 from llrkit.io.text.lines import end_of_last_line, open_text
 from llrkit.io.text.parse_columns import parse
 

@@ -16,7 +16,7 @@ from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.metrics.llr_costs import RuleSums

@@ -10,7 +10,7 @@ from pieces import Pieces
 
 import llrkit as lk
 from llrkit.errors import PooledClassesWarning
-from llrkit.evaluation.conditions import group_map
+from llrkit.evaluation.condition_tables import group_map
 
 RNG = np.random.default_rng(7)
 N_BONA, ATTACKS = 60, ("A01", "A02", "A10")

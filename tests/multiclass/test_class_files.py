@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.io.classes.read_classes import class_file, read_classes, scores_of
+from llrkit.io.classes.read_classes import class_file, class_scores_of_table, read_classes
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles
 
@@ -256,4 +256,4 @@ def test_faults_in_scanned_files_are_named(tmp_path):
     hopeless = pl.DataFrame({"en": [-np.inf], "de": [-np.inf], "label": ["en"]})
     found = TrialTable("some.parquet", "parquet", hopeless, Roles(("en", "de"), "label"), first_row=2)
     with pytest.raises(lk.InputError, match=r"some.parquet, after row 2: trial 0: all log-likelihoods"):
-        scores_of(found)
+        class_scores_of_table(found)

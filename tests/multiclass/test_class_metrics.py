@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, logsumexp
 
 import llrkit as lk
-from llrkit.multiclass.lre import PRESETS
+from llrkit.multiclass.cavg_costs import PRESETS
 
 mc = lk.multiclass
 

@@ -10,7 +10,7 @@ from scipy.stats import norm
 import llrkit as lk
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.trust.calibration.llr_curves import LlrCurve
-from llrkit.trust.intervals.bands import DetBand
+from llrkit.trust.intervals.curve_bands import DetBand
 
 SCORES = some_scores()
 RESULT = some_evaluation()

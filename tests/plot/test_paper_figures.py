@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 import llrkit as lk
 from llrkit.evaluation.alpha_scan import PriorScan
-from llrkit.evaluation.conditions import HeatMap
+from llrkit.evaluation.condition_tables import HeatMap
 from llrkit.evaluation.mixing_curve import MixingCurve
 from llrkit.metrics.theory_costs import family_pairs, theory_costs, theory_costs_of
 from llrkit.plot.paper_figures import CllrScatter

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import llrkit as lk
 from llrkit.plot.all_plots import PLOTS
 from llrkit.plot.picture import Band, Line
-from llrkit.plot.thin_lines import TOLERANCE, thin, thin_picture
+from llrkit.plot.thin_lines import TOLERANCE, thin_line, thin_picture
 
 
 def distance_to_line(points, x, y):
@@ -26,7 +26,7 @@ def distance_to_line(points, x, y):
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1, max_size=60), st.floats(1e-3, 0.5))
 def test_no_point_is_further_away_than_the_tolerance(points, tolerance):
     x, y = np.array(points).T
-    kept = thin(x, y, tolerance)
+    kept = thin_line(x, y, tolerance)
     assert kept[0] == 0
     assert kept[-1] == len(x) - 1
     if len(kept) > 1:
@@ -38,7 +38,7 @@ def test_long_lines_keep_the_tolerance_too(n):
     rng = np.random.default_rng(n)
     steps = np.cumsum(rng.exponential(1.0, (n, 2)) * (rng.random((n, 1)) < 0.5), axis=0)
     x, y = (steps / steps[-1]).T
-    kept = thin(x, y, 1e-3)
+    kept = thin_line(x, y, 1e-3)
     assert len(kept) < 2000
     some = rng.integers(0, n, 200)
     assert distance_to_line(np.column_stack([x, y])[some], x[kept], y[kept]).max() <= 1e-3
@@ -46,15 +46,15 @@ def test_long_lines_keep_the_tolerance_too(n):
 
 def test_straight_lines_need_two_points_and_gaps_are_left_alone():
     x = np.linspace(0, 1, 1000)
-    assert thin(x, 3 * x, 1e-6).tolist() == [0, 999]
-    assert len(thin(x, np.where(x > 0.5, np.nan, x), 1e-6)) == 1000
-    assert thin(np.array([1.0]), np.array([2.0]), 0.1).tolist() == [0]
+    assert thin_line(x, 3 * x, 1e-6).tolist() == [0, 999]
+    assert len(thin_line(x, np.where(x > 0.5, np.nan, x), 1e-6)) == 1000
+    assert thin_line(np.array([1.0]), np.array([2.0]), 0.1).tolist() == [0]
 
 
 def test_spikes_survive():
     y = np.zeros(10_000)
     y[5000] = 1.0
-    assert 5000 in thin(np.linspace(0, 1, 10_000), y, 1e-3)
+    assert 5000 in thin_line(np.linspace(0, 1, 10_000), y, 1e-3)
 
 
 @pytest.mark.parametrize(("name", "data"), list(examples()))

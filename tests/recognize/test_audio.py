@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.fft import dct
 
 import llrkit as lk
-from llrkit.recognize.frames.audio_files import read_samples
 from llrkit.recognize.frames.audio_frames import audio_frames, mfcc, read_audio_frames
+from llrkit.recognize.frames.audio_headers_and_samples import read_samples
 from llrkit.recognize.frames.front_end import FrontEnd
-from llrkit.recognize.frames.recordings import Recording
+from llrkit.recognize.frames.recording import Recording
 
 RATE = 16000
 

@@ -9,9 +9,9 @@ from llrkit.io.trial_lists import read_trial_list
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.frame_files import read_frames
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.pair_tables import all_pairs_table, listed_pairs_table
-from llrkit.recognize.speech_inputs import read_speech
-from llrkit.recognize.speech_lists import read_speech_list
+from llrkit.recognize.scored_pair_tables import all_pairs_table, listed_pairs_table
+from llrkit.recognize.speech_from_any_input import read_speech
+from llrkit.recognize.speech_list_table import read_speech_list
 
 
 @pytest.mark.parametrize(

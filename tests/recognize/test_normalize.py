@@ -16,7 +16,7 @@ from llrkit.recognize import (
     z_norm,
     zt_norm,
 )
-from llrkit.recognize.backends.cohort_scoring import NORMS
+from llrkit.recognize.backends.cohort_normalized_scores import NORMS
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.normal(2.0, 3.0, (9, 7))

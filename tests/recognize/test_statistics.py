@@ -9,9 +9,9 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 import llrkit as lk
-from llrkit.recognize.frames.utterance_frames import Frames
+from llrkit.recognize.frames.utterance_frames import Frames, checked_frames
 from llrkit.recognize.ivectors.baum_welch import FrameSums, baum_welch
-from llrkit.recognize.ivectors.diagonal_gmm import FRAMES_AT_ONCE, DiagonalGMM, checked_frames
+from llrkit.recognize.ivectors.diagonal_gmm import FRAMES_AT_ONCE, DiagonalGMM
 
 
 def mixture(rng, c=5, d=3, offset=0.0):

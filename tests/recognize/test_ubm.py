@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.ubm import train_ubm
+from llrkit.recognize.ivectors.ubm_training import train_ubm
 
 
 def cloud(rng, n=3000):

@@ -12,8 +12,8 @@ from commands import run
 
 import llrkit as lk
 from llrkit.report.documents import case_document, evaluation_document, validation_document
-from llrkit.report.section_types import TextTable, text_tables
-from llrkit.report.sections_on_results import validation
+from llrkit.report.interval_and_test_sections import validation
+from llrkit.report.report_tables import TextTable, text_tables
 
 H1, H2 = "the suspect is the speaker", "another man of the region is the speaker"
 NIST = r"targets?|non-?targets?|trials?|miss(es)?|false[- ]alarms?|Pmiss|Pfa"

@@ -12,7 +12,8 @@ from llrkit._format import number, percent
 from llrkit.report.class_page import write_class_report
 from llrkit.report.documents import Document
 from llrkit.report.provenance import provenance
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.report_tables import TextTable
+from llrkit.report.section_types import Section
 from llrkit.validation.validation_words import FULL_HEADER
 
 pytestmark = pytest.mark.xdist_group("report in a browser")  # what all tests here start from is made once

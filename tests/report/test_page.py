@@ -12,11 +12,12 @@ from numpy.testing import assert_array_equal
 
 import llrkit as lk
 from llrkit._format import number, percent
-from llrkit.evaluation.conditions import HeatMap
-from llrkit.report.page_data import encoded
-from llrkit.report.paper_tables import summary_table
+from llrkit.evaluation.condition_tables import HeatMap
+from llrkit.report.page_data import encoded_counts
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.section_types import Section, TextTable, text_tables
+from llrkit.report.report_tables import TextTable, text_tables
+from llrkit.report.section_types import Section
+from llrkit.report.summary_table import summary_table
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 
@@ -77,7 +78,7 @@ def test_the_panel_has_the_exact_rates(tmp_path):
         assert_array_equal(np.cumsum(stored[name]["steps"]) / stored[name]["n"], rates)
     assert stored["points"][0][:2] == [result.points[0].p_miss, result.points[0].p_fa]
     weighted = np.array([0.1234567, 1 / 3])
-    assert encoded(weighted, 7.5) == {"rates": weighted.tolist()}
+    assert encoded_counts(weighted, 7.5) == {"rates": weighted.tolist()}
 
 
 def test_names_are_escaped_everywhere(tmp_path):

@@ -7,8 +7,8 @@ import llrkit as lk
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.trial_counts import count_trials
-from llrkit.scores.labels import classify_words, target_mask
 from llrkit.scores.source import reduce_chunks, thread_count
+from llrkit.scores.target_labels import classify_words, target_mask
 
 METRICS = {
     "eer": lk.eer,

@@ -5,7 +5,7 @@ from numpy.testing import assert_array_equal
 
 import llrkit as lk
 from llrkit.core.moments import Moments
-from llrkit.core.summary import grouped
+from llrkit.core.summary_algebra import grouped
 from llrkit.core.threshold_grid import Grid
 
 TABLE = {

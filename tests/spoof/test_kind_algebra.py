@@ -11,11 +11,11 @@ from modules import import_all
 
 from llrkit.biometrics.failures import _Unexplained
 from llrkit.biometrics.group_errors import GroupErrors
-from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
-from llrkit.core.summary import SummaryBase, subclasses_of
+from llrkit.biometrics.searches_by_probe import BeforeMates, BestScores, SubjectsBeforeMates
+from llrkit.core.summary_algebra import SummaryBase, subclasses_of
 from llrkit.scores import Scores
-from llrkit.spoof.kind_counts import KindCounts, _Accepted
-from llrkit.spoof.nearest_eer import _ScoresByKind, _Within
+from llrkit.spoof.kind_counts import KindCounts, _AcceptedOfKinds
+from llrkit.spoof.nearest_eer import _ScoresByKind, _ScoresWithin
 from llrkit.spoof.sasv_fusion import KindLosses
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
@@ -33,8 +33,8 @@ def doubled(scores):
 SUMMARIES = {
     "KindCounts": KindCounts.at(GRID, "kind", None),
     "KindCounts by attack": KindCounts.at(GRID, "kind", "attack"),
-    "accepted": lambda chunk: _Accepted.of(chunk, ("kind", None, None), [0.0, 1.0, -0.5]),
-    "accepted of an attack": lambda chunk: _Accepted.of(chunk, ("kind", "attack", "A01"), [0.0]),
+    "accepted": lambda chunk: _AcceptedOfKinds.of(chunk, ("kind", None, None), [0.0, 1.0, -0.5]),
+    "accepted of an attack": lambda chunk: _AcceptedOfKinds.of(chunk, ("kind", "attack", "A01"), [0.0]),
     "KindLosses": KindLosses.at(doubled, 0.3, "kind"),
     "GroupErrors": GroupErrors.at(0.0, ("sex",)),
     "GroupErrors of two sides": GroupErrors.at(0.25, ("sex", "other")),
@@ -116,7 +116,7 @@ def test_every_summary_of_these_rooms_is_in_this_test():
     for room in ("llrkit.spoof", "llrkit.biometrics"):
         import_all(room)
     tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
-    collections = {_ScoresByKind, _Within}  # they hold trials, not counts: see the test below
+    collections = {_ScoresByKind, _ScoresWithin}  # they hold trials, not counts: see the test below
     rooms = ("llrkit.spoof.", "llrkit.biometrics.")
     ours = {cls for cls in subclasses_of(SummaryBase) if cls.__module__.startswith(rooms)}
     assert ours == tested | collections
@@ -127,7 +127,7 @@ def test_scores_that_are_kept_are_those_of_both_chunks():
     kinds = _ScoresByKind.of(a, "kind", None) + _ScoresByKind.of(b, "kind", None)
     for found, expected in zip(kinds.scores, ([1.0, -1.0, 3.0], [0.0, 1.0, -2.0], [0.25, 1.0]), strict=True):
         np.testing.assert_array_equal(found, expected)
-    within = _Within.of(a, 0.0, 1.0) + _Within.of(b, 0.0, 1.0)
+    within = _ScoresWithin.of(a, 0.0, 1.0) + _ScoresWithin.of(b, 0.0, 1.0)
     for found, expected in zip(within.sorted, ([1.0], [0.0, 0.25, 1.0, 1.0]), strict=True):
         np.testing.assert_array_equal(found, expected)
 

@@ -5,7 +5,7 @@ import numpy as np
 import llrkit as lk
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
-from llrkit.evaluation.conditions import HeatMap
+from llrkit.evaluation.condition_tables import HeatMap
 from llrkit.evaluation.mixing_curve import MixingCurve
 from llrkit.metrics.theory_costs import theory_costs
 from llrkit.metrics.zoo import zoo_curve

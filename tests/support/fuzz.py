@@ -13,7 +13,7 @@ import polars as pl
 
 import llrkit as lk
 from llrkit.io.checked_trials import as_trials_checked
-from llrkit.io.tables import read_table, scan_tables
+from llrkit.io.tables_of_paths import read_table, scan_tables
 from llrkit.io.text import lines
 
 try:  # without them the files of their formats are not made

@@ -18,7 +18,7 @@ from llrkit.theory import (
     lr_variance,
     tilt,
 )
-from llrkit.theory.lr_moments import _integrated
+from llrkit.theory.lr_moments import _moment_integrated
 
 PAIRS = {
     "gaussian": GaussianLLR(1.5),
@@ -51,13 +51,15 @@ def test_moments_against_the_trapezoid_rule_and_turing(pair, order):
 def test_the_first_moments_are_one(pair):
     assert lr_moment(pair, 1) == lr_moment(pair, -1, given="target") == lr_moment(pair, 0) == 1.0
     if not isinstance(pair, PLDALLR):  # whose density is not known far out in the tails
-        assert_allclose(np.exp(_integrated(pair, 1.0)), 1.0, rtol=1e-9)
+        assert_allclose(np.exp(_moment_integrated(pair, 1.0)), 1.0, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "gamma", "mixture"])
 def test_closed_forms_against_quadrature(name):
     for order in (-0.4, 0.3, 1.7):
-        assert_allclose(lr_moment(PAIRS[name], order), np.exp(_integrated(PAIRS[name], order)), rtol=1e-9)
+        assert_allclose(
+            lr_moment(PAIRS[name], order), np.exp(_moment_integrated(PAIRS[name], order)), rtol=1e-9
+        )
 
 
 def test_gamma_and_plda_against_mpmath():

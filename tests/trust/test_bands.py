@@ -11,7 +11,7 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.trust.intervals.curve_rates import curve_rates
-from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.interval_formulas import clopper_pearson
 from llrkit.trust.intervals.speakers import find_speakers
 
 SIDES = ("left", "right")

@@ -13,10 +13,10 @@ import llrkit as lk
 from llrkit.core.moments import Moments
 from llrkit.metrics.measure import measure
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells, JudgedCells
-from llrkit.trust.calibration.calibration_test import check_cells
 from llrkit.trust.calibration.identities import identities
 from llrkit.trust.calibration.null_distribution import CalibrationNull
 from llrkit.trust.calibration.recalibration_line import SAFEGUARD, cross_validated_loss, fit_line
+from llrkit.trust.calibration.scale_and_offset_test import check_cells
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 

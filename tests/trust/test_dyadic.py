@@ -11,8 +11,8 @@ from llrkit.core.score_index import CellFinder
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.trust.intervals.dyadic_covariance import covariance
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
-from llrkit.trust.intervals.functionals import functionals
 from llrkit.trust.intervals.jackknife import count_by_speaker
+from llrkit.trust.intervals.number_functionals import functionals
 from llrkit.trust.intervals.speaker_cells import speaker_cells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import find_speakers

@@ -11,8 +11,8 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.evaluation.evaluate import evaluate as plain_evaluate
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, percentile_interval
-from llrkit.trust.intervals.functionals import Functional
-from llrkit.trust.intervals.interval import clopper_pearson, on_log_scale, on_logit_scale, quantile
+from llrkit.trust.intervals.interval_formulas import clopper_pearson, on_log_scale, on_logit_scale, quantile
+from llrkit.trust.intervals.number_functionals import Functional
 from llrkit.trust.intervals.resampling import speaker_resampling
 
 SIDES = ("left", "right")

@@ -1,7 +1,9 @@
 """Differences between two systems on the same trials."""
 
 import json
+import math
 import subprocess
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.trust.differences import paired_errors
+from llrkit.trust.differences.delong import DeLong
+from llrkit.trust.differences.difference_error import FLIPS
 from llrkit.trust.differences.paired_errors import one_system
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers
 from llrkit.trust.intervals.resampling import speaker_resampling
@@ -60,6 +64,62 @@ def test_delong_against_R(tmp_path, need_program, decimals):
     assert json.loads(json.dumps(found.to_dict()))["p_value"] == found.p_value
     general = lk.compare_systems(trials, [0.3])["auc"]
     assert_allclose(general.p_value, wanted[-1], rtol=1e-9)
+
+
+def test_delong_with_the_variances_that_pROC_publishes():
+    # areas, variances and covariances of wfns, s100b and ndka (aSAH, 41 + 72 patients), z and p of roc.test:
+    # the expected values of pROC's own tests (Robin et al. 2011); its data are not quoted here
+    areas = {"wfns": 0.823678861788618, "s100b": 0.731368563685637, "ndka": 0.611957994579946}
+    variances = {"wfns": 0.00146991470882363, "s100b": 0.00266868245717244, "ndka": 0.0031908105493913}
+    for first, second, covariance, z, p in (
+        ("wfns", "s100b", 0.00119615567376754, 2.20898359144091, 0.0271757822291882),
+        ("wfns", "ndka", -0.000532967856762438, 2.79777591868904, 0.00514557970691098),
+        ("ndka", "s100b", -0.000756164938056579, -1.39077002573558, 0.164295175223054),
+    ):
+        found = DeLong(
+            (areas[first], areas[second]),
+            ((variances[first], covariance), (covariance, variances[second])),
+        )
+        assert_allclose([found.z, found.p_value], [z, p], rtol=1e-10)
+
+
+def test_delong_divides_by_n_times_n_less_1_against_fractions():
+    # as many trials as patients in aSAH, and like there a grade of five steps beside a measurement
+    rng = np.random.default_rng(41)
+    classes = []
+    for n, shift in ((41, 1), (72, 0)):
+        grade = np.clip(rng.integers(1, 5, n) + shift * rng.integers(0, 2, n), 1, 5)
+        classes.append(np.column_stack([grade, rng.integers(0, 30, n) + 6 * shift]))
+
+    def placement(a, b):
+        return Fraction(int(a > b)) + Fraction(int(a == b), 2)
+
+    def sample_covariance(x, y):
+        mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+        return sum((u - mean_x) * (v - mean_y) for u, v in zip(x, y, strict=True)) / (len(x) - 1)
+
+    areas, placements = [], []
+    for k in (0, 1):
+        table = [[placement(a, b) for b in classes[1][:, k]] for a in classes[0][:, k]]
+        of_targets = [sum(row) / len(row) for row in table]
+        of_nontargets = [sum(column) / len(column) for column in zip(*table, strict=True)]
+        areas.append(sum(of_targets) / len(of_targets))
+        placements.append((of_targets, of_nontargets))
+    wanted = [
+        [sum(sample_covariance(x, y) / len(x) for x, y in zip(a, b, strict=True)) for b in placements]
+        for a in placements
+    ]
+    found = lk.delong_test(lk.Scores(*(rows.astype(float) for rows in classes)))
+    assert_allclose(found.auc, np.array(areas, dtype=float), rtol=1e-12)
+    assert_allclose(found.covariance, np.array(wanted, dtype=float), rtol=1e-9)
+    variance = float(wanted[0][0] + wanted[1][1] - 2 * wanted[0][1])
+    gaps = [[u - v for u, v in zip(*both, strict=True)] for both in zip(*placements, strict=True)]
+    variance_with_n_squared = sum(sample_covariance(x, x) * (len(x) - 1) / len(x) ** 2 for x in gaps)
+    p = 2 * stats.norm.sf(abs(float(areas[0] - areas[1])) / math.sqrt(variance))
+    compared = lk.compare_systems(lk.Scores(*(rows.astype(float) for rows in classes)), [0.3])["auc"]
+    assert_allclose([found.p_value, compared.p_value], p, rtol=1e-9)
+    # n squared in place of n (n - 1) would make variances smaller by 1.4 to 2.4 %, which the test above sees
+    assert 1 / 72 < 1 - float(variance_with_n_squared) / variance < 1 / 41
 
 
 def test_paired_t_test_of_losses_against_scipy():
@@ -156,6 +216,24 @@ def test_costs_by_their_ratio_against_brute_force(name, monkeypatch):
         signs = np.random.RandomState(3).choice([-1, 1], size=(20_000, 25))
         sizes = np.sqrt(share) * np.abs(signs @ values) / 25
         assert_allclose(found.p_value, np.mean(sizes >= abs(log_ratio(everything))), atol=0.03)
+
+
+@pytest.mark.parametrize(("erring", "by_signs"), [(12, True), (40, False)])
+def test_errors_of_fewer_than_a_quarter_of_the_speakers_are_tested_by_signs(erring, by_signs):
+    rng = np.random.default_rng(12)
+    p, q = np.triu_indices(60)
+    p, q = np.repeat(p, 4), np.repeat(q, 4)
+    # some speakers are taken for each other in one trial of ten, by each system in other trials
+    taken = (rng.random((len(p), 2)) < 0.1) & ((q < erring) & (p < q))[:, None]
+    missed = (rng.random((len(p), 2)) < 0.3) & (p == q)[:, None]
+    scores = np.where((p == q)[:, None] & ~missed | taken, 2.0, -2.0) + rng.normal(0, 0.1, (len(p), 2))
+    trials = lk.Scores.from_labels(scores, p == q, {"left": p, "right": q})
+    found = lk.compare_systems(trials, [0.5], speakers=SIDES)
+    # p-values by signs are multiples of one over the number of flips and the trials themselves
+    for name, whole in (("p_fa", by_signs), ("act_dcf", by_signs), ("p_miss", False), ("eer", False)):
+        key = name if name == "eer" else f"points.0.{name}"
+        times = found[key].p_value * (FLIPS + 1)
+        assert (abs(times - round(times)) < 1e-9) == whole, name
 
 
 def test_trial_groups_are_the_trials_themselves_if_these_are_few():

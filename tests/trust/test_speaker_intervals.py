@@ -9,7 +9,8 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.intervals.error_rates import ErrorRates
+from llrkit.trust.intervals.error_rate_intervals import ErrorRates
+from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.speaker_cells import speaker_cells
 from llrkit.trust.intervals.speakers import find_speakers
 
@@ -67,6 +68,35 @@ def test_bound_of_one_error_maker_against_a_poisson_count_of_few_events():
     assert found.few[0]
     rate, k = rates.jackknife.values[0], float(rates.events[0])
     assert_allclose(found.bound[0] / rate, stats.gamma.ppf(0.95, k + 1) / k, rtol=0.1)
+
+
+def test_bound_of_a_handful_of_errors_by_as_many_pairs_against_the_effective_trials():
+    rng = np.random.default_rng(6)
+    p, q = np.triu_indices(40, 0)
+    p, q = np.repeat(p, 8), np.repeat(q, 8)
+    same = p == q
+    bad = rng.normal(size=40)
+    score = np.where(same, 1.0, -3.0 + bad[p] + bad[q]) + rng.normal(0, 1.5, len(p))
+    score = np.minimum(score, np.where(same, np.inf, 2.9))
+    # three false alarms between six speakers: each of them makes as many as the others
+    for k in range(3):
+        score[np.flatnonzero((p == 2 * k) & (q == 2 * k + 1))[0]] = 4.0
+    trials = lk.Trials({"score": score, "label": same, "left": p, "right": q})
+    result = lk.evaluate(trials, [lk.OperatingPoint(1.0 / (1.0 + np.exp(3.0)))], speakers=SIDES)
+    cuts = score_cuts(result)
+    cells = speaker_cells(trials, find_speakers(trials, SIDES), cuts)
+    rates = ErrorRates.of(cells, 1, [np.searchsorted(cuts, 3.0)])
+    assert (rates.errors[0], rates.makers[0]) == (3, 6.0)
+    rate = float(rates.jackknife.values[0])
+    # so many independent trials know the rates of the curve as well: a Poisson count of them
+    assert rates.effective < 0.5 * (~same).sum()
+    wanted = stats.gamma.ppf(0.95, rate * rates.effective + 1.0) / rates.effective
+    used = result.uncertainty
+    assert used.no_interval["points.0.p_fa"].startswith("3 false alarms")
+    assert_allclose(used.upper_bound["points.0.p_fa"], wanted, rtol=0.02)
+    chosen = lk.threshold_for(trials, false_alarm_rate=rate, ci="speaker", speakers=SIDES)
+    assert chosen.no_interval["p_fa"].startswith("there are only 3 false alarms: at most")
+    assert "p_fa" not in chosen.intervals
 
 
 def test_minima_are_corrected_upwards_and_end_at_one():

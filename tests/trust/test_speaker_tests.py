@@ -13,13 +13,13 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.metrics.measure import measure
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells
-from llrkit.trust.calibration.calibration_test import SpeakersInCells, check_cells, check_trials
 from llrkit.trust.calibration.null_distribution import (
     draw_speaker_sets,
     losses_of_counts,
     speaker_weights,
     transport,
 )
+from llrkit.trust.calibration.scale_and_offset_test import SpeakersInCells, check_cells, check_trials
 from llrkit.trust.intervals.speakers import find_speakers
 from llrkit.validation.calibration_words import rows_of_tests
 

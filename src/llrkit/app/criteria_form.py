@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from llrkit._llr_units import llr_unit
 from llrkit._plain import Json
-from llrkit.app.choices import Criteria, ToValidate
+from llrkit.app.choice_types import Criteria, ToValidate
 from llrkit.app.project import FILES
 from llrkit.validation.criteria import CHARACTERISTICS, LLRS, REPORT_FIELDS
 
@@ -56,9 +56,9 @@ def criteria_text(asked: Criteria | ToValidate) -> str:
     """
     lines = []
     options: dict[str, Json] = {"ci": asked["ci"], "speakers": list(asked["speakers"])}
-    lines += _table("[options]", {name: value for name, value in options.items() if value})
+    lines += _toml_table("[options]", {name: value for name, value in options.items() if value})
     stated = {name: asked["report"][name] for name in REPORT_FIELDS if asked["report"].get(name)}
-    lines += _table("[report]", stated)
+    lines += _toml_table("[report]", stated)
     for row in asked["rows"]:
         values: dict[str, Json] = {"characteristic": row["characteristic"], "metric": row["metric"]}
         if "value" in row:  # a verdict has none
@@ -74,11 +74,11 @@ def criteria_text(asked: Criteria | ToValidate) -> str:
             and row["metric"] in ("cllr", "min_cllr", "cllr_cal", "eer", "auc")
         ):
             values["use"] = "interval"
-        lines += _table("[[criterion]]", values)
+        lines += _toml_table("[[criterion]]", values)
     return "\n".join(lines)
 
 
-def _table(head: str, values: Mapping[str, Json]) -> list[str]:
+def _toml_table(head: str, values: Mapping[str, Json]) -> list[str]:
     if not values:
         return []
     # a text in JSON is one in TOML, if it has no control characters, which forms have not

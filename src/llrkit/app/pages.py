@@ -12,13 +12,13 @@ from starlette.responses import HTMLResponse, Response
 
 from llrkit._memory import in_words
 from llrkit._version import __version__
-from llrkit.app import saving
+from llrkit.app import saved_projects
 from llrkit.app.criteria_form import ALL, CHOICES, SECONDARY
-from llrkit.app.form_values import form_values
-from llrkit.app.forms import BOUNDS, METHODS, REPORTED, columns_of
+from llrkit.app.forms_to_choices import BOUNDS, METHODS, REPORTED, columns_of
 from llrkit.app.project import DOCUMENTS, STEPS, USES, Project
+from llrkit.app.project_settings import UNITS, WORDS, said_in
 from llrkit.app.session import Session
-from llrkit.app.settings import UNITS, WORDS, said_in
+from llrkit.app.shown_form_values import form_values
 from llrkit.validation.criteria import LLRS
 
 FOLDER = Path(__file__).with_name("templates")
@@ -29,21 +29,21 @@ HTML.filters["pair"] = lambda name: (name, name)
 
 
 @pass_context
-def _say(context: Context, text: str) -> str:
+def _page_text(context: Context, text: str) -> str:
     """A text of a page in the words of its project."""
     said: str = context["project"].settings.vocabulary.say_of_sources(text)
     return said
 
 
 @pass_context
-def _told(context: Context, text: str) -> str:
+def _library_text(context: Context, text: str) -> str:
     """What the library said, in the words of the project."""
     project: Project = context["project"]
     return said_in(project.settings.vocabulary, text, (*project.files, *project.columns))
 
 
-HTML.filters["say"] = _say
-HTML.filters["told"] = _told
+HTML.filters["say"] = _page_text
+HTML.filters["told"] = _library_text
 STEP_TITLES = {
     "files": "Files",
     "evaluate": "Evaluate",
@@ -91,7 +91,7 @@ def start_page(session: Session, *, error: str = "", status: int = 200) -> Respo
     with session.lock:
         opened = list(session.projects.values())
     names = {project.name for project in opened}
-    all_saved = saving.saved_projects(session.place)
+    all_saved = saved_projects.saved_projects(session.place)
     saved = [name for name in all_saved if name not in names]
     page = HTML.get_template("start.html.j2").render(
         opened=opened,
@@ -138,7 +138,7 @@ def project_page(
     return HTMLResponse(page, status)
 
 
-def _documents(project: Project) -> dict[str, object]:
+def _documents_and_commands(project: Project) -> dict[str, object]:
     """All documents with kind and size, and all command lines in order."""
     rows = []
     for name, step in project.documents().items():
@@ -169,7 +169,7 @@ def _metric_titles(project: Project) -> dict[str, str]:
 
 
 _FURTHER: dict[str, Callable[[Project], dict[str, object]]] = {
-    "documents": _documents,
+    "documents": _documents_and_commands,
     "files": lambda _: {"vocabularies": WORDS, "units": UNITS},
     "calibrate": lambda project: {"methods": _method_titles(project), "bounds": BOUNDS},
     "validate": lambda project: {

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from llrkit._plain import Json
-from llrkit.app.choices import Facts, SavedProject, StepResult
-from llrkit.app.settings import Settings
+from llrkit.app.choice_types import Facts, SavedProject, StepResult
+from llrkit.app.project_settings import Settings
 from llrkit.errors import InputError
 
 SCHEMA = "llrkit.project/1"

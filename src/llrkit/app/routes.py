@@ -15,9 +15,16 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from llrkit.app import pages, uploads
-from llrkit.app.forms import CHOICES_OF, as_typed, files_in, read_form, reading_choices, settings_choices
-from llrkit.app.guard import SANDBOXED
+from llrkit.app.forms_to_choices import (
+    CHOICES_OF,
+    as_typed,
+    files_in,
+    read_form,
+    reading_choices,
+    settings_choices,
+)
 from llrkit.app.project import DOCUMENTS, Project
+from llrkit.app.request_guard import SANDBOXED
 from llrkit.app.session import Session
 from llrkit.errors import InputError, LlrkitError
 
@@ -61,24 +68,24 @@ def application(session: Session) -> Starlette:
 
 async def start(request: Request) -> Response:
     """All projects."""
-    return pages.start_page(_session(request))
+    return pages.start_page(_session_of_request(request))
 
 
 async def new(request: Request) -> Response:
     """An empty project."""
     await read_form(request)
-    return _to(_session(request).new_project(), "files")
+    return _redirect_to(_session_of_request(request).new_project(), "files")
 
 
 async def open_saved(request: Request) -> Response:
     """A saved project."""
     form = await read_form(request)
-    session = _session(request)
+    session = _session_of_request(request)
     try:
         project = await run_in_threadpool(session.open_project, form.get("name", ""))
     except (LlrkitError, OSError) as error:
-        return pages.start_page(session, error=_said(error), status=400)
-    return _to(project, "files")
+        return pages.start_page(session, error=_said_in_answer(error), status=400)
+    return _redirect_to(project, "files")
 
 
 async def static(request: Request) -> Response:
@@ -91,41 +98,43 @@ async def static(request: Request) -> Response:
 
 async def jobs(request: Request) -> Response:
     """How far the work of a project is."""
-    return JSONResponse([job.to_dict() for job in _session(request).jobs_of(_project(request)).values()])
+    return JSONResponse(
+        [job.to_dict() for job in _session_of_request(request).jobs_of(_project_of_request(request)).values()]
+    )
 
 
 async def cancel(request: Request) -> Response:
     """End a job."""
-    project, form = _project(request), await read_form(request)
-    for job in _session(request).jobs_of(project).values():
+    project, form = _project_of_request(request), await read_form(request)
+    for job in _session_of_request(request).jobs_of(project).values():
         if job.id == form.get("job"):
             job.cancel()
     step = form.get("page", "")
-    return _to(project, step if step in pages.STEP_TITLES else "files")
+    return _redirect_to(project, step if step in pages.STEP_TITLES else "files")
 
 
 async def save(request: Request) -> Response:
     """Save a project under the name that a form gives."""
-    project, form = _project(request), await read_form(request)
-    session = _session(request)
+    project, form = _project_of_request(request), await read_form(request)
+    session = _session_of_request(request)
     try:
         await run_in_threadpool(session.save, project, form.get("name", ""))
     except (LlrkitError, OSError) as error:
-        return pages.project_page(session, project, "documents", error=_said(error), status=400)
-    return _to(project, "documents")
+        return pages.project_page(session, project, "documents", error=_said_in_answer(error), status=400)
+    return _redirect_to(project, "documents")
 
 
 async def close(request: Request) -> Response:
     """Forget a project; what was saved of it stays."""
-    project = _project(request)
+    project = _project_of_request(request)
     await read_form(request)
-    await run_in_threadpool(_session(request).close_project, project)
+    await run_in_threadpool(_session_of_request(request).close_project, project)
     return RedirectResponse("/", HTTPStatus.SEE_OTHER)
 
 
 async def upload(request: Request) -> Response:
     """A file, as the body of the request."""
-    project, session = _project(request), _session(request)
+    project, session = _project_of_request(request), _session_of_request(request)
     try:
         name = request.query_params.get("name", "")
         file = await uploads.receive(request, project, name, most=session.max_upload)
@@ -140,8 +149,8 @@ async def upload(request: Request) -> Response:
 
 async def read_file(request: Request) -> Response:
     """Read a file in another way."""
-    project, form = _project(request), await read_form(request)
-    session = _session(request)
+    project, form = _project_of_request(request), await read_form(request)
+    session = _session_of_request(request)
     file = project.file(form.get("file", ""))
     try:
         use, reading = reading_choices(form, file)
@@ -156,28 +165,30 @@ async def read_file(request: Request) -> Response:
             session.read_again(project, file)
     except LlrkitError as error:
         return pages.project_page(session, project, "files", error=f"{file.name}: {error}", status=400)
-    return _to(project, "files")
+    return _redirect_to(project, "files")
 
 
 async def settle(request: Request) -> Response:
     """Choose the words, the unit of LLRs and the columns of the speakers."""
-    project, form = _project(request), await read_form(request)
+    project, form = _project_of_request(request), await read_form(request)
     try:
         chosen = settings_choices(form, project)
     except LlrkitError as error:
-        return pages.project_page(_session(request), project, "files", error=_said(error), status=400)
+        return pages.project_page(
+            _session_of_request(request), project, "files", error=_said_in_answer(error), status=400
+        )
     with project.lock:
         if chosen != project.settings:
             project.settings = chosen
             project.touch()
-    return _to(project, "files")
+    return _redirect_to(project, "files")
 
 
 async def remove_file(request: Request) -> Response:
     """Take a file out of the project."""
-    project, form = _project(request), await read_form(request)
-    _session(request).remove_file(project, project.file(form.get("file", "")))
-    return _to(project, "files")
+    project, form = _project_of_request(request), await read_form(request)
+    _session_of_request(request).remove_file(project, project.file(form.get("file", "")))
+    return _redirect_to(project, "files")
 
 
 async def page(request: Request) -> Response:
@@ -185,13 +196,13 @@ async def page(request: Request) -> Response:
     step = request.path_params["step"]
     if step not in pages.STEP_TITLES:
         raise HTTPException(404)
-    return pages.project_page(_session(request), _project(request), step)
+    return pages.project_page(_session_of_request(request), _project_of_request(request), step)
 
 
 async def work(request: Request) -> Response:
     """Begin the work of a step."""
     step: str = request.path_params["step"]
-    project, session = _project(request), _session(request)
+    project, session = _project_of_request(request), _session_of_request(request)
     if step not in CHOICES_OF:
         raise HTTPException(404)
     form = await read_form(request)
@@ -207,13 +218,15 @@ async def work(request: Request) -> Response:
         session.start(project, step, choices, uses=uses, calibrated=calibrated, form=as_typed(form))
     except LlrkitError as error:
         values = as_typed(form) if step == shown else None
-        return pages.project_page(session, project, shown, error=_said(error), values=values, status=400)
-    return _to(project, shown)
+        return pages.project_page(
+            session, project, shown, error=_said_in_answer(error), values=values, status=400
+        )
+    return _redirect_to(project, shown)
 
 
 async def document(request: Request) -> Response:
     """A document: to look at, in an origin of its own, or to keep."""
-    project, name = _project(request), request.path_params["name"]
+    project, name = _project_of_request(request), request.path_params["name"]
     if name not in project.documents():
         raise HTTPException(404)
     path = project.folder / DOCUMENTS / name
@@ -227,7 +240,7 @@ async def document(request: Request) -> Response:
 
 async def commands(request: Request) -> Response:
     """The command lines of all steps as a script."""
-    project = _project(request)
+    project = _project_of_request(request)
     lines = ["#!/bin/sh", "# Run in the folder of the saved project.", "set -e"]
     for command in pages.all_commands(project):
         lines.append(shlex.join(command) + (f" > {DOCUMENTS}/evaluation.csv" if "--table" in command else ""))
@@ -235,23 +248,23 @@ async def commands(request: Request) -> Response:
     return PlainTextResponse("\n".join(lines) + "\n", headers=headers)
 
 
-def _session(request: Request) -> Session:
+def _session_of_request(request: Request) -> Session:
     session: Session = request.app.state.session
     return session
 
 
-def _project(request: Request) -> Project:
-    project = _session(request).projects.get(request.path_params["id"])
+def _project_of_request(request: Request) -> Project:
+    project = _session_of_request(request).projects.get(request.path_params["id"])
     if project is None:
         raise HTTPException(404)
     return project
 
 
-def _to(project: Project, step: str) -> Response:
+def _redirect_to(project: Project, step: str) -> Response:
     return RedirectResponse(f"/p/{project.id}/{step}", HTTPStatus.SEE_OTHER)
 
 
-def _said(error: Exception) -> str:
+def _said_in_answer(error: Exception) -> str:
     text = str(error) if isinstance(error, LlrkitError) else getattr(error, "strerror", None) or str(error)
     return f"{text[:1].upper()}{text[1:]}"
 
@@ -263,7 +276,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _library_error(request: Request, error: Exception) -> Response:
-    return pages.refused(400, _said(error))
+    return pages.refused(400, _said_in_answer(error))
 
 
 async def _gone(request: Request, error: Exception) -> Response:

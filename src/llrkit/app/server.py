@@ -17,16 +17,16 @@ from pathlib import Path
 
 from llrkit._atomic import locked_folder
 from llrkit._inputs import file_sha256
-from llrkit.app.names import file_name
 from llrkit.app.project import FILES, ScoreFile
+from llrkit.app.safe_names import file_name
 from llrkit.app.session import Session
 from llrkit.errors import InputError, MissingPackageError
 
 try:
     import uvicorn
 
-    from llrkit.app.guard import Address, Guard
     from llrkit.app.pages import refused
+    from llrkit.app.request_guard import Address, Guard
     from llrkit.app.routes import application
 except ImportError:
     raise MissingPackageError.of_extra("the app needs starlette and uvicorn", "app") from None
@@ -69,7 +69,7 @@ def run_app(
     working = Path(tempfile.mkdtemp(prefix=_PREFIX))
     session = Session(working.resolve(), Path(projects).resolve(), max_upload)
     try:
-        with locked_folder(working), _listening(host, port) as listening:
+        with locked_folder(working), _listening_server(host, port) as listening:
             guard = Guard(
                 application(session),
                 Address(host, listening.getsockname()[1], remote=host not in LOOPBACK),
@@ -94,7 +94,7 @@ def run_app(
         session.close()
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening_server(host: str, port: int) -> socket.socket:
     try:
         kind = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # by its number: asyncio turns off the delay of small packets only where it is named

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from llrkit.app import saving
-from llrkit.app.choices import Choices, Outcome, PlainTask, TaskFile
-from llrkit.app.jobs import Job, Workers
+from llrkit.app import saved_projects
+from llrkit.app.background_jobs import Job, Workers
+from llrkit.app.choice_types import Choices, Outcome, PlainTask, TaskFile
 from llrkit.app.project import FILES, Project, ScoreFile
 from llrkit.errors import InputError
 
@@ -53,7 +53,7 @@ class Session:
                 raise InputError(f"{MOST_PROJECTS} projects are open; close one of them first")
             id = secrets.token_hex(6)  # noqa: A001
             try:
-                project = saving.open_saved(self.place, name, id, self.working / id)
+                project = saved_projects.open_saved(self.place, name, id, self.working / id)
             except BaseException:
                 shutil.rmtree(self.working / id, ignore_errors=True)
                 raise
@@ -158,7 +158,7 @@ class Session:
             taken = any(one.name == name for one in self.projects.values() if one is not project)
         if taken:
             raise InputError(f"a project {name!r} is open already; choose another name")
-        saving.save(project, self.place, name)
+        saved_projects.save(project, self.place, name)
 
     def close(self) -> None:
         """End all work and remove everything that was not saved."""

@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
 from llrkit._memory import in_words
-from llrkit.app.names import file_name
 from llrkit.app.project import FILES, MOST_FILES, Project, ScoreFile
+from llrkit.app.safe_names import file_name
 from llrkit.errors import InputError
 
 PIECE = 1 << 20
@@ -29,7 +29,7 @@ async def receive(request: Request, project: Project, given: str, *, most: int) 
     stated = request.headers.get("content-length", "0")
     if not (stated.isascii() and stated.isdigit()):
         raise InputError("the length of the upload is not a number")
-    _require_room(project, int(stated), most)
+    _require_room_for_upload(project, int(stated), most)
     part = project.folder / f"upload-{secrets.token_hex(6)}"
     digest, size, waiting = hashlib.sha256(), 0, bytearray()
     try:
@@ -37,13 +37,13 @@ async def receive(request: Request, project: Project, given: str, *, most: int) 
             async for chunk in request.stream():
                 size += len(chunk)
                 if size > most:
-                    raise TooLargeError(_too_large(most))
+                    raise TooLargeError(_upload_too_large(most))
                 waiting += chunk
                 if len(waiting) >= PIECE:
                     digest.update(waiting)
                     await run_in_threadpool(out.write, bytes(waiting))
                     waiting.clear()
-                    _require_room(project, 0, most)
+                    _require_room_for_upload(project, 0, most)
             digest.update(waiting)
             out.write(waiting)
         if size == 0:
@@ -63,12 +63,12 @@ async def receive(request: Request, project: Project, given: str, *, most: int) 
         part.unlink(missing_ok=True)
 
 
-def _require_room(project: Project, size: int, most: int) -> None:
+def _require_room_for_upload(project: Project, size: int, most: int) -> None:
     if size > most:
-        raise TooLargeError(_too_large(most))
+        raise TooLargeError(_upload_too_large(most))
     if shutil.disk_usage(project.folder).free < size + KEPT_FREE:
         raise TooLargeError("the disk is too full for this file")
 
 
-def _too_large(most: int) -> str:
+def _upload_too_large(most: int) -> str:
     return f"the file is larger than {in_words(most)}; llrkit app --max-upload allows more"

@@ -1,4 +1,3 @@
-from .differential_performance import differential as differential
 from .differential_result import DifferentialPerformance as DifferentialPerformance
 from .failures import FailureCounts as FailureCounts
 from .failures import fold_failures as fold_failures
@@ -7,5 +6,6 @@ from .fnmr_at_fmr import verification_rates as verification_rates
 from .identification_rates import identification as identification
 from .identification_result import Cmc as Cmc
 from .identification_result import Identification as Identification
+from .measure_differential import differential as differential
 from .verification_result import RatesAtFmr as RatesAtFmr
 from .verification_result import VerificationRates as VerificationRates

@@ -15,7 +15,7 @@ from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._format import counted, percent
 from llrkit._plain import Json
 from llrkit.core.column_values import ValueCounts, decoded, plain_value
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
@@ -129,7 +129,7 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
             f"{counted(round(unexplained), 'comparison')} without score (or with -inf) where {column!r} says "
             "that nothing failed"
         )
-    folded = DerivedSource(source, partial(_rejected, column=column), (column,))
+    folded = DerivedSource(source, partial(_failures_rejected, column=column), (column,))
     by_kind = {kind: (pair[0], pair[1]) for kind, pair in sorted(counts.items())}
     return folded, FailureCounts(column, MappingProxyType(by_kind), (total[0], total[1]))
 
@@ -152,14 +152,14 @@ def without_failures(source: ScoreSource, column: str) -> ScoreSource:
     1.0
     """
     as_source(source).with_columns(column)  # a name that does not exist is refused here already
-    return DerivedSource(as_source(source), partial(_succeeded, column=column), (column,))
+    return DerivedSource(as_source(source), partial(_nothing_failed, column=column), (column,))
 
 
-def _succeeded(chunk: Scores, column: str) -> Scores:
-    return chunk.select(*(~_failed(chunk, column, i) for i in (0, 1)))
+def _nothing_failed(chunk: Scores, column: str) -> Scores:
+    return chunk.select(*(~_failed_comparisons(chunk, column, i) for i in (0, 1)))
 
 
-def _failed(chunk: Scores, column: str, class_index: int) -> BoolArray:
+def _failed_comparisons(chunk: Scores, column: str, class_index: int) -> BoolArray:
     codes, names = chunk.columns[column][class_index], chunk.categories.get(column)
     if names is not None:
         failed = np.array([failure_of(name, column) is not None for name in names], dtype=bool)
@@ -169,9 +169,9 @@ def _failed(chunk: Scores, column: str, class_index: int) -> BoolArray:
     return np.array([failure_of(value, column) is not None for value in distinct], dtype=bool)[place]
 
 
-def _rejected(chunk: Scores, column: str) -> Scores:
+def _failures_rejected(chunk: Scores, column: str) -> Scores:
     def rejected(scores: FloatArray, class_index: int) -> FloatArray:
-        return np.where(_failed(chunk, column, class_index), -math.inf, scores)
+        return np.where(_failed_comparisons(chunk, column, class_index), -math.inf, scores)
 
     target, nontarget = rejected(chunk.target, 0), rejected(chunk.nontarget, 1)
     return Scores.part(target, nontarget, chunk.columns, chunk.categories)
@@ -187,4 +187,6 @@ class _Unexplained(FieldwiseSums):
     def of(cls, chunk: Scores, column: str) -> _Unexplained:
         """Of a chunk."""
         lowest = [np.isneginf(scores) for scores in (chunk.target, chunk.nontarget)]
-        return cls(sum(int((low & ~_failed(chunk, column, i)).sum()) for i, low in enumerate(lowest)))
+        return cls(
+            sum(int((low & ~_failed_comparisons(chunk, column, i)).sum()) for i, low in enumerate(lowest))
+        )

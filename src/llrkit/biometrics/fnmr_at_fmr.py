@@ -19,7 +19,7 @@ from llrkit.metrics.threshold_choice import same_rate, threshold_for_false_alarm
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.miss_at_fa import MissAtFa, miss_at_fa
 from llrkit.trust.intervals.speakers import Columns, find_speakers
 
@@ -83,13 +83,13 @@ def verification_rates(
     thresholds = [threshold_for_false_alarms(source, bins, rate) for rate in wanted]
     below = source.reduce(BelowCounts.at(thresholds))
     people = find_speakers(source, speakers) if speakers is not None else None
-    cuts = np.minimum(thresholds, _above_all(path))
+    cuts = np.minimum(thresholds, _threshold_above_all(path))
     found = miss_at_fa(source, result, cuts, people, level)
     rates = found.rates
     rows = []
     for i, (rate, threshold) in enumerate(zip(wanted, thresholds, strict=True)):
         at = int(np.searchsorted(rates.thresholds, cuts[i]))
-        interval, reason = _interval(rate, cuts[i], found, result.n_nontarget)
+        interval, reason = _fnmr_interval(rate, cuts[i], found, result.n_nontarget)
         # where infinite scores must be rejected no threshold does it, and no error is left
         nothing = float(-np.expm1(np.log1p(-level) / path.n_nontarget))
         rejects_all = threshold == math.inf and not (path.p_fa[:-1] <= rate).any()
@@ -128,13 +128,13 @@ def verification_rates(
     )
 
 
-def _above_all(path: ErrorPath) -> float:
+def _threshold_above_all(path: ErrorPath) -> float:
     """A finite threshold above all finite scores, where rejecting everything is the answer."""
     finite = path.threshold[np.isfinite(path.threshold)]
     return float(np.nextafter(finite[-1], math.inf)) if len(finite) else 0.0
 
 
-def _interval(
+def _fnmr_interval(
     rate: float, threshold: float, found: MissAtFa, n: int
 ) -> tuple[tuple[float, float] | None, str]:
     """The interval of the FNMR at an FMR, or why there is none."""

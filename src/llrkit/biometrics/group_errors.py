@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import Array, IntArray
 from llrkit.core.column_values import plain_value, positions_by_code
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
 
@@ -27,7 +27,7 @@ def positions_by_group(chunk: Scores, columns: tuple[str, ...], class_index: int
     (['f', 'm'], ['f | m'])
     """
     sides = [np.unique(chunk.columns[name][class_index], return_inverse=True) for name in columns]
-    names = [_names(chunk, name, distinct) for name, (distinct, _) in zip(columns, sides, strict=True)]
+    names = [_group_names(chunk, name, distinct) for name, (distinct, _) in zip(columns, sides, strict=True)]
     code = sides[0][1] if len(sides) == 1 else sides[0][1] * len(names[1]) + sides[1][1]
     groups: dict[str, list[IntArray]] = {}
     for value, own in positions_by_code(code).items():
@@ -40,7 +40,7 @@ def positions_by_group(chunk: Scores, columns: tuple[str, ...], class_index: int
     return {group: np.sort(np.concatenate(own)) for group, own in groups.items()}
 
 
-def _names(chunk: Scores, column: str, codes: Array) -> list[str]:
+def _group_names(chunk: Scores, column: str, codes: Array) -> list[str]:
     names = chunk.categories.get(column)
     return [str(plain_value(code if names is None else names[code])) for code in codes.tolist()]
 

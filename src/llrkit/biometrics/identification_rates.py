@@ -11,13 +11,13 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import BoolArray, FloatArray, IntArray
 from llrkit.biometrics.identification_result import Cmc, Identification, OpenSetRow
-from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
+from llrkit.biometrics.searches_by_probe import BeforeMates, BestScores, SubjectsBeforeMates
 from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError
 from llrkit.metrics.threshold_choice import Range
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
-from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.interval_formulas import clopper_pearson
 from llrkit.trust.intervals.jackknife import Jackknife, from_scale
 
 RANKS = (1, 5, 10, 20)
@@ -96,7 +96,7 @@ def identification(
     columns = tuple(dict.fromkeys(name for name in (probe, subject, enrolled) if name))
     best = source.with_columns(*columns).reduce(BestScores.at(probe, subject, enrolled))
     mates = best.mates
-    before = _before(source, probe, mates, gallery or source.roles.enroll)
+    before = _subjects_before_mates(source, probe, mates, gallery or source.roles.enroll)
     for key in mates:
         if not best.enrolled.get(key, True):
             raise InputError(f"{probe} {key!r} has a mate, but {enrolled!r} says it is not in the gallery")
@@ -107,8 +107,8 @@ def identification(
     ranked = np.array([before.get(key, 0) + 1.0 if key in mates else math.inf for key in order])
     score = np.array([mates.get(key, -math.inf) for key in order])
     top = np.array([best.others.get(key, -math.inf) for key in order])
-    people = _people(order, best.subjects, subject)
-    searches = _Searches(is_mated, ranked, score, top, people, level)
+    people = _subject_numbers(order, best.subjects, subject)
+    searches = _IdentificationSearches(is_mated, ranked, score, top, people, level)
     highest = int(max(np.max(ranked[np.isfinite(ranked)], initial=1.0), max(ranks, default=1)))
     return Identification(
         n_mated=int(is_mated.sum()),
@@ -123,7 +123,7 @@ def identification(
     )
 
 
-def _before(
+def _subjects_before_mates(
     source: ScoreSource, probe: str, mates: Mapping[Hashable, float], gallery: str | None
 ) -> dict[Hashable, float]:
     """How many subjects of the gallery are before the mate of each search."""
@@ -133,14 +133,16 @@ def _before(
     return source.with_columns(probe, gallery).reduce(summarize).counts
 
 
-def _people(order: list[Hashable], subjects: dict[Hashable, Hashable], column: str | None) -> IntArray | None:
+def _subject_numbers(
+    order: list[Hashable], subjects: dict[Hashable, Hashable], column: str | None
+) -> IntArray | None:
     if column is None:
         return None
     names = [str(subjects[key]) for key in order]
     return np.unique(names, return_inverse=True)[1]
 
 
-class _Searches:
+class _IdentificationSearches:
     """All searches: whether mated, rank and score of the mate, highest score of the others, subject."""
 
     def __init__(

@@ -107,7 +107,7 @@ class Identification:
         header = ["FPIR", "threshold", f"FNIR (rank {self.rank})", "", "DIR", "false positives", "missed"]
         rows = [
             [
-                f"{row.wanted:g}", _shown(row.threshold / self.factor), small_rate(row.fnir),
+                f"{row.wanted:g}", _shown_threshold(row.threshold / self.factor), small_rate(row.fnir),
                 f"[{small_rate(row.fnir_interval[0])}, {small_rate(row.fnir_interval[1])}]",
                 small_rate(row.dir), support(row.n_false_positives, self.n_nonmated),
                 support(row.n_missed, self.n_mated),
@@ -139,14 +139,14 @@ class Identification:
         return "\n".join(lines)
 
 
-def _shown(threshold: float) -> str:
+def _shown_threshold(threshold: float) -> str:
     """A threshold in a table.
 
     The lowest threshold above a score of 0 is the smallest number there is, whose digits mean nothing.
 
     Examples
     --------
-    >>> _shown(1.25), _shown(5e-324), _shown(-5e-324)
+    >>> _shown_threshold(1.25), _shown_threshold(5e-324), _shown_threshold(-5e-324)
     ('1.25', 'just above 0', 'just below 0')
     """
     if 0.0 < abs(threshold) < sys.float_info.min:

@@ -17,7 +17,7 @@ def worst_ratio(rates: npt.ArrayLike) -> FloatArray:
     (4.0, inf, 1.0)
     """
     x = np.asarray(rates, dtype=np.float64)
-    return _over(x.max(axis=-1), x.min(axis=-1))
+    return _ratio_of_rates(x.max(axis=-1), x.min(axis=-1))
 
 
 def over_geometric_mean(rates: npt.ArrayLike) -> FloatArray:
@@ -31,7 +31,7 @@ def over_geometric_mean(rates: npt.ArrayLike) -> FloatArray:
     x = np.asarray(rates, dtype=np.float64)
     with np.errstate(divide="ignore"):
         mean = np.exp(np.log(x).mean(axis=-1))
-    return _over(x.max(axis=-1), mean)
+    return _ratio_of_rates(x.max(axis=-1), mean)
 
 
 def gini(rates: npt.ArrayLike) -> FloatArray:
@@ -65,7 +65,7 @@ def spread(rates: npt.ArrayLike) -> FloatArray:
     return np.asarray(x.max(axis=-1) - x.min(axis=-1))
 
 
-def _over(top: FloatArray, bottom: FloatArray) -> FloatArray:
+def _ratio_of_rates(top: FloatArray, bottom: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = top / bottom
     return np.asarray(np.where(top == 0.0, 1.0, ratio))

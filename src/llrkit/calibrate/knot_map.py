@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import FloatArray, IntArray
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.errors import InputError, NotInvertibleError
 
 MAX_KNOTS = 4096
+CLOSE = 1e-4
+"""Nats between a curve and the lines that are saved of it."""
 _GENERATIONS = 40
 
 
@@ -66,7 +68,7 @@ class KnotMap(Map):
         return f"KnotMap({self.method}: {len(self.score)} knots, {self.score[0]:.6g} to {self.score[-1]:.6g})"
 
 
-def thin(
+def thin_knots(
     x: FloatArray, y: FloatArray, limit: int = MAX_KNOTS, *, enough: float = 0.0
 ) -> tuple[FloatArray, FloatArray, float]:
     """At most ``limit`` of the points of a curve, and the largest error of the lines between them.
@@ -76,16 +78,42 @@ def thin(
 
     Examples
     --------
-    >>> thin(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 0.0]), 3)
+    >>> thin_knots(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 0.0]), 3)
     (array([0., 2., 3.]), array([0., 2., 0.]), 0.0)
     """
-    if len(x) <= limit and not enough:
+    if len(x) <= 2 or (len(x) <= limit and not enough):
         return x, y, 0.0
-    worst_of = _worst_of_halves(x, y, limit, enough)
+    lines = _lines_by_generation(x, y, limit, enough)
+    if lines.broken_up and np.count_nonzero(lines.error > enough) <= limit - 2:
+        bent = lines.error > enough  # these and no others break, in whatever order
+        order = np.sort(np.concatenate([[0, len(x) - 1], lines.worst[bent]]))
+        return x[order], y[order], float(np.max(lines.error[~bent], initial=0.0))
+    return _thin_one_by_one(x, y, limit, enough, lines)
+
+
+class _Lines(NamedTuple):
+    """Lines between two points of a curve: the largest error of each, and where it is."""
+
+    start: IntArray
+    stop: IntArray
+    error: FloatArray
+    worst: IntArray
+    broken_up: bool
+    """Whether no line that is further off than asked for is left whole."""
+
+
+def _thin_one_by_one(
+    x: FloatArray, y: FloatArray, limit: int, enough: float, lines: _Lines
+) -> tuple[FloatArray, FloatArray, float]:
+    """Break the line that is furthest off, until there are enough points."""
+    keys = zip(lines.start.tolist(), lines.stop.tolist(), strict=True)
+    known = dict(zip(keys, zip(lines.error.tolist(), lines.worst.tolist(), strict=True), strict=True))
 
     def entry(start: int, stop: int) -> tuple[float, int, int, int]:
-        known = worst_of.get((start, stop))
-        return _worst(x, y, start, stop) if known is None else (-known[0], known[1], start, stop)
+        error = known.get((start, stop))
+        return (
+            _worst_error_of_line(x, y, start, stop) if error is None else (-error[0], error[1], start, stop)
+        )
 
     kept = [0, len(x) - 1]
     waiting = [entry(0, len(x) - 1)]
@@ -98,20 +126,17 @@ def thin(
     return x[order], y[order], -waiting[0][0]
 
 
-def _worst_of_halves(
-    x: FloatArray, y: FloatArray, limit: int, enough: float
-) -> dict[tuple[int, int], tuple[float, int]]:
-    """The largest errors of lines, and where they are, of the halves that lines break into.
+def _lines_by_generation(x: FloatArray, y: FloatArray, limit: int, enough: float) -> _Lines:
+    """The lines that a curve breaks into, all lines of a generation at once.
 
-    All lines of a generation at once, those left out that ``limit`` others are further off than. What is
-    asked for later is mostly there; a curve that breaks at its end again and again has more generations.
+    Left out are the halves of lines that ``limit`` others are further off than. A curve that breaks at its
+    end again and again has more generations than are looked at.
     """
-    found: dict[tuple[int, int], tuple[float, int]] = {}
-    errors = np.zeros(0)
+    generations: list[tuple[IntArray, IntArray, FloatArray, IntArray]] = []
+    errors, asked_for = np.zeros(0), enough
     start, stop = np.array([0]), np.array([len(x) - 1])
     for _ in range(_GENERATIONS):
         wide = stop - start >= 2
-        found.update(dict.fromkeys(zip(start[~wide].tolist(), stop[~wide].tolist(), strict=True), (0.0, -1)))
         start, stop = start[wide], stop[wide]
         if not len(start):
             break
@@ -125,8 +150,7 @@ def _worst_of_halves(
         largest = np.maximum.reduceat(error, first)
         hits = np.flatnonzero(error == np.repeat(largest, inside))
         worst = at[hits[np.searchsorted(hits, first)]]
-        keys = zip(start.tolist(), stop.tolist(), strict=True)
-        found.update(zip(keys, zip(largest.tolist(), worst.tolist(), strict=True), strict=True))
+        generations.append((start, stop, largest, worst))
         errors = np.append(errors, largest)
         if len(errors) > limit:
             errors = np.partition(errors, -limit)[-limit:]
@@ -134,10 +158,13 @@ def _worst_of_halves(
         bent = largest > enough
         start, worst, stop = start[bent], worst[bent], stop[bent]
         start, stop = np.append(start, worst), np.append(worst, stop)
-    return found
+    starts, stops, largest_errors, where = (
+        np.concatenate(arrays) for arrays in zip(*generations, strict=True)
+    )
+    return _Lines(starts, stops, largest_errors, where, not len(start) and enough == asked_for)
 
 
-def _worst(x: FloatArray, y: FloatArray, start: int, stop: int) -> tuple[float, int, int, int]:
+def _worst_error_of_line(x: FloatArray, y: FloatArray, start: int, stop: int) -> tuple[float, int, int, int]:
     """Minus the largest error of the line from one point to another, and where it is."""
     if stop - start < 2:
         return (0.0, start, start, stop)

@@ -19,9 +19,9 @@ from llrkit._plain import Json
 from llrkit._version import __version__
 from llrkit.calibrate.map_checksum import verify, with_checksum
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.recorded_reading import is_reading
 from llrkit.calibrate.saved_map import SavedMap
-from llrkit.calibrate.scale_of_input import is_reading
-from llrkit.core.summary import subclasses_of
+from llrkit.core.summary_algebra import subclasses_of
 from llrkit.errors import MapFileError
 
 M = TypeVar("M", bound=SavedMap)
@@ -34,11 +34,11 @@ def map_to_dict(fitted: SavedMap) -> dict[str, Json]:
         "format": fitted.format,
         "kind": fitted.kind,
         "method": fitted.method,
-        "options": _plain(fitted.options),
-        "parameters": {name: _plain(value) for name, value in fitted.parameters().items()},
-        "details": _plain(fitted.details),
-        "provenance": _plain({"llrkit": __version__, **fitted.provenance}),
-        "reading": _plain(fitted.reading),
+        "options": _plain_parameter(fitted.options),
+        "parameters": {name: _plain_parameter(value) for name, value in fitted.parameters().items()},
+        "details": _plain_parameter(fitted.details),
+        "provenance": _plain_parameter({"llrkit": __version__, **fitted.provenance}),
+        "reading": _plain_parameter(fitted.reading),
         **({} if fitted.densities is None else {"densities": fitted.densities}),
     }
 
@@ -52,7 +52,7 @@ def map_from_dict(plain: object, where: str = "calibration") -> Map:
     >>> map_from_dict(AffineMap(a=2.0, b=1.0, method="cmlg").to_dict())
     AffineMap(cmlg: llr = 2 * score +1)
     """
-    _import_all()
+    _import_all_maps()
     return saved_from_dict(plain, where, Map)  # type: ignore[type-abstract]
 
 
@@ -103,10 +103,13 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
             method=plain["method"],
             reading=reading,
             densities=densities,
-            **{name: _from_plain(value, f"{where}: {name}", base) for name, value in rest.items()},
-            **{name: _from_plain(value, f"{where}: {name}", base) for name, value in parameters.items()},
+            **{name: _parameter_from_plain(value, f"{where}: {name}", base) for name, value in rest.items()},
+            **{
+                name: _parameter_from_plain(value, f"{where}: {name}", base)
+                for name, value in parameters.items()
+            },
         )
-        _check_parameters(fitted)
+        _check_map_parameters(fitted)
     except MapFileError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -116,7 +119,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     return fitted
 
 
-def _check_parameters(fitted: SavedMap) -> None:
+def _check_map_parameters(fitted: SavedMap) -> None:
     """Parameters of the wrong type or shape fail here, not in the middle of a long run."""
     for item in fields(fitted):
         value = getattr(fitted, item.name)
@@ -165,8 +168,8 @@ def read_json(path: str | Path, *, accept_changed: bool = False) -> object:
     """What a calibration file holds, before it is looked at; it must be what was saved."""
     file = Path(path)
     try:
-        content = json.loads(file.read_text(encoding="utf-8"), parse_int=_whole_number)
-        _refuse_deep(content)
+        content = json.loads(file.read_text(encoding="utf-8"), parse_int=_whole_number_in_map)
+        _refuse_deep_json(content)
     except FileNotFoundError:
         raise MapFileError(f"{file}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -177,14 +180,14 @@ def read_json(path: str | Path, *, accept_changed: bool = False) -> object:
     return content
 
 
-def _whole_number(digits: str) -> int:
+def _whole_number_in_map(digits: str) -> int:
     """A whole number that is also a floating-point number, as all numbers of a calibration are."""
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a number of {len(digits):,} digits")
     return int(digits)
 
 
-def _refuse_deep(content: object) -> None:
+def _refuse_deep_json(content: object) -> None:
     level, depth = [content], 0
     while level:
         depth += 1
@@ -195,7 +198,7 @@ def _refuse_deep(content: object) -> None:
 
 
 @cache
-def _import_all() -> None:
+def _import_all_maps() -> None:
     """Import every module that may define a map; once is enough, also for a file with many maps in it."""
     import llrkit.calibrate
 
@@ -203,19 +206,23 @@ def _import_all() -> None:
         import_module(module.name)
 
 
-def _plain(value: object) -> Json:
+def _plain_parameter(value: object) -> Json:
     if isinstance(value, SavedMap):
         return map_to_dict(value)
     if isinstance(value, np.ndarray):
-        return {"array": _plain(value.tolist()), "dtype": str(value.dtype), "shape": list(value.shape)}
+        return {
+            "array": _plain_parameter(value.tolist()),
+            "dtype": str(value.dtype),
+            "shape": list(value.shape),
+        }
     if isinstance(value, Mapping):
         return (
-            {"items": [[_plain(k), _plain(v)] for k, v in value.items()]}
+            {"items": [[_plain_parameter(k), _plain_parameter(v)] for k, v in value.items()]}
             if _needs_pairs(value)
-            else {key: _plain(item) for key, item in value.items()}
+            else {key: _plain_parameter(item) for key, item in value.items()}
         )
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_plain_parameter(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str) and value in _NONFINITE:
@@ -238,21 +245,24 @@ _RESERVED = {"format", "array", "dtype", "shape", "items", "text"}
 _NONFINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def _from_plain(value: object, where: str, base: type[SavedMap]) -> object:
+def _parameter_from_plain(value: object, where: str, base: type[SavedMap]) -> object:
     if isinstance(value, dict):
         if "format" in value:
             return saved_from_dict(value, where, base)
         if set(value) == {"array", "dtype", "shape"}:
             if value["dtype"] not in ("float64", "int64", "bool"):
                 raise MapFileError(f"{where}: array of {value['dtype']!r}")
-            return np.array(_from_plain(value["array"], where, base), dtype=value["dtype"]).reshape(
+            return np.array(_parameter_from_plain(value["array"], where, base), dtype=value["dtype"]).reshape(
                 value["shape"]
             )
         if set(value) == {"text"}:
             return value["text"]
         if set(value) == {"items"}:
-            return {_from_plain(k, where, base): _from_plain(v, where, base) for k, v in value["items"]}
-        return {key: _from_plain(item, where, base) for key, item in value.items()}
+            return {
+                _parameter_from_plain(k, where, base): _parameter_from_plain(v, where, base)
+                for k, v in value["items"]
+            }
+        return {key: _parameter_from_plain(item, where, base) for key, item in value.items()}
     if isinstance(value, list):
-        return [_from_plain(item, where, base) for item in value]
+        return [_parameter_from_plain(item, where, base) for item in value]
     return _NONFINITE.get(value, value) if isinstance(value, str) else value

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from llrkit._arrays import Array, FloatArray, Numbers
 from llrkit.calibrate.deciding_map import Columns as Columns
 from llrkit.calibrate.deciding_map import DecidingMap
+from llrkit.calibrate.recorded_reading import input_factor
 from llrkit.calibrate.saved_map import SavedMap
-from llrkit.calibrate.scale_of_input import input_factor
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.calibrate.training_range import ConditionWatch, RangeWatch
 from llrkit.core.column_values import decoded

@@ -25,7 +25,7 @@ from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.core.elementary_functions import binary_entropy, logit, softplus
 from llrkit.core.score_histogram import ScoreHistogram
-from llrkit.core.summary import FieldwiseSums, SummaryBase, both
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase, both
 from llrkit.errors import LlrkitWarning, PoorFitWarning, SeparationError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import Roles
@@ -82,7 +82,7 @@ def guarded(
     """
     if not _enabled.get() or name in NOT_JUDGED or not isinstance(source, ScoreSource):
         return fit(source)
-    watched = None if isinstance(source, Scores) or _is_table(source) else WatchedSource(source)
+    watched = None if isinstance(source, Scores) or _is_table_in_memory(source) else WatchedSource(source)
     with without_guard():  # a fit made of others is judged as a whole
         fitted = fit(source if watched is None else watched)
     sample, counted = watched.box[0] if watched is not None and watched.box else (None, None)
@@ -134,16 +134,16 @@ def problem_of(
     name = "Cllr" if prior == 0.5 else f"normalized cross-entropy at prior {prior:g}"
     what = f"{fitted.method or fitted.kind}: on its training trials the map has a {name} of {lost:.4g}, "
     if lost > 1.0 + ROUNDING:
-        return f"{what}worse than the 1 of LLRs that are all 0{_reason(trials)}"
+        return f"{what}worse than the 1 of LLRs that are all 0{_reason_for_poor_fit(trials)}"
     if not compared or lost <= TOLERATED or min(trials.target.n, trials.nontarget.n) < FEWEST_COMPARED:
         return ""
     line = trials.logistic_loss(prior)
     if lost <= line + TOLERATED:
         return ""
-    return f"{what}logistic regression one of {line:.4g}{_reason(trials)}"
+    return f"{what}logistic regression one of {line:.4g}{_reason_for_poor_fit(trials)}"
 
 
-def _reason(trials: TrainingSample) -> str:
+def _reason_for_poor_fit(trials: TrainingSample) -> str:
     """What makes fits go wrong, where the trials show it."""
     told = TiedScores.of(trials.scores()).sentences() if trials.target.values.ndim == 1 else []
     if not told:
@@ -151,7 +151,7 @@ def _reason(trials: TrainingSample) -> str:
     return f": {'; '.join(told)}; use fit_pav, or the scores as they were before that"
 
 
-def _is_table(source: ScoreSource) -> bool:
+def _is_table_in_memory(source: ScoreSource) -> bool:
     """Whether the trials are a table in memory; arrays alone do not need polars."""
     module = sys.modules.get("llrkit.scores.trials")
     return module is not None and isinstance(source, module.Trials)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Self, TypedDict
 
 from llrkit._plain import Json
-from llrkit.calibrate.scale_of_input import RecordedReading
+from llrkit.calibrate.recorded_reading import RecordedReading
 
 
 class MapMetadata(TypedDict, total=False):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array
-from llrkit.calibrate.densities.weighted_points import DistinctScores
-from llrkit.core.summary import FieldwiseSums, SummaryBase
+from llrkit.calibrate.densities.training_points import DistinctScores
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.scores import Scores
 
 SHARE_AT_AN_END = 0.01

@@ -11,9 +11,9 @@ from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit._version import __version__
 from llrkit._warn import warn_caller
-from llrkit.calibrate.class_gap import gap_of_moments
+from llrkit.calibrate.gap_between_classes import gap_of_moments
 from llrkit.core.moments import Moments
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import (
     ConstantScoreError,
@@ -73,22 +73,22 @@ def provenance(moments: Moments) -> dict[str, Json]:
         "llrkit": __version__,
         "n_target": int(moments.target.count),
         "n_nontarget": int(moments.nontarget.count),
-        "mean_target": _one_or_all(moments.target.mean),
-        "mean_nontarget": _one_or_all(moments.nontarget.mean),
-        "std_target": _one_or_all(np.sqrt(moments.target.variance)),
-        "std_nontarget": _one_or_all(np.sqrt(moments.nontarget.variance)),
+        "mean_target": _one_system_or_all(moments.target.mean),
+        "mean_nontarget": _one_system_or_all(moments.nontarget.mean),
+        "std_target": _one_system_or_all(np.sqrt(moments.target.variance)),
+        "std_nontarget": _one_system_or_all(np.sqrt(moments.nontarget.variance)),
         **{
-            f"{name}_{of_class}": _one_or_all(np.nan_to_num(values))  # nan of equal scores: no shape
+            f"{name}_{of_class}": _one_system_or_all(np.nan_to_num(values))  # nan of equal scores: no shape
             for of_class, one in (("target", moments.target), ("nontarget", moments.nontarget))
             for name, values in (("skewness", one.skewness), ("kurtosis", one.excess_kurtosis))
         },
-        "low": _one_or_all(np.minimum(moments.target.low, moments.nontarget.low)),
-        "high": _one_or_all(np.maximum(moments.target.high, moments.nontarget.high)),
+        "low": _one_system_or_all(np.minimum(moments.target.low, moments.nontarget.low)),
+        "high": _one_system_or_all(np.maximum(moments.target.high, moments.nontarget.high)),
         **({} if gap is None else {"gap": list(gap)}),
     }
 
 
-def _one_or_all(values: FloatArray) -> float | list[float]:
+def _one_system_or_all(values: FloatArray) -> float | list[float]:
     return float(values[0]) if len(values) == 1 else values.tolist()
 
 

@@ -99,14 +99,14 @@ class TrainingDensities:
             found = cls(ScoreHistogram(*classes), as_text(plain["of"]))
             if "groups" in plain:
                 found = cls(
-                    found.histogram, found.of, _spread_of(as_object(plain["groups"]), len(found.cuts))
+                    found.histogram, found.of, _group_spread_of(as_object(plain["groups"]), len(found.cuts))
                 )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise MapFileError(f"the densities of the training scores are broken ({error})") from None
         return found
 
 
-def _spread_of(plain: Mapping[str, Json], n: int) -> GroupSpread:
+def _group_spread_of(plain: Mapping[str, Json], n: int) -> GroupSpread:
     matrices = [
         np.array([[float(word) for word in as_text(row).split()] for row in as_list(matrix)]).reshape(n, n)
         for matrix in as_list(plain["covariance"])

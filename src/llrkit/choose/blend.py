@@ -20,7 +20,7 @@ from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.elementary_functions import logit
 from llrkit.core.newton_minimizer import SHARES, newton
 from llrkit.core.newton_sums import NewtonSums
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 
 _CLOSE = 1e-8  # to the minimum, in Cllr
@@ -83,7 +83,7 @@ def best_blend(
             sums = kept_llrs.sums(shares, log_odds)
         else:
             make = CrossedLlrs.at(deals, methods)
-            sums = source.reduce(lambda chunk: _sums_by_block(chunk, make, shares, log_odds))
+            sums = source.reduce(lambda chunk: _blend_sums_by_block(chunk, make, shares, log_odds))
         target, nontarget = sums.target, sums.nontarget
         gradient = weights[0] * target.gradient[:-1] + weights[1] * nontarget.gradient[:-1]
         hessian = weights[0] * target.hessian[:-1, :-1] + weights[1] * nontarget.hessian[:-1, :-1]
@@ -146,7 +146,7 @@ class CrossedLlrs(SummaryBase):
         raise TypeError("LLRs that are kept have no weight")
 
 
-def _sums_by_block(
+def _blend_sums_by_block(
     chunk: Scores, make: Callable[[Scores], CrossedLlrs], shares: FloatArray, log_odds: float
 ) -> NewtonSums:
     blocks = list(chunk.chunks(_AT_ONCE)) or [chunk]  # which may have nothing left

@@ -17,7 +17,7 @@ from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import Map
 from llrkit.choose.folds import Folds, Pair, crossed_llrs
 from llrkit.core.elementary_functions import binary_entropy, logit, softplus
-from llrkit.core.summary import FieldwiseSums, both
+from llrkit.core.summary_algebra import FieldwiseSums, both
 from llrkit.scores import Scores, ScoreSource
 
 SETS = 64
@@ -42,7 +42,7 @@ class CrossLosses(FieldwiseSums):
         def make(chunk: Scores) -> CrossLosses:
             own, blocks, size = folds.of(chunk), sets.of(chunk), SETS * SETS
             llrs = crossed_llrs(chunk, folds, [maps])
-            lost = losses(Scores.part(llrs[0][:, 0], llrs[1][:, 0]), prior)
+            lost = losses_of_trials(Scores.part(llrs[0][:, 0], llrs[1][:, 0]), prior)
             codes = [f * folds.n + g for f, g in maps]
             used = [np.bincount(code, minlength=folds.n**2)[codes] for code in own]
             count = [np.bincount(block, minlength=size) for block in blocks]
@@ -66,8 +66,8 @@ class WholeLosses(FieldwiseSums):
 
         def make(chunk: Scores) -> WholeLosses:
             full = full_map(chunk)
-            lost = [[side.sum() for side in losses(fitted(chunk), prior)] for fitted in maps]
-            lost.append([side.sum() for side in losses(full, prior)])
+            lost = [[side.sum() for side in losses_of_trials(fitted(chunk), prior)] for fitted in maps]
+            lost.append([side.sum() for side in losses_of_trials(full, prior)])
             ends = [
                 float(((llrs <= full_map.low) | (llrs >= full_map.high)).sum())
                 for llrs in (full.target, full.nontarget)
@@ -77,7 +77,7 @@ class WholeLosses(FieldwiseSums):
         return make
 
 
-def losses(llrs: Scores, prior: float) -> list[FloatArray]:
+def losses_of_trials(llrs: Scores, prior: float) -> list[FloatArray]:
     """The loss of each trial of both classes at a prior, in nats."""
     log_odds = float(logit(prior))
     return [softplus(-llrs.target - log_odds), softplus(llrs.nontarget + log_odds)]
@@ -144,7 +144,7 @@ class MethodLoss:
         """Of the difference in cross-validated loss, trials with a group in common being dependent."""
         if not (math.isfinite(self.crossed) and math.isfinite(other.crossed)):
             return math.inf
-        (own, shared), (_, others) = covariance([self, other])
+        (own, shared), (_, others) = covariance_of_losses([self, other])
         return math.sqrt(max(float(own + others - 2.0 * shared), 0.0))
 
     def row(self, best: MethodLoss) -> dict[str, float]:
@@ -167,7 +167,7 @@ class MethodLoss:
         return np.asarray(share / self.deals[0].count.sum(1))
 
 
-def covariance(methods: Sequence[MethodLoss]) -> FloatArray:
+def covariance_of_losses(methods: Sequence[MethodLoss]) -> FloatArray:
     """Of the cross-validated losses of methods, trials with a group in common being dependent.
 
     ``Cov = sum_p t_p t_p' - sum_(p<q) b_pq b_pq'`` with ``t_p`` the losses of the trials that touch group p,

@@ -16,7 +16,7 @@ from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.calibrate.bounds.bounds_by_groups import count_groups, groups_bound_llrs
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.calibrate.training_checks import training_moments

@@ -207,11 +207,11 @@ def apart_from(code: IntArray, n: int, pair: Pair) -> BoolArray:
 def crossed_source(source: ScoreSource, folds: Folds, maps: Mapping[Pair, Map]) -> ScoreSource:
     """All trials, each with the LLR of the map that has not seen its groups."""
     needed = (name for fitted in maps.values() for name in fitted.needs)
-    change = partial(_crossed, folds=folds, maps=maps)
+    change = partial(_crossed_chunk, folds=folds, maps=maps)
     return DerivedSource(source, change, tuple(dict.fromkeys((*folds.carried, *needed))))
 
 
-def _crossed(chunk: Scores, folds: Folds, maps: Mapping[Pair, Map]) -> Scores:
+def _crossed_chunk(chunk: Scores, folds: Folds, maps: Mapping[Pair, Map]) -> Scores:
     llrs = crossed_llrs(chunk, folds, [maps])
     return Scores.part(llrs[0][:, 0], llrs[1][:, 0], chunk.columns, chunk.categories)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.choose.folds import Folds, Pair, apart_from, training_source
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.weights import weigh
 
@@ -76,19 +76,19 @@ def condensed(target: Array, nontarget: Array) -> ScoreSource:
     >>> kept.n, bool(np.isclose(kept.variance[0], many.target.var()))
     (50000.0, True)
     """
-    points = [_points(values) for values in (target, nontarget)]
+    points = [_points_of_class(values) for values in (target, nontarget)]
     (target, times), (nontarget, more) = points
     if len(times) == len(more) == 0:
         return Scores.part(target, nontarget)
-    columns = {_TIMES: (_filled(times, len(target)), _filled(more, len(nontarget)))}
+    columns = {_TIMES: (_times_or_ones(times, len(target)), _times_or_ones(more, len(nontarget)))}
     return weigh(Scores.part(target, nontarget, columns), _TIMES)
 
 
-def _filled(times: FloatArray, n: int) -> FloatArray:
+def _times_or_ones(times: FloatArray, n: int) -> FloatArray:
     return times if len(times) else np.ones(n)
 
 
-def _points(values: Array) -> tuple[Array, FloatArray]:
+def _points_of_class(values: Array) -> tuple[Array, FloatArray]:
     """Points of one class and how often each counts; nothing if the scores stay as they are."""
     untouched = values, np.zeros(0)
     if values.ndim != 1 or len(values) < 2 * POINTS:

@@ -17,8 +17,8 @@ from llrkit._version import __version__
 from llrkit.cli.command_table import CommandTable, add_common_options
 from llrkit.cli.failed_commands import exit_code_of
 from llrkit.cli.isolate import limit_this_process, run_isolated
-from llrkit.cli.output import shown_warnings
 from llrkit.cli.progress import shown_progress
+from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.standard_streams import flush_output, make_usable
 from llrkit.cli.termination import ended_cleanly
 from llrkit.errors import InputError

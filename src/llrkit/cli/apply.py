@@ -10,12 +10,13 @@ import click
 
 from llrkit._format import counted
 from llrkit.cli.calibrate import sha256_of
-from llrkit.cli.kinds.asked import ToApply
+from llrkit.cli.kinds.asked_options import ToApply
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import files_of_map
-from llrkit.cli.output import is_standard_output, parse_points, parse_share
-from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options, worker_options
+from llrkit.cli.output import is_standard_output
+from llrkit.cli.trial_input import TrialInput, accept_changed_option, reading_options, worker_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points, parse_share
 from llrkit.errors import InputError
 
 
@@ -76,7 +77,7 @@ def apply_command(asked: ToApply, scores: tuple[str, ...], **reading: Unpack[Rea
 def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     """Write the LLRs that a saved map makes of scores."""
     from llrkit.calibrate.map_files import load_map
-    from llrkit.engine.apply import ApplyOptions, apply_map
+    from llrkit.engine.apply_map import ApplyOptions, apply_map
     from llrkit.shift.apply_judge import judge_for
     from llrkit.theory.presets import operating_point
 

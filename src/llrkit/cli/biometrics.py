@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit.cli.output import json_option, parse_share, print_table, split_names, write_json
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
+from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def open_with_failures(given: TrialInput, scores: str, failures: str | None) -> 
     """The trials of a file; those with a failure need no score."""
     if failures is None:
         return given.open(scores)
-    from llrkit.cli.output import unwarned
+    from llrkit.cli.shown_warnings import unwarned
     from llrkit.errors import MissingScoresWarning
 
     if given.reading.missing_scores == "drop":
@@ -75,7 +76,8 @@ def rates_of(
 
 def rates_section(rates: Mapping[str, VerificationRates]) -> Section:
     """The tables of a report, by system."""
-    from llrkit.report.section_types import Section, TextTable
+    from llrkit.report.report_tables import TextTable
+    from llrkit.report.section_types import Section
 
     tables, notes = [], []
     for name, one in rates.items():
@@ -134,7 +136,7 @@ def differential_command(
       llrkit differential scores.csv --by enroll_country,test_country --threshold 2.5
       llrkit differential scores.csv --by age_group --subjects left,right --json -
     """
-    from llrkit.biometrics.differential_performance import differential
+    from llrkit.biometrics.measure_differential import differential
 
     if fmr is not None and threshold is not None:
         raise InputError("give --fmr or --threshold, not both")

@@ -13,22 +13,15 @@ import click
 
 from llrkit._plain import as_object, unchecked
 from llrkit.cli.class_options import classes_option, prior_option
-from llrkit.cli.kinds.asked import ToCalibrate
+from llrkit.cli.kinds.asked_options import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.output import (
-    bound_options,
-    json_option,
-    options_as_typed,
-    parse_options,
-    parse_points,
-    print_table,
-    split_names,
-    unwarned,
-    write_json,
-)
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.output import json_option, options_as_typed, print_table, write_json
+from llrkit.cli.shared_options import bound_options
+from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_options, parse_points, split_names
 from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -54,11 +47,11 @@ def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
         click.echo(f"{name}: {first_line}")
         for option in list(signature(fit).parameters.values())[1:]:
             if option.name not in COMMAND_OPTIONS:
-                click.echo(f"    --option {option.name}={_spelled(option.default)}")
+                click.echo(f"    --option {option.name}={_spelled_default(option.default)}")
     context.exit()
 
 
-def _spelled(value: object) -> str:
+def _spelled_default(value: object) -> str:
     """A default as one would type it."""
     if isinstance(value, (list, tuple)):
         return ",".join(str(item) for item in value)
@@ -122,8 +115,8 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     """Train a map of scores of targets and non-targets and save it."""
     from llrkit.calibrate.bounds.bounded_map import BoundedMap
     from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
-    from llrkit.calibrate.class_gap import class_gap, gap_sentence
     from llrkit.calibrate.composite.map_by_column import fit_by
+    from llrkit.calibrate.gap_between_classes import class_gap, gap_sentence
     from llrkit.choose.fit_best import fit_best
     from llrkit.choose.methods import METHODS, method_name
     from llrkit.evaluation.evaluate import evaluate
@@ -167,7 +160,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
         training_sha256=sha256_of(train),
-        **_hashes(key=files.given.reading.key, nontargets=files.given.reading.nontargets),
+        **_hashes_of_other_files(key=files.given.reading.key, nontargets=files.given.reading.nontargets),
         training_cllr_before=before.cllr,
         training_cllr=after.cllr,
         training_min_cllr=after.min_cllr,
@@ -242,7 +235,7 @@ def refuse_unknown(fit: Callable[..., object], options: Iterable[str], method: s
             raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")
 
 
-def _hashes(**files: PathArg | None) -> dict[str, str]:
+def _hashes_of_other_files(**files: PathArg | None) -> dict[str, str]:
     """What is kept of the other files that a training set came from."""
     kept: dict[str, str] = {}
     for name, path in files.items():
@@ -265,7 +258,7 @@ def sha256_of(path: str) -> str:
     ('ba7816bf8f01cfea', 'de6ab0485a2f9629')
     """
     from llrkit._inputs import file_sha256
-    from llrkit.io.tables import files_of
+    from llrkit.io.tables_of_paths import files_of
 
     hashes = [(file_sha256(file), file.name) for file in files_of(path)]
     if len(hashes) == 1 and Path(path).is_file():

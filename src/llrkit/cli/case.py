@@ -6,21 +6,13 @@ from typing import Unpack
 
 import click
 
-from llrkit.cli.output import (
-    base_10_option,
-    input_files,
-    json_option,
-    made_by_command,
-    parse_share,
-    print_table,
-    split_names,
-    words_option,
-    write_json,
-)
+from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.quoted_command import full_paths_option
-from llrkit.cli.reading import TrialInput, accept_changed_option, reading_options
 from llrkit.cli.report import require_word
+from llrkit.cli.shared_options import base_10_option, words_option
+from llrkit.cli.trial_input import TrialInput, accept_changed_option, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
+from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError
 
 

@@ -1,31 +1,23 @@
-"""What commands do with files of several classes: evaluate, compare, report, draw."""
+"""What commands do with files of several classes: evaluate, compare, report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from llrkit.cli.output import (
-    input_files,
-    made_by_command,
-    named_file,
-    parse_points,
-    print_table,
-    write_json,
-)
+from llrkit.cli.output import input_files, made_by_command, named_file, print_table, write_json
+from llrkit.cli.typed_values import parse_points
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.cli.kinds.asked import ToCompare, ToEvaluate, ToReport, WithIntervals
+    from llrkit.cli.kinds.asked_options import ToCompare, ToEvaluate, ToReport, WithIntervals
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
     from llrkit.io.reading_options import Reading
-    from llrkit.multiclass.class_comparison import ClassComparison
-    from llrkit.multiclass.class_evaluation import ClassEvaluation
-    from llrkit.multiclass.class_priors import Prior
-    from llrkit.plot.all_plots import Shown
+    from llrkit.multiclass.class_counts_and_priors import Prior
+    from llrkit.multiclass.class_evaluation_result import ClassEvaluation
+    from llrkit.multiclass.compare_classes import ClassComparison
     from llrkit.scores.class_scores import ClassScores
 
 SAME_IDEA = {"logistic": "scale-offset", "cmlg": "gaussian"}
@@ -40,7 +32,7 @@ def parse_prior(text: str | None) -> Prior:
     >>> parse_prior("en=0.5,de=50%"), parse_prior(None)
     ({'en': 0.5, 'de': 0.5}, 'flat')
     """
-    from llrkit.cli.output import parse_share
+    from llrkit.cli.typed_values import parse_share
 
     if text is None or text in ("flat", "counts"):
         return text or "flat"
@@ -55,14 +47,14 @@ def parse_prior(text: str | None) -> Prior:
 
 def evaluate_classes(files: SeveralClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of several classes; points named lre... are costs over all classes."""
-    result, scores = _evaluated(files, asked, detection=True if asked.html_path else None)
+    result, scores = _evaluated_classes(files, asked, detection=True if asked.html_path else None)
     if asked.table_style is not None:
-        _echo_table(result, asked.table_style, asked.to_stderr)
+        _echo_class_table(result, asked.table_style, asked.to_stderr)
     else:
-        _print_evaluation(result, files.paths[0], asked.to_stderr)
+        _print_class_evaluation(result, files.paths[0], asked.to_stderr)
     if asked.html_path is not None:
         beside = asked.to_stderr or asked.table_style is not None
-        _write_page(result, scores, asked.html_path, files, beside)
+        _write_class_page(result, scores, asked.html_path, files, beside)
     write_json({"scores": files.paths[0], **result.to_dict()}, "evaluate", asked.json_path)
 
 
@@ -72,13 +64,13 @@ def report_classes(files: SeveralClassFiles, asked: ToReport) -> None:
     if others:
         raise InputError(f"a report on several classes takes one file, got {len(files.paths)}")
     assert asked.output is not None  # a Word document is for two classes
-    result, scores = _evaluated(files, asked, detection=True)
-    _print_evaluation(result, path, asked.to_stderr)
-    _write_page(result, scores, asked.output, files, asked.to_stderr)
+    result, scores = _evaluated_classes(files, asked, detection=True)
+    _print_class_evaluation(result, path, asked.to_stderr)
+    _write_class_page(result, scores, asked.output, files, asked.to_stderr)
     write_json({"scores": path, **result.to_dict()}, "report", asked.json_path)
 
 
-def _evaluated(
+def _evaluated_classes(
     files: SeveralClassFiles, asked: WithIntervals, *, detection: bool | None
 ) -> tuple[ClassEvaluation, ClassScores]:
     from llrkit.multiclass import evaluate
@@ -99,16 +91,16 @@ def _evaluated(
     return result, scores
 
 
-def _print_evaluation(result: ClassEvaluation, title: str, to_stderr: bool) -> None:
-    from llrkit.multiclass.class_evaluation import class_rows, rows, sentence
+def _print_class_evaluation(result: ClassEvaluation, title: str, to_stderr: bool) -> None:
+    from llrkit.multiclass.class_evaluation_result import class_rows, class_sentence, rows
 
     print_table(("", "", ""), rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
     click.echo("", err=to_stderr)
     print_table(*class_rows(result), to_stderr=to_stderr)
-    click.echo(f"\n{sentence(result)}", err=to_stderr)
+    click.echo(f"\n{class_sentence(result)}", err=to_stderr)
 
 
-def _write_page(
+def _write_class_page(
     result: ClassEvaluation, scores: ClassScores, path: str, files: SeveralClassFiles, to_stderr: bool
 ) -> None:
     from llrkit.errors import ConstantScoreError, InfiniteScoreError
@@ -124,8 +116,8 @@ def _write_page(
     click.echo(f"The report is in {path}", err=to_stderr)
 
 
-def _echo_table(results: ClassEvaluation | ClassComparison, style: str, to_stderr: bool) -> None:
-    from llrkit.report.paper_tables import format_table
+def _echo_class_table(results: ClassEvaluation | ClassComparison, style: str, to_stderr: bool) -> None:
+    from llrkit.report.latex_markdown_csv import format_table
 
     click.echo(format_table(results, style), nl=False, err=to_stderr)
 
@@ -133,8 +125,8 @@ def _echo_table(results: ClassEvaluation | ClassComparison, style: str, to_stder
 def compare_on_classes(files: SeveralClassFiles, asked: ToCompare) -> None:
     """Train calibrators on one file and show what they give on another."""
     from llrkit.cli.compare import show_comparison
-    from llrkit.multiclass.class_comparison import compare
     from llrkit.multiclass.class_methods import CANDIDATES
+    from llrkit.multiclass.compare_classes import compare
 
     train, evaluation = files.paths
     key = asked.evaluation_key or files.given.reading.key
@@ -151,20 +143,6 @@ def compare_on_classes(files: SeveralClassFiles, asked: ToCompare) -> None:
     show_comparison(comparison, asked, same_trials=train == evaluation)
 
 
-def class_curves(files: SeveralClassFiles, path: str, figure: str) -> Sequence[Shown]:
-    """What a plot of several classes draws of a file: one curve object, or one for each pair of classes."""
-    from llrkit.multiclass import evaluate, idempotence, pair_histograms
-
-    scores = read_class_file(files, path)
-    if figure == "pair-histogram":
-        return pair_histograms(scores)
-    if figure == "class-idempotence":
-        return [idempotence(scores)]
-    refine_by = "scale-offset" if figure == "class-calibration" else None
-    prior = parse_prior(files.prior)
-    return [evaluate(scores, prior=prior, refine_by=refine_by, detection=figure == "class-det")]
-
-
 def class_reading(files: SeveralClassFiles) -> Reading:
     """How files of several classes are read; what is for two classes only is refused when they are read."""
     for flag, value in (
@@ -178,10 +156,10 @@ def class_reading(files: SeveralClassFiles) -> Reading:
 
 def read_class_file(files: SeveralClassFiles, path: str) -> ClassScores:
     """The trials of a file of several classes, some of each."""
-    from llrkit.io.classes.read_classes import read_class_table, scores_of
-    from llrkit.multiclass.class_priors import require_all_classes
+    from llrkit.io.classes.read_classes import class_scores_of_table, read_class_table
+    from llrkit.multiclass.class_counts_and_priors import require_all_classes
 
-    scores = scores_of(read_class_table(path, class_reading(files)))
+    scores = class_scores_of_table(read_class_table(path, class_reading(files)))
     with named_file(path):
         require_all_classes(scores.classes, scores.counts)
     return scores

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
-from llrkit.cli.output import named_file, parse_options, write_json
+from llrkit.cli.output import named_file, write_json
+from llrkit.cli.typed_values import parse_options
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToFuse
+    from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToFuse
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
-    from llrkit.multiclass.class_maps import ClassMap
-    from llrkit.multiclass.class_priors import Prior
+    from llrkit.multiclass.class_counts_and_priors import Prior
+    from llrkit.multiclass.class_map_base import ClassMap
     from llrkit.scores.class_scores import ClassScores
 
 
@@ -38,19 +39,19 @@ def calibrate_classes(files: SeveralClassFiles, asked: ToCalibrate) -> None:
     scores = read_class_file(files, train)
     with named_file(train):
         fitted = fit_named(name, scores, prior=prior, **options)
-    _save(fitted, scores, files.paths, prior, asked)
+    _save_class_map(fitted, scores, files.paths, prior, asked)
 
 
 def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
     """Train the fusion of several systems and save it."""
-    from llrkit.io.classes.read_classes import read_class_systems, scores_of
+    from llrkit.io.classes.read_classes import class_scores_of_table, read_class_systems
     from llrkit.multiclass import fit_fusion
     from llrkit.scores.class_scores import ClassScores
 
     tables = read_class_systems(files.paths, class_reading(files))
-    parts = [scores_of(tables[0])]
+    parts = [class_scores_of_table(tables[0])]
     for table in tables[1:]:
-        labeled = scores_of(table) if table.label else None
+        labeled = class_scores_of_table(table) if table.label else None
         if labeled is not None and not (labeled.codes == parts[0].codes).all():
             raise InputError(f"{table.file}: other labels than in {tables[0].file}")
         values = table.table.select(table.score).to_numpy()
@@ -60,7 +61,7 @@ def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
     with named_file(", ".join(files.paths)):
         fitted = fit_fusion(scores, prior=prior, regularization=asked.regularization)
     fitted = fitted.with_provenance(systems=[Path(path).name for path in files.paths])
-    _save(fitted, scores, files.paths, prior, asked)
+    _save_class_map(fitted, scores, files.paths, prior, asked)
 
 
 def apply_to_classes(files: SeveralClassFiles, asked: ToApply) -> None:
@@ -84,7 +85,7 @@ def apply_to_classes(files: SeveralClassFiles, asked: ToApply) -> None:
     click.echo(f"{rows:,} trials written to {asked.output} (log-likelihoods in the columns {names}{more})")
 
 
-def _save(
+def _save_class_map(
     fitted: ClassMap, scores: ClassScores, paths: Sequence[str], prior: Prior, asked: ToCalibrate | ToFuse
 ) -> None:
     from llrkit.cli.calibrate import sha256_of

@@ -7,8 +7,8 @@ from importlib import import_module
 
 import click
 
-from llrkit.cli.paths import guard_inputs
 from llrkit.cli.piped_inputs import takes_pipes
+from llrkit.cli.read_and_written_paths import guard_inputs
 from llrkit.cli.repeated_options import refuses_repeated
 
 MODULES = {
@@ -62,7 +62,7 @@ class CommandTable(MutableMapping[str, click.Command]):
         if found is None:
             module = import_module(f"llrkit.cli.{MODULES[name]}")
             found = self._known[name] = getattr(module, f"{name.replace('-', '_')}_command")
-            _prepare(name, found)
+            _prepare_command(name, found)
         return found
 
     def __setitem__(self, name: str, command: click.Command) -> None:
@@ -81,7 +81,7 @@ class CommandTable(MutableMapping[str, click.Command]):
         return len(self._known)
 
 
-def _prepare(name: str, command: click.Command) -> None:
+def _prepare_command(name: str, command: click.Command) -> None:
     """Give a command, and all commands in it, what every command has."""
     guard_inputs(name, command)
     for one in with_subcommands(command):

@@ -7,25 +7,20 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from llrkit.cli.class_options import classes_option, prior_option
-from llrkit.cli.kinds.asked import ToCompare
+from llrkit.cli.kinds.asked_options import ToCompare
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.output import (
-    input_files,
-    json_option,
-    parse_points,
-    point_option,
-    print_table,
-    write_json,
-)
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.output import input_files, json_option, print_table, write_json
 from llrkit.cli.report import html_option, table_option, write_page
+from llrkit.cli.shared_options import point_option
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.evaluation.compare import Comparison
-    from llrkit.multiclass.class_comparison import ClassComparison
+    from llrkit.multiclass.compare_classes import ClassComparison
     from llrkit.scores.source import ScoreSource
 
 SAME_TRIALS = "Trained and evaluated on the same trials: the numbers are too optimistic."
@@ -76,7 +71,7 @@ def compare_on_scores(files: TwoClassFiles, asked: ToCompare) -> None:
 
     (train, evaluation), given = files.paths, files.given
     trained, tested = given.open(train), given.open(evaluation, key=asked.evaluation_key or given.reading.key)
-    same_trials = _same_trials(trained, tested, train, evaluation)
+    same_trials = _same_trials_in_both_files(trained, tested, train, evaluation)
     points = parse_points(asked.points) or ("sre08", "sre10")
     comparison = compare(trained, tested, asked.methods or CANDIDATES, points=points)
     title = f"Calibrators trained on {train} and evaluated on {evaluation}; no bounds are added:"
@@ -96,7 +91,7 @@ def show_comparison(
 ) -> None:
     """The table of a comparison of any kind, what could not be trained, the sentence, and JSON."""
     if asked.table_style is not None:
-        from llrkit.report.paper_tables import format_table
+        from llrkit.report.latex_markdown_csv import format_table
 
         click.echo(format_table(comparison, asked.table_style), nl=False, err=asked.to_stderr)
     else:
@@ -109,7 +104,9 @@ def show_comparison(
     write_json(comparison.to_dict(), "compare", asked.json_path)
 
 
-def _same_trials(trained: ScoreSource, tested: ScoreSource, train: str, evaluation: str) -> bool:
+def _same_trials_in_both_files(
+    trained: ScoreSource, tested: ScoreSource, train: str, evaluation: str
+) -> bool:
     """Whether both files hold the same trials and scores; other scores of the same trials are refused."""
     from llrkit.scores.same_trials import same_trials
     from llrkit.scores.trials import Trials

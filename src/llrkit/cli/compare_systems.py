@@ -6,19 +6,12 @@ from typing import Unpack
 
 import click
 
-from llrkit.cli.interval_arguments import interval_arguments
-from llrkit.cli.output import (
-    interval_details,
-    json_option,
-    parse_points,
-    point_option,
-    print_table,
-    split_names,
-    unconfirmed_option,
-    write_json,
-)
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.interval_options import interval_arguments, interval_details
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.shared_options import point_option, unconfirmed_option
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
+from llrkit.cli.typed_values import parse_points, split_names
 from llrkit.errors import InputError
 
 

@@ -7,9 +7,10 @@ from typing import Unpack
 import click
 
 from llrkit._format import counted
-from llrkit.cli.output import named_file, parse_share
-from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.output import named_file
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
+from llrkit.cli.typed_values import parse_share
 
 
 @click.command("compound")

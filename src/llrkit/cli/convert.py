@@ -7,7 +7,7 @@ from typing import Unpack
 import click
 
 from llrkit.cli.output import is_standard_output
-from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 
 

@@ -6,9 +6,11 @@ from typing import Unpack
 
 import click
 
-from llrkit.cli.output import json_option, parse_points, unwarned, write_json
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.output import json_option, write_json
+from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
+from llrkit.cli.typed_values import parse_points
 
 
 @click.command("diagnose")
@@ -31,7 +33,7 @@ def diagnose_command(
       llrkit diagnose dev.csv
       llrkit diagnose dev.csv --point sre08
     """
-    from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
+    from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
     from llrkit.errors import ReversedScoresWarning, ScaleWarning
     from llrkit.evaluation.diagnose import diagnose
 

@@ -17,31 +17,25 @@ from llrkit.cli.biometrics import (
     scored_only,
 )
 from llrkit.cli.class_options import classes_option, posteriors_option, prior_option
-from llrkit.cli.interval_arguments import interval_arguments
-from llrkit.cli.kinds.asked import ToEvaluate
+from llrkit.cli.interval_options import interval_arguments, interval_options
+from llrkit.cli.kinds.asked_options import ToEvaluate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.known_costs import KnownCost, known_costs, words_on_known
-from llrkit.cli.output import (
+from llrkit.cli.output import input_files, json_option, print_table, write_json
+from llrkit.cli.report import html_option, table_option, ties_of, write_page
+from llrkit.cli.shared_options import (
     base_10_option,
     by_option,
-    input_files,
-    interval_options,
-    json_option,
-    parse_points,
-    parse_share,
     point_option,
-    print_table,
-    split_names,
     unconfirmed_option,
-    unwarned,
     vocabulary_option,
-    write_json,
 )
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
-from llrkit.cli.report import html_option, table_option, ties_of, write_page
 from llrkit.cli.shift import map_option, named_shift
+from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
 
 if TYPE_CHECKING:
@@ -131,9 +125,9 @@ def evaluate_command(
 
 def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
-    from llrkit.core.spoof_kinds import bona_fide_and_spoofs, speaks_of_spoofs
+    from llrkit.core.shared_class import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
-    from llrkit.io.several_systems import titles_of
+    from llrkit.io.join_systems import titles_of
 
     (scores,), given = files.paths, files.given
     if asked.shared is not None and asked.by is None:
@@ -194,7 +188,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     (name,) = titles_of([scores])
     chosen = " and ".join(given.reading.where)
     if asked.table_style is not None:
-        from llrkit.report.paper_tables import format_table
+        from llrkit.report.latex_markdown_csv import format_table
 
         rows = result if asked.by else {name: result}
         shown = format_table(
@@ -222,7 +216,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
             words=asked.words, base_10=asked.base_10, cautions=[moved] if moved else [], sections=sections,
         )  # fmt: skip
     again = (
-        _repeated(trials) if given.reading.repeated == "keep" else {}
+        _repeated_trials(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
     more: dict[str, Json] = {**({"known": [asdict(cost) for cost in mixed]} if mixed else {}), **of_shift}
     if chosen:
@@ -232,7 +226,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", asked.json_path)
 
 
-def _repeated(trials: ScoreSource) -> dict[str, int | None]:
+def _repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
     """What is known of trials that occur more than once, which count each time; said if there are any."""
     from llrkit.scores.trials import Trials
 

@@ -27,13 +27,13 @@ def exit_code_of(work: Callable[[], None], *, debug: bool) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else FAILED if ended.code else 0
     except BrokenPipeError:  # the reader of our output (head, less) has gone
-        _forget_output()
+        _forget_waiting_output()
         return FAILED
     except BaseException as error:
         if debug:
             traceback.print_exc()
         line, code = explained(error)
-        _say(line)
+        _say_on_standard_error(line)
         return code
     return 0
 
@@ -61,28 +61,28 @@ def explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return "llrkit: interrupted", 128 + signal.SIGINT
     if type(error).__name__ == "PanicException":  # of polars, which is not imported here
-        return f"llrkit: error: the table library gave up ({_first_line(error)})", FAILED
+        return f"llrkit: error: the table library gave up ({_first_line_of_error(error)})", FAILED
     return (
-        f"llrkit: fault: {type(error).__name__}: {_first_line(error)} (llrkit {__version__}, Python "
+        f"llrkit: fault: {type(error).__name__}: {_first_line_of_error(error)} (llrkit {__version__}, Python "
         f"{platform.python_version()}, {sys.platform}). This should not happen: please report it to the "
         "developers with this line and the command; --debug shows the traceback",
         FAULT,
     )
 
 
-def _first_line(error: BaseException) -> str:
+def _first_line_of_error(error: BaseException) -> str:
     line = (str(error).strip() or "no message").split("\n", 1)[0]
     return line if len(line) <= 300 else line[:300] + "..."
 
 
-def _say(line: str) -> None:
+def _say_on_standard_error(line: str) -> None:
     try:
         click.echo(line, err=True)
     except (OSError, ValueError):  # nobody listens
         return
 
 
-def _forget_output() -> None:
+def _forget_waiting_output() -> None:
     """What is still waiting goes nowhere, so that Python does not complain of it at the end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):

@@ -9,23 +9,18 @@ import click
 
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.class_options import classes_option
-from llrkit.cli.kinds.asked import ToFuse
+from llrkit.cli.kinds.asked_options import ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles
-from llrkit.cli.kinds.spoof_files import SpoofFiles
+from llrkit.cli.kinds.spoof_files import SpoofFiles, open_spoof_trials, speaking_of_kinds
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.output import (
-    bound_options,
-    json_option,
-    parse_share,
-    print_table,
-    split_names,
-    unwarned,
-    write_json,
-)
-from llrkit.cli.reading import TrialInput, reading_options
-from llrkit.cli.spoof import open_spoof_trials, parse_costs, speaking_of_kinds
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.shared_options import bound_options
+from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.spoof import parse_costs
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
@@ -64,8 +59,8 @@ def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     costs = parse_costs(files.costs[0] if files.costs else "asvspoof5")
     wanted = sasv_method("bayes-trained" if asked.method == "logistic" else asked.method)
     with unwarned(PooledClassesWarning), speaking_of_kinds():
-        dev, held = _trials(files, files.paths)
-        others = _trials(files, files.others)[0] if files.others else None
+        dev, held = _sasv_trials(files, files.paths)
+        others = _sasv_trials(files, files.others)[0] if files.others else None
         fusion = fit_sasv(dev, wanted, costs=costs, regularization=asked.regularization or RIDGE)
         compared = compare(dev, dev if others is None else others, costs=costs)
     # as the columns of the files are called, by which 'apply' finds them again
@@ -82,7 +77,7 @@ def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     write_json({**compared.to_dict(), "chosen": wanted, "fusion": fusion.to_dict()}, "fuse", asked.json_path)
 
 
-def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tuple[str, ...]]:
+def _sasv_trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tuple[str, ...]]:
     """The trials, and the columns of their files that hold the scores."""
     ids, given = files.given.reading.ids, files.given.reading.with_files(ids=())
     if len(paths) == 1:
@@ -90,10 +85,10 @@ def _trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials, tup
         return trials, tuple(trials.systems[system] for system in ("asv", "cm") if system in trials.systems)
     if len(paths) != 2:
         raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(paths)}")
-    from llrkit.io.countermeasures import join_countermeasure
     from llrkit.io.files_to_trials import table_options
+    from llrkit.io.join_countermeasure import join_countermeasure
     from llrkit.io.reading_options import TANDEM
-    from llrkit.io.tables import read_table
+    from llrkit.io.tables_of_paths import read_table
     from llrkit.spoof.spoof_trials import SpoofTrials
 
     given.require(TANDEM)

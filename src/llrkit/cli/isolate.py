@@ -45,7 +45,7 @@ def run_isolated(arguments: list[str]) -> int:
     command = [sys.executable, "-m", "llrkit", *arguments]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(command, env=environment, stdout=output, stderr=errors) as child:
-            code = _waited_for(child)
+            code = _waited_for_child(child)
         if code < 0:
             name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
             sys.stderr.write(
@@ -61,7 +61,7 @@ def run_isolated(arguments: list[str]) -> int:
     return code
 
 
-def _waited_for(child: subprocess.Popen[bytes]) -> int:
+def _waited_for_child(child: subprocess.Popen[bytes]) -> int:
     """The exit code of a child, which ends with us."""
 
     def forward(number: int, _: object) -> None:

@@ -43,10 +43,10 @@ def known_costs(
     mixing = [cost for cost in costs if p_known is not None or cost.p_known is not None]
     if not mixing:
         raise InputError(NEEDS_SHARE)
-    return [_known_cost(trials, cost, known, p_known, mixed=cost in mixing) for cost in costs]
+    return [_known_cost_at_point(trials, cost, known, p_known, mixed=cost in mixing) for cost in costs]
 
 
-def _known_cost(
+def _known_cost_at_point(
     trials: ScoreSource, cost: Preset, known: str, p_known: float | None, *, mixed: bool
 ) -> KnownCost:
     from llrkit.metrics.primary_cost import c_primary

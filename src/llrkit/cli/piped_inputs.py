@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from llrkit.cli.paths import READ, paths_in
+from llrkit.cli.read_and_written_paths import READ, paths_in
 from llrkit.errors import InputError, LlrkitError
 
 STANDARD_INPUT = "-"
@@ -37,7 +37,9 @@ def takes_pipes(command: click.Command) -> None:
     @wraps(call)
     def with_copies(*args: object, **given: object) -> object:
         with (
-            tempfile.TemporaryDirectory(prefix="llrkit-") if _any_pipe(given, inputs) else _nothing() as home
+            tempfile.TemporaryDirectory(prefix="llrkit-")
+            if _is_any_pipe(given, inputs)
+            else _no_copies() as home
         ):
             changed = copied(given, inputs, home)
             try:
@@ -64,7 +66,7 @@ def as_given(text: str) -> str:
     return text
 
 
-def _any_pipe(given: Mapping[str, object], inputs: Sequence[str]) -> bool:
+def _is_any_pipe(given: Mapping[str, object], inputs: Sequence[str]) -> bool:
     return any(_is_pipe(path) for name in inputs for path in paths_in(given.get(name)))
 
 
@@ -80,7 +82,7 @@ def copied(
         raise InputError("standard input (-) can be read once only; it is given more than once")
     for name in inputs:
         value = given.get(name)
-        paths = [_copy(path, Path(home)) if _is_pipe(path) else path for path in paths_in(value)]
+        paths = [_copy_of_pipe(path, Path(home)) if _is_pipe(path) else path for path in paths_in(value)]
         if paths:
             changed[name] = tuple(paths) if isinstance(value, tuple) else paths[0]
     return changed
@@ -96,7 +98,7 @@ def _is_pipe(path: str) -> bool:
     return stat.S_ISFIFO(mode)
 
 
-def _copy(path: str, home: Path) -> str:
+def _copy_of_pipe(path: str, home: Path) -> str:
     standard = path == STANDARD_INPUT
     copy = home / ("standard input" if standard else f"{len(list(home.iterdir()))}-{Path(path).name}")
     copies = click.get_current_context().meta.setdefault(_COPIES, {})
@@ -104,7 +106,7 @@ def _copy(path: str, home: Path) -> str:
     most = shutil.disk_usage(home).free // 2
     size = 0
     with copy.open("wb") as file:
-        for block in _blocks(path):
+        for block in _blocks_of_pipe(path):
             size += len(block)
             if size > most:
                 raise InputError(f"{path}: more than the {most:,} bytes there is room for in {home.parent}")
@@ -112,7 +114,7 @@ def _copy(path: str, home: Path) -> str:
     return str(copy)
 
 
-def _blocks(path: str) -> Iterator[bytes]:
+def _blocks_of_pipe(path: str) -> Iterator[bytes]:
     if path == STANDARD_INPUT:
         if sys.stdin.isatty():
             raise InputError(
@@ -123,12 +125,12 @@ def _blocks(path: str) -> Iterator[bytes]:
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for somebody who writes
     try:
-        yield from _from_pipe(descriptor, path)
+        yield from _read_pipe(descriptor, path)
     finally:
         os.close(descriptor)
 
 
-def _from_pipe(descriptor: int, path: str) -> Iterator[bytes]:
+def _read_pipe(descriptor: int, path: str) -> Iterator[bytes]:
     """All that is written to a pipe; without a program that writes, nothing is waited for for long."""
     until, met = time.monotonic() + WAIT_SECONDS, False
     while True:
@@ -150,5 +152,5 @@ def _from_pipe(descriptor: int, path: str) -> Iterator[bytes]:
 
 
 @contextmanager
-def _nothing() -> Iterator[None]:
+def _no_copies() -> Iterator[None]:
     yield None

@@ -9,14 +9,6 @@ import click
 from llrkit._vocabulary import vocabulary
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.several_classes import SeveralClassFiles
-from llrkit.cli.output import (
-    base_10_option,
-    parse_share,
-    point_option,
-    split_names,
-    unwarned,
-    vocabulary_option,
-)
 from llrkit.cli.plot_options import (
     OF_CLASSES,
     OF_RESULTS,
@@ -26,8 +18,10 @@ from llrkit.cli.plot_options import (
     refuse_reading,
     refuse_unused,
 )
-from llrkit.cli.plotted_scores import pictures_of_scores, read_systems, shown_of
-from llrkit.cli.reading import (
+from llrkit.cli.plotted_trials import pictures_of_scores, read_systems, shown_of
+from llrkit.cli.shared_options import base_10_option, point_option, vocabulary_option
+from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.trial_input import (
     TrialInput,
     cluster_options,
     names_option,
@@ -35,6 +29,7 @@ from llrkit.cli.reading import (
     score_columns_option,
 )
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
@@ -150,7 +145,7 @@ def plot_command(
       llrkit plot groups face.csv --by sex --fmr 1e-3 -o groups.pdf
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
-    from llrkit.core.spoof_kinds import speaks_of_spoofs
+    from llrkit.core.shared_class import speaks_of_spoofs
 
     kind = ALIASES.get(kind, kind)
     if not scores and not (kind == "theory" or (kind == "two-gaussians" and asked.eer)):
@@ -161,9 +156,9 @@ def plot_command(
     words = vocabulary(asked.words)
     names = split_names(asked.names or "") or []
     with unwarned(PooledClassesWarning, when=speaks_of_spoofs(asked.shared)):
-        pictures = _pictures(kind, scores, asked, TrialInput.of(reading))
+        pictures = _pictures_to_draw(kind, scores, asked, TrialInput.of(reading))
     if asked.base_10:
-        pictures = _to_base_10(kind, pictures)
+        pictures = _pictures_to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]
     if asked.title is not None or asked.no_legend:
         from llrkit.plot.looks import Look
@@ -181,7 +176,7 @@ def plot_command(
     click.echo(f"Written to {output}")
 
 
-def _to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
+def _pictures_to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
     from llrkit.plot.base_ten import to_base_10
 
     converted = [to_base_10(picture) for picture in pictures]
@@ -191,7 +186,7 @@ def _to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
     return converted
 
 
-def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInput) -> list[Picture]:
+def _pictures_to_draw(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInput) -> list[Picture]:
     from llrkit.plot.all_plots import PLOTS
 
     plot = PLOTS[kind.replace("-", "_")]
@@ -204,9 +199,9 @@ def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInp
         return pictures_of_scores(kind, plot, scores, asked, given)
     if kind in OF_RESULTS:
         refuse_reading(kind, given.reading)
-        return [plot.picture(curve) for file in scores for curve in _curves(kind, file)]
+        return [plot.picture(curve) for file in scores for curve in _curves_to_draw(kind, file)]
     if kind == "theory":
-        from llrkit.cli.plotted_files import theory_of
+        from llrkit.cli.plotted_result_files import theory_of
 
         if not scores or scores[0].lower().endswith(".json"):
             refuse_reading(kind, given.reading, by=asked.by)
@@ -222,7 +217,7 @@ def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInp
         rate = parse_share(asked.eer, "--eer")
         return [plot.picture(GaussianLLR.from_eer(rate))]
     if kind == "heat-map" and asked.by and "," not in asked.by:
-        from llrkit.evaluation.conditions import group_map
+        from llrkit.evaluation.condition_tables import group_map
 
         read = read_systems(scores, asked, given)
         groups = group_map(read, asked.by, value=asked.value, shared=asked.shared)
@@ -234,8 +229,8 @@ def _pictures(kind: str, scores: tuple[str, ...], asked: ToPlot, given: TrialInp
     ]
 
 
-def _curves(kind: str, file: str) -> list[Shown]:
-    from llrkit.cli.plotted_files import fusion_weights_of, mixing_of, scans_of, scatter_of
+def _curves_to_draw(kind: str, file: str) -> list[Shown]:
+    from llrkit.cli.plotted_result_files import fusion_weights_of, mixing_of, scans_of, scatter_of
 
     if kind == "prior-scan":
         return list(scans_of(file))

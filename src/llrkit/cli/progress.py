@@ -98,7 +98,7 @@ class Bar:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
-            _rate_column(),
+            _bar_rate_column(),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             TextColumn("left"),
             console=self._console or Console(stderr=True),
@@ -108,24 +108,26 @@ class Bar:
         )
 
 
-def _rate_column() -> ProgressColumn:
+def _bar_rate_column() -> ProgressColumn:
     from rich.progress import ProgressColumn
     from rich.text import Text
 
     class RateColumn(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(rate(task.finished_speed or task.speed, task.fields["unit"]))
+            return Text(speed_in_words(task.finished_speed or task.speed, task.fields["unit"]))
 
     return RateColumn()
 
 
-def rate(speed: float | None, unit: str) -> str:
+def speed_in_words(speed: float | None, unit: str) -> str:
     """A speed in words.
 
     Examples
     --------
-    >>> rate(12_345_678.0, "bytes"), rate(1234.5, "trials"), rate(0.25, "steps"), rate(None, "trials")
-    ('12.3 MB/s', '1,234 trials/s', '0.25 steps/s', '')
+    >>> speed_in_words(12_345_678.0, "bytes"), speed_in_words(1234.5, "trials")
+    ('12.3 MB/s', '1,234 trials/s')
+    >>> speed_in_words(0.25, "steps"), speed_in_words(None, "trials")
+    ('0.25 steps/s', '')
     """
     if speed is None:
         return ""

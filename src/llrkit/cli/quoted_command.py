@@ -9,17 +9,17 @@ from pathlib import PurePath
 
 import click
 
-from llrkit.cli.paths import PATHS
+from llrkit.cli.read_and_written_paths import PATHS
 
 _FULL_PATHS = "llrkit.full_paths"
 
 
-def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+def _remember_full_paths(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.meta[_FULL_PATHS] = value
 
 
 full_paths_option = click.option(
-    "--full-paths", is_flag=True, expose_value=False, callback=_remember,
+    "--full-paths", is_flag=True, expose_value=False, callback=_remember_full_paths,
     help="Show full paths in the report, as they were typed, instead of file names.",
 )  # fmt: skip
 
@@ -39,11 +39,11 @@ def quoted_command(arguments: Sequence[str], program: click.Command, *, full_pat
     >>> quoted_command(["report", "/home/me/a b.csv", "--title", "A/B", "-o", "out/report.html"], cli)
     "llrkit report 'a b.csv' --title A/B -o report.html"
     """
-    shown = list(arguments) if full_paths else list(_shortened(arguments, program))
+    shown = list(arguments) if full_paths else list(_shortened_argument(arguments, program))
     return shlex.join(["llrkit", *shown])
 
 
-def _shortened(arguments: Sequence[str], command: click.Command) -> Iterator[str]:
+def _shortened_argument(arguments: Sequence[str], command: click.Command) -> Iterator[str]:
     words = iter(arguments)
     for word in words:
         if isinstance(command, click.Group) and word in command.commands:
@@ -53,7 +53,7 @@ def _shortened(arguments: Sequence[str], command: click.Command) -> Iterator[str
             yield name_of_path(word)
         else:
             option, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
-            known = _option(command, option)
+            known = _option_named(command, option)
             takes_path = known is None or known.name in PATHS
             if equals:
                 yield f"{option}={name_of_path(value) if takes_path else value}"
@@ -66,7 +66,7 @@ def _shortened(arguments: Sequence[str], command: click.Command) -> Iterator[str
                     yield name_of_path(value) if takes_path else value
 
 
-def _option(command: click.Command, name: str) -> click.Option | None:
+def _option_named(command: click.Command, name: str) -> click.Option | None:
     for parameter in command.params:
         if isinstance(parameter, click.Option) and name in parameter.opts:
             return parameter

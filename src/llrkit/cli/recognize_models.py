@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit._format import counted
-from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
-from llrkit.cli.recognize_inputs import (
+from llrkit.cli.output import json_option, named_file, write_json
+from llrkit.cli.recognize_input_options import (
     OfSpeech,
     Speech,
     SpeechInput,
@@ -25,6 +25,7 @@ from llrkit.cli.recognize_inputs import (
     where_option,
 )
 from llrkit.cli.recognize_progress import Watch, watching
+from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 
@@ -66,7 +67,9 @@ def enroll_command(asked: ToMake, each: bool) -> None:
     """
     output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():
-        recognizer, given = _read(asked, watch, _anything if each else _speakers_known)
+        recognizer, given = _read_list_to_make(
+            asked, watch, _take_any_frames if each else _require_known_speakers
+        )
         with named_file(asked.source or asked.speech):
             enrolled = recognizer.enroll(given, each=each, watch=watch)
     enrolled.save(output)
@@ -97,7 +100,7 @@ def cohort_command(asked: ToMake) -> None:
 
     output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():
-        recognizer, given = _read(asked, watch)
+        recognizer, given = _read_list_to_make(asked, watch)
         with named_file(asked.source or asked.speech):
             check_splits(given, asked.where, "a cohort")
             cohort = recognizer.cohort(given, watch=watch)
@@ -130,11 +133,11 @@ def extract_command(asked: ToMake) -> None:
       llrkit recognize extract model.npz test.tsv -o test.ark
     """
     from llrkit.recognize.embedding_files import write_embeddings
-    from llrkit.recognize.pair_tables import row_columns
+    from llrkit.recognize.scored_pair_tables import row_columns
 
     output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():
-        recognizer, given = _read(asked, watch, _makes_embeddings)
+        recognizer, given = _read_list_to_make(asked, watch, _require_embeddings)
         with named_file(asked.source or asked.speech):
             embeddings = recognizer.embed(given, watch=watch)
             write_embeddings(embeddings.replace(columns=row_columns(embeddings)), output)
@@ -144,24 +147,24 @@ def extract_command(asked: ToMake) -> None:
     write_json({**counts, **seconds_of_speech(given)}, "recognize-extract", json_path)
 
 
-def _anything(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
+def _take_any_frames(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
     """Nothing to be said before frames are loaded."""
 
 
-def _speakers_known(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
+def _require_known_speakers(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
     if given.speakers is None:
         raise InputError("to enroll one model per speaker the speakers must be known, or give --each")
 
 
-def _makes_embeddings(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
+def _require_embeddings(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
     if recognizer.extractor is not None and recognizer.extractor.model is None:
         raise InputError("a ubm-gmm recognizer scores frames and makes no embeddings")
 
 
-def _read(
+def _read_list_to_make(
     asked: ToMake,
     watch: Watch,
-    check: Callable[[Recognizer, Speech, FrontEnd | None], None] = _anything,
+    check: Callable[[Recognizer, Speech, FrontEnd | None], None] = _take_any_frames,
 ) -> tuple[Recognizer, Speech]:
     from llrkit.recognize.recognizer import Recognizer
 

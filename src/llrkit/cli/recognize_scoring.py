@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit._format import counted
-from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
-from llrkit.cli.recognize_inputs import (
+from llrkit.cli.output import json_option, named_file, write_json
+from llrkit.cli.recognize_input_options import (
     OfSpeech,
     SecondList,
     Speech,
@@ -26,6 +26,7 @@ from llrkit.cli.recognize_inputs import (
     where_option,
 )
 from llrkit.cli.recognize_progress import Watch, watching
+from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 
@@ -104,12 +105,12 @@ def score_command(asked: ToScore) -> None:
       llrkit recognize score model.npz enrolled.npz test.tsv --trials trials.txt --seconds 5 -o scores.parquet
       llrkit recognize score model.npz enrolled.npz test.npz --norm as1 --cohort cohort.npz --top 200 -o s.csv
     """
+    from llrkit.io.conditions_on_trial_sides import split_conditions
     from llrkit.io.trial_lists import find_listed, read_trial_list
-    from llrkit.io.trial_selection import split_conditions
     from llrkit.io.write import write_table, written_as
     from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.speech_inputs import holds_arrays
+    from llrkit.recognize.speech_from_any_input import holds_arrays
 
     cohort, output, json_path = asked.cohort, asked.output, asked.json_path
     if (asked.norm == "none") != (cohort is None):
@@ -139,13 +140,13 @@ def score_command(asked: ToScore) -> None:
             find_listed(trial_list, models.ids.tolist(), list(given.ids))
         with named_file(asked.source or asked.speech):
             segments = recognizer.prepare(given, watch=watch)
-        others = saved if impostors is None else _cohort(recognizer, *impostors, watch)
+        others = saved if impostors is None else _cohort_made_now(recognizer, *impostors, watch)
         scores = recognizer.scores(
             models, segments, normalize=asked.norm, cohort=others, top=asked.top, watch=watch
         )
-    scored = _table(scores, models, segments, trial_list, on_trials)
+    scored = _scored_trial_table(scores, models, segments, trial_list, on_trials)
     write_table(scored, output, format=asked.to, key=asked.key_output)
-    measured = _measured(scored)
+    measured = _measured_by_labels(scored)
     eer = f", EER {100 * measured['eer']:.2f} %" if "eer" in measured else ""
     n_trials = scored.table.height
     click.echo(f"{counted(n_trials, 'score')} written to {output}{eer}", err=json_path == "-")
@@ -189,7 +190,7 @@ def _open_cohort(
     return inputs, impostors, used, inputs.source or cohort
 
 
-def _cohort(
+def _cohort_made_now(
     recognizer: Recognizer,
     inputs: SpeechInput,
     impostors: Speech,
@@ -202,11 +203,11 @@ def _cohort(
         return recognizer.cohort(inputs.load(impostors, used, watch), watch=watch)
 
 
-def _table(
+def _scored_trial_table(
     scores: Array, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
 ) -> TrialTable:
-    from llrkit.io.trial_selection import select_trials
-    from llrkit.recognize.pair_tables import all_pairs_table, listed_pairs_table
+    from llrkit.io.conditions_on_trial_sides import select_trials
+    from llrkit.recognize.scored_pair_tables import all_pairs_table, listed_pairs_table
 
     known = None
     if models.speakers is not None and segments.speakers is not None:
@@ -220,7 +221,7 @@ def _table(
     return select_trials(scored, conditions) if conditions else scored
 
 
-def _measured(scored: TrialTable) -> dict[str, float]:
+def _measured_by_labels(scored: TrialTable) -> dict[str, float]:
     """What labels tell; nothing without them."""
     from llrkit.errors import EmptyClassError
     from llrkit.evaluation.evaluate import evaluate

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit.cli.output import json_option, named_file, shown_warnings, write_json
-from llrkit.cli.recognize_inputs import (
+from llrkit.cli.output import json_option, named_file, write_json
+from llrkit.cli.recognize_input_options import (
     Check,
     Speech,
     SpeechInput,
@@ -32,6 +32,7 @@ from llrkit.cli.recognize_training_options import (
     refuse_idle,
     refuse_sizes,
 )
+from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 
@@ -113,8 +114,8 @@ def train_command(asked: ToTrain) -> None:
     from llrkit.recognize.embeddings import Embeddings
     from llrkit.recognize.frames.utterance_frames import Frames
     from llrkit.recognize.overlap_checks import check_repeats, check_splits
+    from llrkit.recognize.overlap_sources import Sources
     from llrkit.recognize.recognizer_training import STEPS, train_recognizer, training_sizes
-    from llrkit.recognize.speech_sources import Sources
     from llrkit.recognize.training_sizes import require_feasible
 
     speech, output, json_path = asked.speech, asked.output, asked.json_path
@@ -126,7 +127,7 @@ def train_command(asked: ToTrain) -> None:
     no_sizes: OfExtractor = {}
     with watching() as watch, shown_warnings():
         base = _base_recognizer(asked.source)
-        stages = _stages(asked, base)
+        stages = _stages_folder(asked, base)
         domain: list[tuple[SpeechInput, Speech, FrontEnd | None]] = []
 
         def check(given: Speech, used: FrontEnd | None) -> None:
@@ -167,7 +168,7 @@ def train_command(asked: ToTrain) -> None:
     known = None if given.speakers is None else len(set(given.speakers))
     told = f"{trained!r} trained on {counted_speech(len(given), known)}. Saved in {output}"
     click.echo(told, err=json_path == "-")
-    write_json(_numbers(backend, given, known, trained), "recognize-train", json_path)
+    write_json(_training_numbers(backend, given, known, trained), "recognize-train", json_path)
 
 
 def _open_domain(
@@ -204,7 +205,7 @@ def _base_recognizer(source: str | None) -> Recognizer | None:
     return base
 
 
-def _stages(asked: ToTrain, base: Recognizer | None) -> Stages | None:
+def _stages_folder(asked: ToTrain, base: Recognizer | None) -> Stages | None:
     from llrkit.recognize.training_stages import Stages
 
     if base is not None:
@@ -248,7 +249,7 @@ def _training_speech(
     return given, base.extractor.front_end
 
 
-def _numbers(backend: str, given: Speech, known: int | None, trained: Recognizer) -> dict[str, Json]:
+def _training_numbers(backend: str, given: Speech, known: int | None, trained: Recognizer) -> dict[str, Json]:
     extractor = trained.extractor
     history = {} if extractor is None else {"background_model": extractor.ubm.log_likelihoods.tolist()}
     sizes = {} if extractor is None else {"n_gaussians": extractor.ubm.n_gaussians}

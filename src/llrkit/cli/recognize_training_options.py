@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypedDict
 
-from llrkit.cli.recognize_inputs import OfSpeech, SecondList, was_given
+from llrkit.cli.recognize_input_options import OfSpeech, SecondList, was_given
 from llrkit.errors import InputError
 
 _OF_BACKENDS = {"relevance": "ubm-gmm", "top_gaussians": "ubm-gmm", "cost": "svm"}

@@ -17,20 +17,20 @@ def refuses_repeated(command: click.Command) -> None:
         if not context.resilient_parsing:
             _, _, order = command.make_parser(context).parse_args(list(args))
             for option, n in Counter(order).items():
-                if n > 1 and _takes_one(option):
+                if n > 1 and _takes_one_value(option):
                     name = max(option.opts, key=len)
-                    raise InputError(f"{name} is given {_times(n)}; it takes one value")
+                    raise InputError(f"{name} is given {_times_given(n)}; it takes one value")
         return parse(context, args)
 
     command.parse_args = parse_once  # type: ignore[method-assign, assignment]
 
 
-def _takes_one(option: click.Parameter) -> bool:
+def _takes_one_value(option: click.Parameter) -> bool:
     """Whether a second value would replace the first; a flag that is set twice is set."""
     if not isinstance(option, click.Option) or option.multiple or option.count:
         return False
     return not option.is_flag or bool(option.secondary_opts)
 
 
-def _times(n: int) -> str:
+def _times_given(n: int) -> str:
     return "twice" if n == 2 else f"{n} times"

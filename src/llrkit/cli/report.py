@@ -10,26 +10,21 @@ import click
 
 from llrkit._progress import stage, tracked
 from llrkit.cli.class_options import classes_option, prior_option
-from llrkit.cli.kinds.asked import ToReport
+from llrkit.cli.interval_options import interval_options
+from llrkit.cli.kinds.asked_options import ToReport
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
-from llrkit.cli.output import (
+from llrkit.cli.output import input_files, json_option, made_by_command, write_json
+from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
+from llrkit.cli.shared_options import (
     base_10_option,
     by_option,
-    input_files,
-    interval_options,
-    json_option,
-    made_by_command,
-    parse_points,
-    parse_share,
     point_option,
-    split_names,
     unconfirmed_option,
     vocabulary_option,
-    write_json,
 )
-from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
-from llrkit.cli.reading import (
+from llrkit.cli.shift import map_option, named_shift
+from llrkit.cli.trial_input import (
     CALIBRATED,
     TrialInput,
     cluster_options,
@@ -37,8 +32,8 @@ from llrkit.cli.reading import (
     reading_options,
     score_columns_option,
 )
-from llrkit.cli.shift import map_option, named_shift
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +44,7 @@ if TYPE_CHECKING:
     from llrkit.report.section_types import Section
     from llrkit.scores import ScoreSource
     from llrkit.trust.calibration.check_calibration import CalibrationCheck
-    from llrkit.trust.intervals.bands import CurveBands
+    from llrkit.trust.intervals.curve_bands import CurveBands
 
 
 class PageParts(TypedDict, total=False):
@@ -171,7 +166,7 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
     from llrkit.evaluation.compare import compare
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.trust.calibration.check_calibration import check_calibration
-    from llrkit.trust.intervals.bands import curve_bands
+    from llrkit.trust.intervals.curve_bands import curve_bands
 
     scores, given = files.paths, files.given
     columns = split_names(asked.by)
@@ -210,7 +205,7 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
             for name, trials in systems.items()
         }
     if asked.theory:
-        from llrkit.report.sections_on_results import theory_section
+        from llrkit.report.interval_and_test_sections import theory_section
 
         parts["sections"] = [theory_section(results)]
     if asked.words == "biometrics":
@@ -265,7 +260,7 @@ def write_page(
 
     ``parts`` are further keywords of :func:`llrkit.write_report`.
     """
-    from llrkit.report.page import write_report
+    from llrkit.report.html_page import write_report
 
     read: Sequence[str] = click.get_current_context().meta.get(CALIBRATED, ())
     parts["cautions"] = [*parts.get("cautions", ()), *dict.fromkeys(read)]

@@ -14,8 +14,8 @@ from llrkit.cli.output import (
     print_table,
     write_json,
 )
-from llrkit.cli.reading import TrialInput, reading_options
 from llrkit.cli.reproduce_scan import out_option, prior_scan_command, scale_option, seed_option
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
@@ -85,21 +85,23 @@ def durations_command(
         durations = run_from_frames(scale, seed=seed, seeds=seeds)
     else:
         durations = run_durations(scale, seed=seed, seeds=seeds)
-    _show(durations.table, json_path)
-    _say("", json_path)
+    _show_experiment(durations.table, json_path)
+    _say_beside_json("", json_path)
     header, rows = one_map_table(durations.table)
     print_table(header, rows, to_stderr=json_path == "-")
     if durations.shortcut is not None:
-        _say("", json_path)
+        _say_beside_json("", json_path)
         header, rows = shortcut_table(durations.table, durations.shortcut)
         print_table(header, rows, to_stderr=json_path == "-")
     runs = counted(len(durations.seeds), "seed")
-    _say(f"\n{runs}, {durations.table.trials:,} trials each, in {durations.seconds:.1f} s.", json_path)
+    _say_beside_json(
+        f"\n{runs}, {durations.table.trials:,} trials each, in {durations.seconds:.1f} s.", json_path
+    )
     if out:
         from llrkit.experiments.result_folder import write_experiments
 
         page = write_experiments(out, durations=durations, made_from=made_by_command())
-        _say(f"The report is in {page}", json_path)
+        _say_beside_json(f"The report is in {page}", json_path)
     write_json({"experiment": "durations", **durations.to_dict()}, "reproduce", json_path)
 
 
@@ -158,9 +160,13 @@ def real_command(
     if (asked.embeddings is None) == (asked.scores is None):
         raise InputError("give either --embeddings or --scores")
     given, file = TrialInput.of(reading).reading, asked.embeddings or asked.scores
-    results = _of_embeddings(asked.embeddings, asked) if asked.embeddings else _of_scores(asked, given)
+    results = (
+        _real_result_of_embeddings(asked.embeddings, asked)
+        if asked.embeddings
+        else _real_result_of_scores(asked, given)
+    )
     names = asked.by.split(",") if asked.scores and asked.by else ["enroll", "test"]
-    _show(results.table, json_path, (names[0], "/".join(names[1:])))
+    _show_experiment(results.table, json_path, (names[0], "/".join(names[1:])))
     for name, reason in results.skipped.items():
         click.echo(f"{name} left out: {reason}", err=True)
     for name in results.regularized:
@@ -169,12 +175,12 @@ def real_command(
         from llrkit.experiments.result_folder import write_experiments
 
         page = write_experiments(out, real=results, made_from=made_by_command(input_files(given, file)))
-        _say(f"The report is in {page}", json_path)
+        _say_beside_json(f"The report is in {page}", json_path)
     content = {"experiment": "real", "file": file, **results.to_dict()}
     write_json(content, "reproduce", json_path)
 
 
-def _of_embeddings(path: str, asked: ToRunReal) -> RealResult:
+def _real_result_of_embeddings(path: str, asked: ToRunReal) -> RealResult:
     from llrkit.experiments.real_embeddings import run_real_embeddings
     from llrkit.recognize.embedding_files import read_embeddings
 
@@ -182,7 +188,7 @@ def _of_embeddings(path: str, asked: ToRunReal) -> RealResult:
     return run_real_embeddings(given, scorer=asked.scorer)
 
 
-def _of_scores(asked: ToRunReal, given: Reading) -> RealResult:
+def _real_result_of_scores(asked: ToRunReal, given: Reading) -> RealResult:
     from llrkit.experiments.real_scores import run_real_scores
     from llrkit.io.files_to_trials import read_whole
 
@@ -193,17 +199,19 @@ def _of_scores(asked: ToRunReal, given: Reading) -> RealResult:
     return run_real_scores(trials, asked.by.split(","), training=asked.training, groups=groups)
 
 
-def _show(table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enroll", "test")) -> None:
+def _show_experiment(
+    table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enroll", "test")
+) -> None:
     from llrkit.experiments.result_tables import list_table, paper_table, verdict
 
     to_stderr = json_path == "-"
     header, rows = list_table(table, labels=labels)
     print_table(header, rows, to_stderr=to_stderr, left=(0, 1))
-    _say("", json_path)
+    _say_beside_json("", json_path)
     header, rows = paper_table(table)
     print_table(header, rows, to_stderr=to_stderr)
-    _say(f"\n{verdict(table)}", json_path)
+    _say_beside_json(f"\n{verdict(table)}", json_path)
 
 
-def _say(text: str, json_path: str | None) -> None:
+def _say_beside_json(text: str, json_path: str | None) -> None:
     click.echo(text, err=json_path == "-")

@@ -9,18 +9,10 @@ import click
 from click.core import ParameterSource
 
 from llrkit.cli.known_costs import NEEDS_SHARE
-from llrkit.cli.output import (
-    input_files,
-    json_option,
-    made_by_command,
-    parse_points,
-    parse_share,
-    print_table,
-    split_names,
-    write_json,
-)
-from llrkit.cli.reading import TrialInput, reading_options
+from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
+from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
+from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,7 +85,7 @@ def prior_scan_command(
       llrkit reproduce prior-scan --scores sre12.tsv --known known
       llrkit reproduce prior-scan --scores dev.csv --test eval.csv --point 0.01
     """
-    from llrkit.calibrate.class_gap import REMEDY, REMEDY_TYPED
+    from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
     from llrkit.experiments.prior_scan import run_prior_scan
     from llrkit.experiments.result_tables import scan_table
 
@@ -110,7 +102,7 @@ def prior_scan_command(
         if source_of("scale") is not ParameterSource.DEFAULT:
             raise InputError("--scale is for the simulation, not for --scores")
         seed = seed if source_of("seed") is not ParameterSource.DEFAULT else 0
-        scan = _of_scores(asked, asked.scores, given, seed)
+        scan = _scan_of_scores(asked, asked.scores, given, seed)
     header, rows = scan_table(scan.cases)
     print_table(header, rows, to_stderr=json_path == "-", title=scan.cost_name)
     for case in scan.cases:
@@ -126,7 +118,7 @@ def prior_scan_command(
     write_json({"experiment": "prior-scan", **scan.to_dict()}, "reproduce", json_path)
 
 
-def _of_scores(asked: ToScan, scores: str, given: TrialInput, seed: int) -> PriorScanResult:
+def _scan_of_scores(asked: ToScan, scores: str, given: TrialInput, seed: int) -> PriorScanResult:
     from llrkit.experiments.prior_scan import EVALUATION, run_scan_of_scores
     from llrkit.theory.presets import cost_of
 

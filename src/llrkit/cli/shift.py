@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from llrkit._plain import as_object, unchecked
-from llrkit.cli.output import json_option, split_names, write_json
-from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
+from llrkit.cli.output import json_option, write_json
+from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped
+from llrkit.cli.typed_values import split_names
 from llrkit.errors import InputError, TooFewTrialsError
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def shift_command(
       llrkit shift cal.json new.parquet --share 0.001,0.05 --json shift.json
     """
     from llrkit.calibrate.map_files import load_map
-    from llrkit.engine.apply import refuse_other_scale
-    from llrkit.shift.check import check_shift
+    from llrkit.engine.apply_map import refuse_other_scale
+    from llrkit.shift.check_shift import check_shift
 
     fitted = load_map(calibration, accept_changed=accept_changed)
     given = _for_systems(TrialInput.of(reading), fitted)
@@ -112,8 +113,8 @@ def adapt_command(
     """
     from llrkit.calibrate.map_files import load_map
     from llrkit.cli.calibrate import sha256_of
-    from llrkit.engine.apply import refuse_other_scale
-    from llrkit.shift.adapt import fit_adapted
+    from llrkit.engine.apply_map import refuse_other_scale
+    from llrkit.shift.fit_adapted import fit_adapted
     from llrkit.shift.shift_words import FewLabels, labels_text
 
     fitted = load_map(calibration, accept_changed=accept_changed)
@@ -187,7 +188,7 @@ def named_shift(
         return "", {}
     from llrkit.calibrate.map_files import load_map
     from llrkit.shift.apply_judge import text_by_labels
-    from llrkit.shift.check import check_shift
+    from llrkit.shift.check_shift import check_shift
     from llrkit.validation.given_calibration import scores_beside
 
     fitted = load_map(map_path, accept_changed=accept_changed)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit._progress import stage
-from llrkit.cli.output import parse_share, write_json
+from llrkit.cli.output import write_json
 from llrkit.cli.simulate_options import ToSimulate, ToWrite, size_options
 from llrkit.cli.typed_options import asking
+from llrkit.cli.typed_values import parse_share
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def gaussian_command(asked: ToSimulate, eer: str) -> None:
     from llrkit.theory import GaussianLLR
 
     pair = GaussianLLR.from_eer(parse_share(eer, "--eer"))
-    _independent("gaussian", pair, pair, {"eer": pair.eer}, asked)
+    _write_independent_trials("gaussian", pair, pair, {"eer": pair.eer}, asked)
 
 
 @simulate_command.command("mixture")
@@ -77,7 +78,9 @@ def mixture_command(asked: ToSimulate, weights: str, mu: str) -> None:
     from llrkit.theory import MixtureLLR
 
     pair = MixtureLLR(numbers(weights, "--weights"), numbers(mu, "--mu"))
-    _independent("mixture", pair, pair, {"weights": list(pair.weights), "mu": list(pair.mu)}, asked)
+    _write_independent_trials(
+        "mixture", pair, pair, {"weights": list(pair.weights), "mu": list(pair.mu)}, asked
+    )
 
 
 @simulate_command.command("gamma")
@@ -96,7 +99,7 @@ def gamma_command(asked: ToSimulate, shape: float) -> None:
     from llrkit.theory import GammaLLR
 
     pair = GammaLLR(shape)
-    _independent("gamma", pair, pair, {"shape": pair.shape}, asked)
+    _write_independent_trials("gamma", pair, pair, {"shape": pair.shape}, asked)
 
 
 @simulate_command.command("unequal")
@@ -120,7 +123,7 @@ def unequal_command(
     pair = UnequalGaussians(mean_target, sd_target, mean_nontarget, sd_nontarget)
     given = {"mean_target": mean_target, "sd_target": sd_target, "mean_nontarget": mean_nontarget,
              "sd_nontarget": sd_nontarget}  # fmt: skip
-    _independent("unequal", pair, None, given, asked)
+    _write_independent_trials("unequal", pair, None, given, asked)
 
 
 @simulate_command.command("durations")
@@ -146,7 +149,7 @@ def durations_command(asked: ToSimulate, eer_full: str, eer_short: str) -> None:
     model = DurationModel.between(*ends, short=min(seconds), full=max(seconds))
     pairs = DurationPairs(model)
     given = {"eer_full": ends[0], "eer_short": ends[1], "noise": model.noise}
-    _independent("durations", pairs, pairs.mixture(seconds), given, asked)
+    _write_independent_trials("durations", pairs, pairs.mixture(seconds), given, asked)
 
 
 def numbers(text: str, option: str) -> tuple[float, ...]:
@@ -154,27 +157,30 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
     return tuple(parse_share(field, option) for field in text.split(","))
 
 
-def _count(text: str | None, default: int, option: str) -> int:
+def _count_of_trials(text: str | None, default: int, option: str) -> int:
     number = default if text is None else parse_share(text, option)
     if not (math.isfinite(number) and number >= 1 and number == int(number)):
         raise InputError(f"{option}: {text!r} is not a number of trials")
     return int(number)
 
 
-def _sizes(asked: ToSimulate) -> tuple[int, int]:
+def _sizes_of_classes(asked: ToSimulate) -> tuple[int, int]:
     if asked.trials is None:
-        n_target = _count(asked.targets, 1_000, "--targets")
-        return n_target, _count(asked.nontargets, 50_000, "--nontargets")
+        n_target = _count_of_trials(asked.targets, 1_000, "--targets")
+        return n_target, _count_of_trials(asked.nontargets, 50_000, "--nontargets")
     if asked.targets is not None or asked.nontargets is not None:
         raise InputError("give --trials with --target-share, or --targets and --nontargets")
-    total, share = _count(asked.trials, 0, "--trials"), parse_share(asked.target_share, "--target-share")
+    total, share = (
+        _count_of_trials(asked.trials, 0, "--trials"),
+        parse_share(asked.target_share, "--target-share"),
+    )
     if not 0.0 < share < 1.0 or total < 2:
         raise InputError("--trials must be at least 2, --target-share between 0 and 1")
     n_target = min(max(round(share * total), 1), total - 1)
     return n_target, total - n_target
 
 
-def _independent(
+def _write_independent_trials(
     kind: str,
     pair: ScorePair | Drawing | CalibratedPair,
     population: CalibratedPair | None,
@@ -184,7 +190,7 @@ def _independent(
     from llrkit._random import checked_seed
     from llrkit.simulate.independent_trials import simulate_trials
 
-    n_target, n_nontarget = _sizes(asked)
+    n_target, n_nontarget = _sizes_of_classes(asked)
     trials = simulate_trials(
         pair,
         n_target=n_target,

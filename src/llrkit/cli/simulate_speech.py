@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit.cli.output import json_option, parse_share, write_json
+from llrkit.cli.output import json_option, write_json
 from llrkit.cli.simulate import numbers, write_simulated
 from llrkit.cli.simulate_options import ToWrite, output_options
 from llrkit.cli.typed_options import Command, asking
+from llrkit.cli.typed_values import parse_share
 
 if TYPE_CHECKING:
     from llrkit._plain import Json
@@ -96,7 +97,7 @@ def plda_command(asked: ToSimulatePLDA, speakers: int, models: int, tests: int, 
         known = {"eer": pair.eer, "cllr": pair.cllr}
     about: dict[str, Json] = {
         "speakers": speakers, "models": models, "tests": tests, "durations": list(seconds),
-        "shift": asked.shift, "rougher": asked.rougher, **_described(voices),
+        "shift": asked.shift, "rougher": asked.rougher, **_population_described(voices),
     }  # fmt: skip
     write_simulated(simulated, "plda", (simulated.n_target, simulated.n_nontarget), about, known, asked)
 
@@ -141,7 +142,7 @@ def embeddings_command(
     write_embeddings(simulated, output)
     click.echo(f"{simulated!r} written to {output}", err=json_path == "-")
     about = {"background": background, "speakers": speakers, "sessions": sessions, "shift": asked.shift,
-             "rougher": asked.rougher, **_described(voices)}  # fmt: skip
+             "rougher": asked.rougher, **_population_described(voices)}  # fmt: skip
     content: dict[str, Json] = {
         "kind": "embeddings",
         "seed": seed,
@@ -200,5 +201,5 @@ def frames_command(
     write_json(content, "simulate", json_path)
 
 
-def _described(voices: Population) -> dict[str, float]:
+def _population_described(voices: Population) -> dict[str, float]:
     return {name: getattr(voices, name) for name in ("dim", "between", "channel", "noise", "gender_gap")}

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
-from llrkit.cli.kinds.asked import ToEvaluate
-from llrkit.cli.kinds.spoof_files import SpoofFiles
-from llrkit.cli.output import (
-    json_option,
-    parse_share,
-    print_table,
-    split_names,
-    unwarned,
-    vocabulary_option,
-    write_json,
-)
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.kinds.asked_options import ToEvaluate
+from llrkit.cli.kinds.spoof_files import SpoofFiles, open_spoof_trials, speaking_of_kinds
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.shared_options import vocabulary_option
+from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.errors import InputError, LabelError, PooledClassesWarning, UnknownNameError
-from llrkit.io.reading_options import CLUSTER
+from llrkit.cli.typed_values import parse_share, split_names
+from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
     from llrkit._plain import Json
-    from llrkit.io.reading_options import Reading
-    from llrkit.spoof.detection_costs import Costs
-    from llrkit.spoof.spoof_result import SpoofEvaluation
+    from llrkit.spoof.a_dcf_costs import Costs
+    from llrkit.spoof.spoof_evaluation_result import SpoofEvaluation
     from llrkit.spoof.spoof_trials import SpoofTrials
 
 
@@ -126,8 +117,8 @@ def spoof_command(
 
 def evaluate_spoofs(files: SpoofFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets, non-targets and spoofs."""
+    from llrkit.spoof.evaluate_spoof_trials import evaluate
     from llrkit.spoof.presentation_attacks import attack_detection
-    from llrkit.spoof.spoof_evaluation import evaluate
 
     if files.cm_threshold is not None and asked.words != "biometrics":
         raise InputError("--cm-threshold is for APCER and BPCER (--vocabulary biometrics)")
@@ -184,8 +175,8 @@ class OtherTDCF:
 
 def _other_t_dcfs(trials: SpoofTrials, variants: tuple[str, ...], result: SpoofEvaluation) -> list[OtherTDCF]:
     """The minimum t-DCFs of other definitions that were asked for; without intervals."""
-    from llrkit.spoof.detection_costs import spoof_costs
-    from llrkit.spoof.tandem_costs import FREE_2019, min_t_dcf
+    from llrkit.spoof.a_dcf_costs import spoof_costs
+    from llrkit.spoof.t_dcf_costs import FREE_2019, min_t_dcf
 
     if variants and result.asv_threshold is None:
         raise InputError("--t-dcf is for a tandem of ASV and CM scores with all three kinds of trials")
@@ -204,60 +195,6 @@ def _other_t_dcfs(trials: SpoofTrials, variants: tuple[str, ...], result: SpoofE
     return rows
 
 
-def open_spoof_trials(
-    path: str, columns: Mapping[str, str | None], attack: str | None, given: TrialInput
-) -> SpoofTrials:
-    """The trials of a file, in batches or on a cluster; the columns by system."""
-    from llrkit.engine.open_trials import open_in_batches
-    from llrkit.spoof.spoof_trials import SYSTEMS, SpoofTrials
-
-    if given.reading.score:
-        raise InputError("--score-column: name the columns of the systems (--asv-column, --cm-column, ...)")
-    named = {system: name for system, name in columns.items() if name}
-    if not named:
-        named = {name: name for name in SYSTEMS if _has_column(path, given.reading, name)}
-        if not named:
-            raise InputError(
-                f"{path}: there is no column asv, cm or sasv; name those of the systems (--asv-column, "
-                "--cm-column, --sasv-column)"
-            )
-    reading_all = replace(given.reading, score=tuple(dict.fromkeys(named.values())))
-    if given.cluster.any:
-        reading_all.require(CLUSTER)  # before any worker is started
-    source = open_in_batches(path, reading_all, client=given.client() if given.cluster.any else None)
-    trials = SpoofTrials(source, **named, attack=attack)
-    if given.reading.missing_scores != "drop" or len(named) == 1:
-        return trials
-    # a trial without a score of one system still counts for the others
-    alone = {
-        system: open_in_batches(path, replace(reading_all, score=(name,))) for system, name in named.items()
-    }
-    return trials.reading_apart(alone)  # type: ignore[arg-type]
-
-
-@contextmanager
-def speaking_of_kinds() -> Iterator[None]:
-    """Say of a label that is none which kinds of trials there are."""
-    from llrkit.scores.kinds import KNOWN_KINDS
-
-    try:
-        yield
-    except LabelError as error:
-        label, known, _ = str(error).partition(" is not a label of two classes")
-        raise LabelError(f"{label} is no kind of trial; {KNOWN_KINDS}" if known else str(error)) from None
-
-
-def _has_column(path: str, reading: Reading, name: str) -> bool:
-    from llrkit.io.files_to_trials import table_options
-    from llrkit.io.tables import scan_tables
-
-    try:
-        scan_tables([path], **table_options(replace(reading, score=(name,))))
-    except UnknownNameError:
-        return False
-    return True
-
-
 def parse_costs(text: str) -> Costs:
     """Costs of the a-DCF as given on the command line: a name, or priors and prices.
 
@@ -266,7 +203,7 @@ def parse_costs(text: str) -> Costs:
     >>> parse_costs("0.9,0.05,0.05,1,10,20").c_fa_spoof, parse_costs("asvspoof5")
     (20.0, 'asvspoof5')
     """
-    from llrkit.spoof.detection_costs import SpoofCosts
+    from llrkit.spoof.a_dcf_costs import SpoofCosts
 
     if not text[:1].isdigit() and text[:1] != ".":
         return text

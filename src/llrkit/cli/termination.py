@@ -28,10 +28,10 @@ def ended_cleanly() -> Iterator[None]:
              if signal.getsignal(number) is signal.SIG_DFL}  # fmt: skip
     reader, writer = socket.socketpair()
     writer.setblocking(False)
-    before = {number: signal.signal(number, _leave) for number in heard}
+    before = {number: signal.signal(number, _leave_on_signal) for number in heard}
     # unlike a handler, this is written to at once, whatever the main thread is doing
     wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=_end_at_last, args=(reader, heard), daemon=True).start()
+    threading.Thread(target=_end_program_at_last, args=(reader, heard), daemon=True).start()
     try:
         yield
     except BaseException:
@@ -44,11 +44,11 @@ def ended_cleanly() -> Iterator[None]:
         writer.close()
 
 
-def _leave(number: int, _: FrameType | None) -> None:
+def _leave_on_signal(number: int, _: FrameType | None) -> None:
     leave_when_possible(lambda: sys.exit(128 + number))
 
 
-def _end_at_last(reader: socket.socket, heard: set[int]) -> None:
+def _end_program_at_last(reader: socket.socket, heard: set[int]) -> None:
     with reader:
         while signals := reader.recv(64):
             deadly = heard & set(signals)

@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit.cli.output import (
-    json_option,
-    parse_points,
-    parse_share,
-    point_option,
-    print_table,
-    unconfirmed_option,
-    write_json,
-)
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.shared_options import point_option, unconfirmed_option
 from llrkit.cli.typed_options import asking
+from llrkit.cli.typed_values import parse_points, parse_share
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,8 +71,8 @@ def theory_command(
     if not models:
         raise InputError("give at least one of --eer, --d-prime, --mu, --sigma, --cllr")
     asked = parse_points(points) or ["sre08", "sre10", "sre12", "sre16", "sre21"]
-    described = [_described(model, asked, allow_unconfirmed) for model in models]
-    _print(described, to_stderr=json_path == "-")
+    described = [_pair_described(model, asked, allow_unconfirmed) for model in models]
+    _print_pair(described, to_stderr=json_path == "-")
     rows = [asdict(one) for one in described]
     write_json(rows[0] if len(rows) == 1 else {**rows[0], "rows": rows}, "theory", json_path)
 
@@ -124,7 +118,7 @@ class Described:
     primaries: list[MeanCost]
 
 
-def _described(
+def _pair_described(
     model: GaussianLLR, asked: Sequence[OperatingPoint | str], allow_unconfirmed: bool
 ) -> Described:
     from llrkit.theory.operating_points import OperatingPoint
@@ -148,7 +142,7 @@ def _described(
     )  # fmt: skip
 
 
-def _print(models: Sequence[Described], *, to_stderr: bool) -> None:
+def _print_pair(models: Sequence[Described], *, to_stderr: bool) -> None:
     from llrkit._format import number, percent
 
     first = models[0]

@@ -8,20 +8,12 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from llrkit.cli.interval_arguments import interval_arguments
-from llrkit.cli.output import (
-    interval_options,
-    json_option,
-    parse_points,
-    parse_share,
-    point_option,
-    print_table,
-    unconfirmed_option,
-    vocabulary_option,
-    write_json,
-)
-from llrkit.cli.reading import TrialInput, cluster_options, reading_options
+from llrkit.cli.interval_options import interval_arguments, interval_options
+from llrkit.cli.output import json_option, print_table, write_json
+from llrkit.cli.shared_options import point_option, unconfirmed_option, vocabulary_option
+from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
+from llrkit.cli.typed_values import parse_points, parse_share
 
 if TYPE_CHECKING:
     from llrkit.evaluation.threshold_result import Threshold
@@ -120,7 +112,7 @@ def threshold_command(
       llrkit threshold dev.tsv --eer --speakers enroll_speaker,test_speaker --json -
     """
     from llrkit.errors import InputError
-    from llrkit.evaluation.threshold import threshold_for
+    from llrkit.evaluation.threshold_for import threshold_for
     from llrkit.theory.presets import PRESETS
 
     if evaluation_key is not None and evaluation is None:
@@ -153,12 +145,12 @@ def threshold_command(
         for demand in demands
     ]
     to_stderr = json_path == "-"
-    _print(thresholds, scores, words, to_stderr=to_stderr)
+    _print_threshold(thresholds, scores, words, to_stderr=to_stderr)
     content = {"scores": scores, "on": evaluation, "thresholds": [one.to_dict() for one in thresholds]}
     write_json(content, "threshold", json_path)
 
 
-def _print(thresholds: list[Threshold], title: str, words: str, *, to_stderr: bool) -> None:
+def _print_threshold(thresholds: list[Threshold], title: str, words: str, *, to_stderr: bool) -> None:
     from llrkit._format import number
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation.threshold_result import rate_in_words

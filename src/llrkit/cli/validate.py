@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from llrkit._format import printable
-from llrkit.cli.output import (
-    base_10_option,
-    input_files,
-    json_option,
-    made_by_command,
-    print_table,
-    unwarned,
-    words_option,
-    write_json,
-)
+from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.piped_inputs import as_given
-from llrkit.cli.reading import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
+from llrkit.cli.shared_options import base_10_option, words_option
+from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError, ReversedScoresWarning
 from llrkit.io.reading_options import FLAGS
@@ -116,7 +109,7 @@ def validate_command(
         raise InputError(f"validate needs {missing}; llrkit validate --init writes a template of criteria")
     from llrkit._atomic import write_atomically
     from llrkit.calibrate.map_files import load_map
-    from llrkit.engine.apply import refuse_other_scale
+    from llrkit.engine.apply_map import refuse_other_scale
     from llrkit.validation.criteria import read_criteria
     from llrkit.validation.validate import validate
     from llrkit.validation.validation_matrix import change_path
@@ -142,7 +135,7 @@ def validate_command(
         checked = validate(
             trials, asked, calibration=calibration, apply=apply, worst=worst,
             curves=bool(html_path or docx_path), cautions=_read_otherwise(given.reading, changes),
-            trained_on_these=calibration is not None and _trained_it(calibration, scores),
+            trained_on_these=calibration is not None and _trained_on_this_file(calibration, scores),
         )  # fmt: skip
     _print_validation(checked, scores, verbal=verbal, words=words, base_10=base_10, to_stderr=to_stderr)
     files = input_files(given.reading, scores, criteria, map_path, *changes)
@@ -152,8 +145,8 @@ def validate_command(
         write_atomically(report_path, printable(text))
         click.echo(f"The report is in {report_path}", err=to_stderr)
     if html_path or docx_path:
-        from llrkit.io.several_systems import titles_of
-        from llrkit.report.sections_on_results import validation
+        from llrkit.io.join_systems import titles_of
+        from llrkit.report.interval_and_test_sections import validation
 
         (name,) = titles_of([scores])
         write_page(
@@ -233,7 +226,7 @@ def _write_template(path: str, other: str | None) -> None:
     )
 
 
-def _trained_it(calibration: Map, scores: str) -> bool:
+def _trained_on_this_file(calibration: Map, scores: str) -> bool:
     """Whether a calibration was trained on this very file."""
     from llrkit.cli.calibrate import sha256_of
 

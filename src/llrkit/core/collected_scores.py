@@ -55,8 +55,8 @@ class CollectedScores:
 def sorted_classes(collected: CollectedScores) -> tuple[Array, Array]:
     """Both classes in ascending order, each sorted once, by two threads if they are large."""
     pieces = (collected.target, collected.nontarget)
-    small = min(map(_size, pieces)) < _WORTH_A_THREAD
-    target, nontarget = each_in_threads(_ascending, pieces, threads=1 if small else None)
+    small = min(map(_size_of_pieces, pieces)) < _WORTH_A_THREAD
+    target, nontarget = each_in_threads(_pieces_ascending, pieces, threads=1 if small else None)
     return target, nontarget
 
 
@@ -100,11 +100,11 @@ def _at_or_above(thresholds: FloatArray, kind: DType) -> Array:
     return np.where(rounded < thresholds, np.nextafter(rounded, np.float32(np.inf)), rounded)
 
 
-def _size(pieces: Sequence[Array]) -> int:
+def _size_of_pieces(pieces: Sequence[Array]) -> int:
     return sum(map(len, pieces))
 
 
-def _ascending(pieces: tuple[Array, ...]) -> Array:
+def _pieces_ascending(pieces: tuple[Array, ...]) -> Array:
     if len(pieces) == 1:
         return np.sort(pieces[0])
     together = np.concatenate(pieces)

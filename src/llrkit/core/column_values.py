@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, IntArray
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
@@ -86,7 +86,7 @@ def positions_by_value(values: Array) -> dict[Hashable, IntArray]:
             (seen.setdefault(plain_value(v), len(seen)) for v in values), np.intp, len(values)
         )
         keys = list(seen)
-    return dict(zip(keys, _positions(codes, len(keys)), strict=True)) if len(values) else {}
+    return dict(zip(keys, _positions_in_column(codes, len(keys)), strict=True)) if len(values) else {}
 
 
 def positions_by_name(column: Array, names: tuple[Hashable, ...] | None) -> dict[Hashable, IntArray]:
@@ -105,10 +105,14 @@ def positions_by_name(column: Array, names: tuple[Hashable, ...] | None) -> dict
 def positions_by_code(codes: IntArray) -> dict[int, IntArray]:
     """Where each of some whole numbers is."""
     distinct, places = np.unique(codes, return_inverse=True)
-    return dict(zip(distinct.tolist(), _positions(places, len(distinct)), strict=True)) if len(codes) else {}
+    return (
+        dict(zip(distinct.tolist(), _positions_in_column(places, len(distinct)), strict=True))
+        if len(codes)
+        else {}
+    )
 
 
-def _positions(codes: IntArray, n: int) -> list[IntArray]:
+def _positions_in_column(codes: IntArray, n: int) -> list[IntArray]:
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.searchsorted(codes[order], np.arange(1, n)))
 
@@ -158,8 +162,8 @@ class ValueCounts(SummaryBase):
         for column in columns:
             names = chunk.categories.get(column)
             for class_index in (0, 1):
-                values, counts = _distinct(chunk.columns[column][class_index])
-                for key, n in zip(_keys(values, names), counts.tolist(), strict=True):
+                values, counts = _distinct_values(chunk.columns[column][class_index])
+                for key, n in zip(_keys_of_values(values, names), counts.tolist(), strict=True):
                     total.setdefault(key, [0, 0])[class_index] += n
         return cls({key: (t, n) for key, (t, n) in total.items()})
 
@@ -200,11 +204,11 @@ def numbers_of(
         low, high = int(column.min()), int(column.max())
         # so few that each gets a number, whether it occurs or not
         if high - low <= 4 * len(number_of) + 1024:
-            keys = _keys(np.arange(low, high + 1), names)
+            keys = _keys_of_values(np.arange(low, high + 1), names)
             every = np.array([number_of.get(key, -1) for key in keys], dtype=np.int64)
             return every[column if low == 0 else column.astype(np.int64) - low]
-    values, _ = _distinct(column)
-    numbers = np.array([number_of[key] for key in _keys(values, names)], dtype=np.int64)
+    values, _ = _distinct_values(column)
+    numbers = np.array([number_of[key] for key in _keys_of_values(values, names)], dtype=np.int64)
     if len(column) == 0:
         return numbers
     if _lowest_of_few(column) is None:
@@ -215,7 +219,7 @@ def numbers_of(
     return table[column if low == 0 else column.astype(np.int64) - low]
 
 
-def _keys(values: Array, names: tuple[Hashable, ...] | None) -> list[Hashable]:
+def _keys_of_values(values: Array, names: tuple[Hashable, ...] | None) -> list[Hashable]:
     """Distinct values, or codes for names, as plain values."""
     if names is not None:
         return [plain_value(names[value]) for value in values.tolist()]
@@ -223,7 +227,7 @@ def _keys(values: Array, names: tuple[Hashable, ...] | None) -> list[Hashable]:
     return list(values.tolist()) if whole else [plain_value(value) for value in values.tolist()]
 
 
-def _distinct(column: Array) -> tuple[Array, Array]:
+def _distinct_values(column: Array) -> tuple[Array, Array]:
     """The distinct values in ascending order, and how often each occurs."""
     low = _lowest_of_few(column)
     if low is None:

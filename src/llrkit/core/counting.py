@@ -29,7 +29,7 @@ from llrkit.core.sample import Sample
 from llrkit.core.score_bins import ScoreBins, joined_bins
 from llrkit.core.score_index import score_indexes
 from llrkit.core.score_ranges import ScoreRange, ranges_needed, score_ranges
-from llrkit.core.summary import Both, both
+from llrkit.core.summary_algebra import Both, both
 from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import BelowCounts, TrialCounts, count_on
 from llrkit.scores import Scores, ScoreSource

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.summary import FieldwiseSums, SummaryBase
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 

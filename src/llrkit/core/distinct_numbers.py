@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import IntArray
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 
 EXACT_UP_TO = 1 << 20
 """Distinct numbers that are counted one by one, at 8 bytes each; beyond, their number is an estimate."""

@@ -210,19 +210,21 @@ def probit(p: float | Numbers) -> float | FloatArray:
     q = p - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):  # the answers at 0 and 1 are infinite
         r = np.sqrt(-np.log(np.where(q <= 0.0, p, 1.0 - p)))
-        out = np.copysign(_ratio(_SIDE, r - 1.6), q)
+        out = np.copysign(_ratio_of_polynomials(_SIDE, r - 1.6), q)
         tail = r > 5.0
         if tail.any():
-            out[tail] = np.copysign(_ratio(_TAIL, r[tail] - 5.0), q[tail])
+            out[tail] = np.copysign(_ratio_of_polynomials(_TAIL, r[tail] - 5.0), q[tail])
             out[np.isinf(r)] = np.copysign(np.inf, q[np.isinf(r)])
         center = np.abs(q) <= 0.425
         if center.any():
             at = q[center]
-            out[center] = at * _ratio(_CENTER, 0.180625 - at * at)
+            out[center] = at * _ratio_of_polynomials(_CENTER, 0.180625 - at * at)
     return out.reshape(given.shape)[()]
 
 
-def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], r: FloatArray) -> FloatArray:
+def _ratio_of_polynomials(
+    coefficients: tuple[tuple[float, ...], tuple[float, ...]], r: FloatArray
+) -> FloatArray:
     above, below = (np.full_like(r, row[0]) for row in coefficients)
     for a, b in zip(coefficients[0][1:], coefficients[1][1:], strict=True):
         above *= r

@@ -14,7 +14,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.column_values import ValueCounts, numbered
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
 

@@ -12,7 +12,7 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.score_index import ScoreIndex, score_indexes
 from llrkit.core.score_rows import ScoreRows, score_rows
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.trial_counts import BelowCounts
 from llrkit.scores import Scores
 

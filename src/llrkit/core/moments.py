@@ -9,7 +9,7 @@ import numpy as np
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.score_rows import ScoreRows, score_rows
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores
 
 _LARGEST = 1e70

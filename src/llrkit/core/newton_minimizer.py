@@ -72,10 +72,10 @@ def newton(
     x = np.asarray(start, dtype=np.float64)
     value, gradient, hessian = objective(x)
     evaluations, left = 1, space.left(x, gradient)
-    radius = 1.0 + _length(x)
+    radius = 1.0 + _vector_length(x)
     while left > tolerance and value > good_enough:
         step = space.step(x, gradient, hessian)
-        length = _length(step)
+        length = _vector_length(step)
         promised = -0.5 * float(gradient @ step)
         if 0.0 <= promised < negligible:
             end = x + (step if length <= radius else step * (radius / length))
@@ -110,10 +110,10 @@ def _is_positive(hessian: FloatArray) -> bool:
     """Whether all eigenvalues are positive; those of a large matrix may be 0."""
     if len(hessian) <= _EIGENVALUES_UP_TO:
         return float(np.linalg.eigvalsh(hessian)[0]) > 0.0
-    return _raised(hessian) is not None
+    return _raised_hessian(hessian) is not None
 
 
-def _raised(hessian: FloatArray) -> FloatArray | None:
+def _raised_hessian(hessian: FloatArray) -> FloatArray | None:
     """A large matrix with a trace of the identity added, if all its eigenvalues are positive then."""
     raised = hessian + _RIDGE * float(np.abs(np.diag(hessian)).max()) * np.eye(len(hessian))
     try:
@@ -123,7 +123,7 @@ def _raised(hessian: FloatArray) -> FloatArray | None:
     return np.asarray(raised)
 
 
-def _length(x: FloatArray) -> float:
+def _vector_length(x: FloatArray) -> float:
     return math.sqrt(float(x @ x))
 
 
@@ -166,7 +166,7 @@ def _newton_step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     equations with a trace of the identity are solved instead: eigenvalues take ten times as long.
     """
     if len(gradient) > _EIGENVALUES_UP_TO:
-        raised = _raised(hessian)
+        raised = _raised_hessian(hessian)
         if raised is not None:
             return np.asarray(-np.linalg.solve(raised, gradient), dtype=np.float64)
     values, vectors = np.linalg.eigh(hessian)

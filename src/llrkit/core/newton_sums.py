@@ -12,13 +12,13 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import blocks
 from llrkit.core.loss_sums import LINEAR_ABOVE, log_of_products
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.scores import Scores
 
 LOGARITHMIC = ScoringRule(1, 1)
 
 
-def _blocks(n: int) -> Iterator[slice]:
+def _blocks_for_sums(n: int) -> Iterator[slice]:
     """Blocks that stay in the cache, unless two threads would then wait for each other all the time."""
     return blocks(n, 1 << 15 if n < 1 << 19 else 1 << 17)
 
@@ -115,7 +115,7 @@ class _Line:
 def _sums_of_log_rule(values: Array, line: _Line, sign: float) -> ClassNewtonSums:
     """Sums of softplus(sign * z) and its derivatives: one exponential for all of them."""
     total = _zero_sums(len(line.w))
-    for block in _blocks(len(values)):
+    for block in _blocks_for_sums(len(values)):
         columns, z = line.of(values, block, sign)
         loss = float(np.logaddexp(0.0, z).sum()) if z.max() > LINEAR_ABOVE else None
         odds = np.exp(np.minimum(z, 700.0, out=z), out=z)
@@ -134,7 +134,7 @@ def _sums_of_any_rule(
     derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
 ) -> ClassNewtonSums:
     total = _zero_sums(len(line.w))
-    for block in _blocks(len(values)):
+    for block in _blocks_for_sums(len(values)):
         columns, z = line.of(values, block)
         total += _block_sums(columns, *derivatives(z), float(loss(z).sum()))
     return total

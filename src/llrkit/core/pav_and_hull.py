@@ -13,7 +13,7 @@ import numpy as np
 from llrkit._arrays import Counts, FloatArray
 from llrkit.core.pav_pooling import from_zero
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 
 _FEW = 1 << 12
 """Error rates at so few points are computed at all of them: halving would cost more."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores
 
 

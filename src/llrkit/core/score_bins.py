@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit.core.elementary_functions import blocks
 from llrkit.core.pav_pooling import pooled_starts
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 
 _BINS_AT_A_TIME = 1 << 14
 """Bins of which temporary arrays are made together: small enough for the allocator to reuse them."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit._plain import Json, as_number, as_text
-from llrkit.core.summary import FieldwiseSums, SummaryBase
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 

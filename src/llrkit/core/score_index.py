@@ -142,7 +142,7 @@ class ScoreIndex:
     def count_below(self, cuts: FloatArray) -> tuple[IntArray, IntArray]:
         """For each of some ascending cuts, how many scores are below it and how many at or below it."""
         ordered, skipped = self._around(cuts, neighbors=False)
-        left, right = _ranks(ordered, cuts)
+        left, right = _ranks_of_cuts(ordered, cuts)
         return left + skipped, right + skipped
 
     def between(self, cuts: FloatArray) -> tuple[IntArray, IntArray, Array, Array]:
@@ -153,7 +153,7 @@ class ScoreIndex:
         have 32 bits.
         """
         ordered, skipped = self._around(cuts, neighbors=True)
-        left, right = _ranks(ordered, cuts)
+        left, right = _ranks_of_cuts(ordered, cuts)
         kind: type[np.floating] = (
             np.float32 if self.values.dtype == np.float32 else np.float64
         )  # these arrays are long
@@ -270,7 +270,7 @@ class _Buckets:
         return wanted
 
 
-def _ranks(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:
+def _ranks_of_cuts(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:
     left = np.searchsorted(ascending, cuts, side="left")
     right = left.copy()
     for start in range(0, len(cuts), _BLOCK):  # large temporary arrays cost more than what is done with them

@@ -21,12 +21,12 @@ from llrkit.errors import InputError, UnknownNameError
 Cost = Callable[[FloatArray], FloatArray]
 
 
-def _half(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _roots_of_posterior(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``sqrt(q)`` and ``sqrt(1 - q)``."""
     return np.exp(-0.5 * softplus(-z)), np.exp(-0.5 * softplus(z))
 
 
-def _angle(z: FloatArray) -> FloatArray:
+def _angle_of_posterior(z: FloatArray) -> FloatArray:
     """``arccos(sqrt(q))``, small for large z without cancellation."""
     return np.asarray(np.arctan(np.exp(-0.5 * np.clip(z, -1400.0, None))))
 
@@ -44,21 +44,21 @@ def _low_threshold_miss(z: FloatArray) -> FloatArray:
 
 def _artanh_miss(z: FloatArray) -> FloatArray:
     # artanh(sqrt(1-q)) = log((1 + sqrt(1-q)) / sqrt(q)) = asinh(e^(-z/2))
-    return np.asarray(np.where(z < -1400, -z / 2 + math.log(2.0), np.arcsinh(_boost(z))))
+    return np.asarray(np.where(z < -1400, -z / 2 + math.log(2.0), np.arcsinh(_boosting_loss(z))))
 
 
-def _boost(z: FloatArray) -> FloatArray:
+def _boosting_loss(z: FloatArray) -> FloatArray:
     """``sqrt((1 - q) / q) = exp(-z / 2)``; inf where that is beyond float64."""
     return np.asarray(np.where(z < -1418.0, np.inf, np.exp(-0.5 * np.maximum(z, -1418.0))))
 
 
 def _root_miss(z: FloatArray) -> FloatArray:
     # sqrt(1 + e^-z) - 1
-    return np.asarray(np.where(z < -80.0, _boost(z), np.expm1(0.5 * softplus(-np.maximum(z, -80.0)))))
+    return np.asarray(np.where(z < -80.0, _boosting_loss(z), np.expm1(0.5 * softplus(-np.maximum(z, -80.0)))))
 
 
 def _three_halves_miss(z: FloatArray) -> FloatArray:
-    theta = _angle(z)
+    theta = _angle_of_posterior(z)
     small = np.minimum(theta, 0.02)
     # theta - sin(2 theta) / 2, by series where it cancels
     series = small**3 * (2 / 3 - small**2 * (2 / 15 - small**2 * 4 / 315))
@@ -68,13 +68,13 @@ def _three_halves_miss(z: FloatArray) -> FloatArray:
 def _half_two_miss(z: FloatArray) -> FloatArray:
     # q^(-1/2) + q^(1/2) - 2 = (1 - q^(1/2))^2 / q^(1/2)
     safe = np.maximum(z, -80.0)
-    near = np.expm1(-0.5 * softplus(-safe)) ** 2 / _half(safe)[0]
-    return np.asarray(1.5 * np.where(z < -80.0, _boost(z), near))
+    near = np.expm1(-0.5 * softplus(-safe)) ** 2 / _roots_of_posterior(safe)[0]
+    return np.asarray(1.5 * np.where(z < -80.0, _boosting_loss(z), near))
 
 
 def _half_three_halves_miss(z: FloatArray) -> FloatArray:
-    tangent = _boost(z)
-    theta = _angle(z)
+    tangent = _boosting_loss(z)
+    theta = _angle_of_posterior(z)
     small = np.minimum(theta, 0.02)
     series = small**3 * (1 / 3 + small**2 * (2 / 15 + small**2 * 17 / 315))  # tan(theta) - theta
     return np.asarray(4 / np.pi * np.where(theta > 0.02, tangent - theta, series))
@@ -84,15 +84,15 @@ def _half_three_halves_miss(z: FloatArray) -> FloatArray:
 _CLOSED_MISS: dict[tuple[float, float], Cost] = {
     (1.0, 1.0): _log_miss,
     (2.0, 2.0): lambda z: np.asarray(3.0 * sigmoid(-z) ** 2),
-    (0.5, 0.5): lambda z: 2 / np.pi * _boost(z),
+    (0.5, 0.5): lambda z: 2 / np.pi * _boosting_loss(z),
     (2.0, 1.0): lambda z: np.asarray(2.0 * sigmoid(-z)),
     (1.0, 2.0): _low_threshold_miss,
     (1.0, 0.5): _artanh_miss,
     (0.5, 1.0): _root_miss,
     (1.5, 1.5): _three_halves_miss,
-    (2.0, 0.5): lambda z: 1.5 * _half(z)[1],
+    (2.0, 0.5): lambda z: 1.5 * _roots_of_posterior(z)[1],
     (0.5, 2.0): _half_two_miss,
-    (1.5, 0.5): lambda z: 4 / np.pi * _angle(z),
+    (1.5, 0.5): lambda z: 4 / np.pi * _angle_of_posterior(z),
     (0.5, 1.5): _half_three_halves_miss,
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._memory import at_once
 from llrkit.core.score_index import score_indexes
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import EmptyClassError
 from llrkit.scores import Scores, ScoreSource
 
@@ -67,8 +67,10 @@ class Grid(SummaryBase):
         return Grid(
             n_t,
             n_n,
-            None if drop_target else _within_bounds(_merge(self.target, other.target), self.only),
-            None if drop_nontarget else _within_bounds(_merge(self.nontarget, other.nontarget), self.only),
+            None if drop_target else _within_bounds(_merge_grids(self.target, other.target), self.only),
+            None
+            if drop_nontarget
+            else _within_bounds(_merge_grids(self.nontarget, other.nontarget), self.only),
             self.only,
             self.weighted or other.weighted,
         )
@@ -122,7 +124,7 @@ def distinct_ascending(ascending: FloatArray) -> FloatArray:
     return ascending if first.all() else ascending[first]
 
 
-def _merge(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+def _merge_grids(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     if a is None or b is None:
         return None
     if len(a) == 0 or len(b) == 0:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins, total
 from llrkit.core.score_index import score_indexes
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source

@@ -15,10 +15,10 @@ from llrkit._progress import stage
 from llrkit._version import __version__
 from llrkit.calibrate.map_files import map_to_dict
 from llrkit.calibrate.maps import Map
-from llrkit.engine.apply import DEFAULTS, Applied, ApplyOptions, Judge, apply_map
+from llrkit.engine.apply_map import DEFAULTS, Applied, ApplyOptions, Judge, apply_map
 from llrkit.engine.finished_parts import (
     Part,
-    begin,
+    begin_parts,
     finished_parts,
     note,
     recipe_of,
@@ -29,7 +29,7 @@ from llrkit.engine.finished_parts import (
 from llrkit.errors import InputError
 from llrkit.io.reading_options import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
-from llrkit.io.tables import files_of
+from llrkit.io.tables_of_paths import files_of
 
 SAID = 5
 """Notes about parts that are shown."""
@@ -76,13 +76,13 @@ def apply_parts(
         kept = finished_parts(target, parts)
         names = {part.name for part in kept}
         todo = [part for part in parts if part.name not in names]
-        begin(target, [*kept, *todo])
+        begin_parts(target, [*kept, *todo])
         work = partial(
-            _apply_one, fitted=fitted, folder=target, reading=reading, options=options, judge=judge
+            _apply_to_one_part, fitted=fitted, folder=target, reading=reading, options=options, judge=judge
         )
         written = list(kept)
         with stage("files", len(todo), "files") as tick:
-            for part in (run or _one_by_one)(work, todo):
+            for part in (run or _parts_one_by_one)(work, todo):
                 written.append(part)
                 tick(1)
         write_manifest(target, written, settings)
@@ -94,7 +94,7 @@ def apply_parts(
     return Applied(sum(part.rows for part in written), tuple(notes))
 
 
-def _apply_one(
+def _apply_to_one_part(
     part: Part,
     *,
     fitted: Map,
@@ -126,7 +126,7 @@ def _said_of_parts(parts: Sequence[Part]) -> list[str]:
     )
 
 
-def _one_by_one(work: Callable[[Part], Part], parts: Sequence[Part]) -> Iterator[Part]:
+def _parts_one_by_one(work: Callable[[Part], Part], parts: Sequence[Part]) -> Iterator[Part]:
     return map(work, parts)
 
 

@@ -15,8 +15,8 @@ from llrkit.errors import LabelError
 from llrkit.io.checked_trials import score_values, target_mask_of
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores import Scores
-from llrkit.scores.labels import ACCEPTED, warn_of_pooled
 from llrkit.scores.roles import ROW, Roles
+from llrkit.scores.target_labels import ACCEPTED, warn_of_pooled
 from llrkit.scores.trials import Trials
 
 ENOUGH_BYTES = 10 << 20
@@ -162,13 +162,13 @@ def joined(chunks: Iterable[Scores]) -> Iterator[Scores]:
         held.append(chunk)
         size += chunk.target.nbytes + chunk.nontarget.nbytes
         if size >= enough:
-            yield _one_of(held)
+            yield _one_chunk_of(held)
             held, size = [], 0
     if held:
-        yield _one_of(held)
+        yield _one_chunk_of(held)
 
 
-def _one_of(chunks: list[Scores]) -> Scores:
+def _one_chunk_of(chunks: list[Scores]) -> Scores:
     if len(chunks) == 1:
         return chunks[0]
     return Scores.part(

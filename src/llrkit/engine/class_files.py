@@ -15,9 +15,9 @@ from llrkit._memory import at_once
 from llrkit.engine.chunks_of_rows import Chunking
 from llrkit.engine.scanned_files import KEEP_BYTES, PassCounts
 from llrkit.io.checked_trials import with_scores
-from llrkit.io.classes.class_layouts import chosen
-from llrkit.io.classes.read_classes import scores_of
-from llrkit.io.tables import scan_tables
+from llrkit.io.classes.class_layouts import chosen_classes
+from llrkit.io.classes.read_classes import class_scores_of_table
+from llrkit.io.tables_of_paths import scan_tables
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores.class_labels import class_names, listed
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors, positions
@@ -34,7 +34,7 @@ class ClassChunking(Chunking[ClassScores, IntArray]):
 
     def chunk(self, batch: TrialTable, before: IntArray, words: set[str]) -> ClassScores:
         """The trials of a batch, checked; faults are named by their line."""
-        chunk = scores_of(with_scores(replace(batch, roles=self.roles)))
+        chunk = class_scores_of_table(with_scores(replace(batch, roles=self.roles)))
         columns = {name: chunk.columns[name] for name in self.roles.carried if name in chunk.columns}
         if POSITION in self.roles.carried and POSITION not in columns:
             columns[POSITION] = positions(chunk.codes, before)
@@ -72,7 +72,7 @@ class ClassFiles:
         self._kept: list[ClassScores] | None = None
         self._counts = PassCounts() if counts is None else counts
         first = self.scans[0].like.file
-        chosen(self.scans[0].columns, classes, first)
+        chosen_classes(self.scans[0].columns, classes, first)
         for name in (label, *self.carried):
             if name != POSITION:
                 require_column(name, self.scans[0].columns, first)

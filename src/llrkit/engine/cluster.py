@@ -80,15 +80,15 @@ def cluster(
         raise MissingPackageError.of_extra("clusters need Dask", "dask") from None
     with config.set({TIMEOUT_SETTING: timeout, **_NEVER_GIVEN_UP}):
         if scheduler is not None:
-            with _client_of(scheduler, tls, timeout) as client:
+            with _client_of_scheduler(scheduler, tls, timeout) as client:
                 yield client
         else:
-            with _workers_here(workers or 0, memory_limit, dashboard) as client:
+            with _workers_on_this_machine(workers or 0, memory_limit, dashboard) as client:
                 yield client
 
 
 @contextmanager
-def _client_of(scheduler: str, tls: TLSFiles, timeout: float) -> Iterator[Client]:
+def _client_of_scheduler(scheduler: str, tls: TLSFiles, timeout: float) -> Iterator[Client]:
     from distributed import Client
     from distributed.versions import VersionMismatchWarning
 
@@ -100,7 +100,7 @@ def _client_of(scheduler: str, tls: TLSFiles, timeout: float) -> Iterator[Client
             client = Client(address, timeout=timeout, security=security, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
         raise ClusterError(
-            f"no scheduler answers at {address} within {timeout:g} s ({_first_line(error)})"
+            f"no scheduler answers at {address} within {timeout:g} s ({_first_line_of_fault(error)})"
         ) from None
     try:
         yield client
@@ -109,12 +109,14 @@ def _client_of(scheduler: str, tls: TLSFiles, timeout: float) -> Iterator[Client
             client.close(timeout=min(timeout, 5.0))
 
 
-def _first_line(error: BaseException) -> str:
+def _first_line_of_fault(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 @contextmanager
-def _workers_here(workers: int, memory_limit: str | float, dashboard: int | None) -> Iterator[Client]:
+def _workers_on_this_machine(
+    workers: int, memory_limit: str | float, dashboard: int | None
+) -> Iterator[Client]:
     from dask import config
     from distributed import Client, LocalCluster
 
@@ -140,7 +142,7 @@ def _workers_here(workers: int, memory_limit: str | float, dashboard: int | None
         own = Client(local, set_as_default=False)
         yield own
     except BaseException:  # also Ctrl-C: nobody waits for what is still being computed
-        _kill(local)
+        _kill_workers(local)
         raise
     finally:
         with suppress(TimeoutError):
@@ -148,7 +150,7 @@ def _workers_here(workers: int, memory_limit: str | float, dashboard: int | None
                 own.close(timeout=1)
             if local is not None:
                 local.close(timeout=3)
-        _kill(local)
+        _kill_workers(local)
 
 
 @contextmanager
@@ -178,7 +180,7 @@ def quieten() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _kill(local: LocalCluster | None) -> None:
+def _kill_workers(local: LocalCluster | None) -> None:
     """End by force the workers that have not exited."""
     for nanny in local.workers.values() if local is not None else ():
         nanny.auto_restart = False

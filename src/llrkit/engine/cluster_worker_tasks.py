@@ -9,7 +9,7 @@ from typing import Generic, Literal, TypeVar
 
 from llrkit._arrays import Array
 from llrkit.engine.chunks_of_rows import B, C, Chunking
-from llrkit.engine.cluster_handshake import require_same_program
+from llrkit.engine.cluster_same_program import require_same_program
 from llrkit.engine.partitions import ParquetFooter, Partition, chunks_of, column_names, parquet_footer
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import HeaderRoles
@@ -54,7 +54,7 @@ def summarize(work: Work[C, B, T], partitions: Sequence[Partition], before: B) -
         after, here, seen = before, 0, set(words)
         try:
             for chunk in work.chunking.joined(chunks_of(some, work.chunking, before, seen)):
-                summary = _sum(summary, work.summarize(chunk))
+                summary = _sum_of_summaries(summary, work.summarize(chunk))
                 after, here = add(after, work.chunking.counted(chunk)), here + work.chunking.rows_of(chunk)
                 del chunk  # what was sorted of it is not needed while the next one is read
         except FileFormatError as error:
@@ -62,7 +62,7 @@ def summarize(work: Work[C, B, T], partitions: Sequence[Partition], before: B) -
                 raise
             skipped.append(str(error))
             continue
-        total, before, rows, words = _sum(total, summary), after, rows + here, seen
+        total, before, rows, words = _sum_of_summaries(total, summary), after, rows + here, seen
     get_worker().log_event(work.topic, rows)
     return PartialSum(total, tuple(skipped), frozenset(words))
 
@@ -71,7 +71,7 @@ def merge(sums: Sequence[PartialSum[T]]) -> PartialSum[T]:
     """The sum of some parts."""
     total: T | None = None
     for one in sums:
-        total = _sum(total, one.summary)
+        total = _sum_of_summaries(total, one.summary)
     return PartialSum(
         total,
         tuple(name for one in sums for name in one.skipped),
@@ -100,7 +100,7 @@ def pairs(values: Array, is_target: Array) -> dict[str, Array]:
     return {"score": values, "label": is_target}
 
 
-def _sum(one: T | None, other: T | None) -> T | None:
+def _sum_of_summaries(one: T | None, other: T | None) -> T | None:
     if one is None or other is None:
         return other if one is None else one
     total: T = add(one, other)

@@ -18,8 +18,8 @@ from llrkit._warn import warn_caller
 from llrkit.engine import cluster_worker_tasks as worker_tasks
 from llrkit.engine.chunks_of_rows import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
-from llrkit.engine.cluster_handshake import agree, sources_digest
 from llrkit.engine.cluster_results import result_of
+from llrkit.engine.cluster_same_program import require_agreement, sources_digest
 from llrkit.engine.cluster_worker_tasks import Unreadable
 from llrkit.engine.partitions import RowGroups, Table, runs
 from llrkit.errors import FileFormatError, InputError, UnreadableWarning
@@ -93,7 +93,7 @@ class DaskSource(ScoreSource):
         if unreadable not in ("error", "skip"):
             raise InputError(f"unreadable must be 'error' or 'skip', got {unreadable!r}")
         if not partitions:
-            raise InputError("there are no partitions to read" + _listed(skipped))
+            raise InputError("there are no partitions to read" + _listed_names(skipped))
         self.client, self.partitions = client, tuple(partitions)
         self.chunking: AnyChunking = chunking or TwoClassChunking(Roles(label="label"))
         self.unreadable, self.skipped = unreadable, tuple(skipped)
@@ -156,7 +156,7 @@ class DaskSource(ScoreSource):
             ``"error"`` or ``"skip"``: what to do with a file that cannot be read.
         """
         names, files = ((score,) if isinstance(score, str) else score), parquet_files(paths)
-        agree(client)
+        require_agreement(client)
         header = header_on_cluster(files, client, score=names, label=label, unreadable=unreadable)
         roles = replace(header.roles, positive=positive, factor=factor * header.roles.factor, weight=weight)
         return cls._of_parquet(files, client, TwoClassChunking(roles), header, unreadable)
@@ -177,7 +177,7 @@ class DaskSource(ScoreSource):
             How files are cut into chunks, and the roles of their columns.
         """
         header = HeaderRoles(chunking.roles)
-        agree(client)
+        require_agreement(client)
         return cls._of_parquet(parquet_files(paths), client, chunking, header, "error")
 
     @classmethod
@@ -192,7 +192,7 @@ class DaskSource(ScoreSource):
         partitions, skipped = partitions_on_cluster(
             files, client, header, most=at_once(ROWS_A_TASK, unit=8), unreadable=unreadable
         )
-        _warn_of(skipped)
+        _warn_of_unreadable(skipped)
         weight = chunking.roles.weight
         if partitions and weight is not None:
             require_column(weight, partitions[0].columns, partitions[0].origin)
@@ -278,7 +278,7 @@ class DaskSource(ScoreSource):
     def _of_tables(cls, tables: Sequence[Delayed], client: Client, roles: Roles) -> DaskSource:
         from dask.delayed import delayed
 
-        agree(client)
+        require_agreement(client)
         wrap = delayed(Table, pure=False)
         partitions = [wrap(table, f"partition {i}") for i, table in enumerate(tables)]
         return cls(client, partitions, TwoClassChunking(roles))
@@ -331,13 +331,13 @@ class DaskSource(ScoreSource):
             self._told_of_progress(),
         ):
             total: worker_tasks.PartialSum[S] = result_of(self.client, self.client.compute(level[0]))
-        _warn_of(name for name in total.skipped if name not in self.skipped)
+        _warn_of_unreadable(name for name in total.skipped if name not in self.skipped)
         self.skipped = tuple(dict.fromkeys((*self.skipped, *total.skipped)))
         if not self._warned:
             self._warned = True
             settle_words(total.words, f"{self._where}, column {self.roles.label!r}")
         if total.summary is None:
-            raise FileFormatError("no partition could be read" + _listed(self.skipped))
+            raise FileFormatError("no partition could be read" + _listed_names(self.skipped))
         return total.summary
 
     @cached_property
@@ -392,13 +392,13 @@ class DaskSource(ScoreSource):
         return f"DaskSource({len(self.partitions)} partitions; {names})"
 
 
-def _warn_of(names: Iterable[str]) -> None:
+def _warn_of_unreadable(names: Iterable[str]) -> None:
     skipped = list(names)
     if skipped:
-        text = f"{len(skipped)} partitions could not be read and are left out" + _listed(skipped)
+        text = f"{len(skipped)} partitions could not be read and are left out" + _listed_names(skipped)
         warn_caller(text, UnreadableWarning)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed_names(names: Sequence[str]) -> str:
     shown = "; ".join(names[:5]) + ("; ..." if len(names) > 5 else "")
     return f": {shown}" if names else ""

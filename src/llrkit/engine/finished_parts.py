@@ -17,7 +17,7 @@ from pathlib import Path
 from llrkit._atomic import locked_folder, write_atomically
 from llrkit._inputs import file_sha256
 from llrkit.errors import InputError
-from llrkit.io.tables import is_taken
+from llrkit.io.tables_of_paths import is_taken
 
 MANIFEST = "_manifest.json"  # names with _ in front are not taken for trials
 DONE = "_done"
@@ -77,7 +77,7 @@ def working_in(folder: Path) -> Iterator[None]:
 
 def finished_parts(folder: Path, parts: Sequence[Part]) -> list[Part]:
     """Those of the parts that are finished, as their notes have them; every byte is looked at."""
-    notes = _notes(folder)
+    notes = _notes_on_parts(folder)
     finished = []
     for part in parts:
         note = notes.get(part.name)
@@ -100,7 +100,7 @@ def remove_outdated(folder: Path, parts: Sequence[Part]) -> list[str]:
     names = {part.name for part in parts}
     others = [file for file in folder.iterdir() if is_taken(file.name) and file.name not in names]
     others = [file for file in others if not file.is_dir()]
-    known = _notes(folder)
+    known = _notes_on_parts(folder)
     for file in others:
         if file.name not in known:
             raise InputError(
@@ -113,7 +113,7 @@ def remove_outdated(folder: Path, parts: Sequence[Part]) -> list[str]:
     return sorted(file.name for file in others)
 
 
-def begin(folder: Path, parts: Sequence[Part]) -> None:
+def begin_parts(folder: Path, parts: Sequence[Part]) -> None:
     """Say what is finished and what is to come, so that both are known should this run be interrupted."""
     (folder / DONE).mkdir(exist_ok=True)
     write_atomically(folder / DONE / BEGUN, json.dumps({"parts": [asdict(part) for part in parts]}))
@@ -137,17 +137,17 @@ def write_manifest(folder: Path, parts: Sequence[Part], settings: Mapping[str, o
     shutil.rmtree(folder / DONE)
 
 
-def _notes(folder: Path) -> dict[str, Part]:
+def _notes_on_parts(folder: Path) -> dict[str, Part]:
     """What is known of the parts, by name; what was noted last is taken."""
-    lists = (_read(folder / MANIFEST), _read(folder / DONE / BEGUN))
+    lists = (_read_notes(folder / MANIFEST), _read_notes(folder / DONE / BEGUN))
     listed = [one.get("parts") for one in lists if isinstance(one, dict)]
     plain = [part for parts in listed if isinstance(parts, list) for part in parts]
-    plain += [_read(file) for file in sorted((folder / DONE).glob("*.json"))]
+    plain += [_read_notes(file) for file in sorted((folder / DONE).glob("*.json"))]
     known = (Part.from_dict(one) for one in plain)
     return {part.name: part for part in known if part is not None}
 
 
-def _read(path: Path) -> object:
+def _read_notes(path: Path) -> object:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

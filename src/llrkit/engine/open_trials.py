@@ -14,7 +14,7 @@ from llrkit.io.files_to_trials import read_whole, table_options
 from llrkit.io.formats import decoded_bytes, in_batches
 from llrkit.io.missing_scores_and_labels import scan_without_missing_scores, with_one_label
 from llrkit.io.reading_options import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading
-from llrkit.io.tables import files_of, scan_tables
+from llrkit.io.tables_of_paths import files_of, scan_tables
 from llrkit.io.trial_table import Scan, one_after_another
 from llrkit.scores.source import ScoreSource
 
@@ -44,8 +44,8 @@ def open_trials(
     """
     given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     if client is not None:
-        return _on_cluster(given, reading, client)
-    if len(given) > 1 or reading.needs_memory or not _are_large(given[0]):
+        return _open_on_cluster(given, reading, client)
+    if len(given) > 1 or reading.needs_memory or not _are_large_files(given[0]):
         return read_whole(given, reading)
     return files_in_batches(given, reading)
 
@@ -59,10 +59,10 @@ def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client |
         reading.require(THREE_KINDS)
         return files_in_batches([path], reading)
     replace(PLAIN, positive=reading.positive).require(THREE_KINDS)
-    return _on_cluster([path], reading, client)
+    return _open_on_cluster([path], reading, client)
 
 
-def _are_large(path: PathArg) -> bool:
+def _are_large_files(path: PathArg) -> bool:
     files = files_of(path)
     large = sum(map(decoded_bytes, files)) >= at_once(LARGE_BYTES)
     return large and all(map(in_batches, files))
@@ -111,7 +111,7 @@ def open_unlabeled(path: PathArg, reading: Reading = PLAIN, *, client: Client | 
     return Files(scans, roles)
 
 
-def _on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> ScoreSource:
+def _open_on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> ScoreSource:
     from llrkit.engine.dask_source import DaskSource
 
     reading.require(CLUSTER)

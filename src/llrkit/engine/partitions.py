@@ -17,11 +17,12 @@ from llrkit._inputs import changed_meanwhile
 from llrkit.engine.chunks_of_rows import B, C, Chunking
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import HeaderRoles
+from llrkit.io.common_types import Wanted, cast_exactly, common_types, types_to_change
 from llrkit.io.separate_paths import local_files
-from llrkit.io.tables import Wanted, cast_exactly, common_types, is_taken, types_to_change
+from llrkit.io.tables_of_paths import is_taken
 from llrkit.io.trial_table import TrialTable
-from llrkit.scores.any_table import as_table
 from llrkit.scores.roles import require_column
+from llrkit.scores.tables_of_other_libraries import as_table
 
 if TYPE_CHECKING:
     from pyarrow import Field
@@ -72,7 +73,7 @@ class RowGroups:
             if name != self.header.roles.label:  # which may be made of two other columns
                 require_column(name, self.columns, self.origin)
         stored = self.header.needed_for(self.columns, wanted)
-        with _unchanged(self.origin, self.state), _open(self.origin, self.words) as file:
+        with _require_unchanged_file(self.origin, self.state), _open(self.origin, self.words) as file:
             for groups in runs(self.rows, ROWS_A_BATCH):
                 table = self._read(file, [self.groups[i] for i in groups], stored)
                 batch = TrialTable(self.origin, "parquet", table, first_row=first_row)
@@ -83,7 +84,7 @@ class RowGroups:
         try:
             table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
         except (OSError, ValueError) as error:  # pyarrow's own errors are among these
-            raise _unreadable(self.origin, error) from None
+            raise _unreadable_parquet(self.origin, error) from None
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
         return frame
@@ -144,7 +145,7 @@ class ParquetFooter:
 
 def parquet_footer(path: str, header: HeaderRoles, most: int) -> ParquetFooter:
     """Cut a Parquet file into runs of row groups of at most ``most`` rows; what has a role must be there."""
-    roles, state = header.roles, _state(path)
+    roles, state = header.roles, _state_of_file(path)
     with _open(path) as file:
         names = file.schema_arrow.names
         for name in (*roles.score, *(header.same or (roles.label or "label",))):
@@ -152,7 +153,7 @@ def parquet_footer(path: str, header: HeaderRoles, most: int) -> ParquetFooter:
         empty = pl.from_arrow(file.schema_arrow.empty_table())
         rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
         label = file.schema_arrow.field(roles.label) if roles.label in names else None
-        words = (label.name,) if label is not None and _is_text(label) else ()
+        words = (label.name,) if label is not None and _is_text_column(label) else ()
     assert isinstance(empty, pl.DataFrame)
     types = header.assigned_to(TrialTable(path, "parquet", empty)).table.schema
     partitions, first_row = [], 0
@@ -188,9 +189,15 @@ def expand(path: str) -> list[str]:
         names = [os.path.abspath(file) for file in local_files(root)]
     elif files.isdir(root):
         inside = files.ls(root, detail=True)
-        names = [one["name"] for one in inside if one["type"] == "file" and is_taken(_last(one["name"]))]
+        names = [
+            one["name"]
+            for one in inside
+            if one["type"] == "file" and is_taken(_last_part_of_path(one["name"]))
+        ]
     elif has_magic(root):
-        names = [name for name in files.glob(root) if is_taken(_last(name), _last(root))]
+        names = [
+            name for name in files.glob(root) if is_taken(_last_part_of_path(name), _last_part_of_path(root))
+        ]
     else:
         names = [root] if files.exists(root) else []
     if not names:
@@ -198,11 +205,11 @@ def expand(path: str) -> list[str]:
     return sorted(files.unstrip_protocol(name) if "://" in path else name for name in names)
 
 
-def _last(path: str) -> str:
+def _last_part_of_path(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _state(path: str) -> str:
+def _state_of_file(path: str) -> str:
     """What the file system says of a file: size, times, number, or a tag of its content."""
     import fsspec
 
@@ -214,11 +221,11 @@ def _state(path: str) -> str:
 
 
 @contextmanager
-def _unchanged(path: str, state: str) -> Iterator[None]:
+def _require_unchanged_file(path: str, state: str) -> Iterator[None]:
     """A file that is no longer what it was is an error that names it."""
 
     def check() -> None:
-        if state and _state(path) != state:
+        if state and _state_of_file(path) != state:
             raise changed_meanwhile(path)
 
     check()
@@ -256,19 +263,19 @@ class _open:  # noqa: N801 - reads as the function it stands for
             self._file = fsspec.open(self.path).open()
             return ParquetFile(self._file, read_dictionary=self.words)
         except (OSError, ValueError) as error:
-            raise _unreadable(self.path, error) from None
+            raise _unreadable_parquet(self.path, error) from None
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
 
-def _is_text(field: Field) -> bool:
+def _is_text_column(field: Field) -> bool:
     import pyarrow.types as kinds
 
     return bool(kinds.is_string(field.type) or kinds.is_large_string(field.type))
 
 
-def _unreadable(path: str, error: Exception) -> FileFormatError:
+def _unreadable_parquet(path: str, error: Exception) -> FileFormatError:
     said = str(error).splitlines()[0] if str(error) else repr(error)
     return FileFormatError(
         f"{path}: cannot be read as Parquet ({said}); 'llrkit convert' makes Parquet of other files"

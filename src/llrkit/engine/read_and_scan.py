@@ -103,10 +103,10 @@ def read_trials(
         raise UnknownNameError(f"missing={missing!r}: expected one of error, drop")
     reading = Reading(
         key=key,
-        score=_names(score),
+        score=_names_of_columns(score),
         label=label,
         format=format,
-        columns=_names(columns),
+        columns=_names_of_columns(columns),
         nontargets=nontargets,
         positive=positive,
         log10=log10,
@@ -115,8 +115,8 @@ def read_trials(
         duplicates=duplicates,
         quality=quality,
         weight=weight,
-        where=_names(where) or (),
-        key_columns=_names(key_columns),
+        where=_names_of_columns(where) or (),
+        key_columns=_names_of_columns(key_columns),
         key_label=key_label,
         missing_scores=missing_scores,
         decimal=decimal,
@@ -189,15 +189,15 @@ def scan_trials(
     """
     given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     reading = Reading(
-        score=_names(score),
+        score=_names_of_columns(score),
         label=label,
         format=format,
-        columns=_names(columns),
+        columns=_names_of_columns(columns),
         weight=weight,
         positive=positive,
         log10=log10,
         distance=distance,
-        where=_names(where) or (),
+        where=_names_of_columns(where) or (),
         missing_scores=missing_scores,
         decimal=decimal,
         encoding=encoding,
@@ -205,5 +205,5 @@ def scan_trials(
     return files_in_batches(given, reading)
 
 
-def _names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
+def _names_of_columns(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return None if names is None else (names,) if isinstance(names, str) else tuple(names)

@@ -32,9 +32,9 @@ class Files(ScoreSource):
     the current ones are summarized. Repeated ids are not looked for.
     """
 
-    def __init__(self, scans: Sequence[Scan], roles: Roles, kept: _Kept | None = None) -> None:
+    def __init__(self, scans: Sequence[Scan], roles: Roles, kept: _KeptChunks | None = None) -> None:
         self.scans, self._roles = tuple(scans), roles
-        self._kept = kept if kept is not None else _Kept()
+        self._kept = kept if kept is not None else _KeptChunks()
         self._counts: dict[str, object] = {}
         require_roles(self.scans[0].like)
         weight = () if roles.weight is None else (roles.weight,)
@@ -131,7 +131,7 @@ class PassCounts(dict[str, tuple[int, ...]]):
 
 
 @dataclass
-class _Kept:
+class _KeptChunks:
     """The chunks of small sets, by the columns they carry; shared by all views of the same files."""
 
     sets: dict[tuple[str, ...], list[Scores]] = field(default_factory=dict)
@@ -147,26 +147,26 @@ class _Kept:
         ``announced`` is their size as far as it is known before: what is too large is not even begun.
         """
         if names in self.sets:
-            yield from map(_fresh, self.sets[names])
+            yield from map(_fresh_chunk, self.sets[names])
             return
         held: list[Scores] = []
         size, most = 0, at_once(KEEP_BYTES)
         for chunk in read():
             yield chunk
-            size += _bytes_of(chunk)
+            size += _bytes_of_chunk(chunk)
             if self.size + max(size, announced) > most:
                 held.clear()
             else:
-                held.append(_fresh(chunk))
+                held.append(_fresh_chunk(chunk))
         if self.size + max(size, announced) <= most:
             self.sets[names], self.size = held, self.size + size
 
 
-def _fresh(chunk: Scores) -> Scores:
+def _fresh_chunk(chunk: Scores) -> Scores:
     """The same arrays again: what was sorted of a chunk must not stay alive with it."""
     return Scores.part(chunk.target, chunk.nontarget, chunk.columns, chunk.categories)
 
 
-def _bytes_of(chunk: Scores) -> int:
+def _bytes_of_chunk(chunk: Scores) -> int:
     arrays = [chunk.target, chunk.nontarget, *(array for pair in chunk.columns.values() for array in pair)]
     return sum(int(np.asarray(array).nbytes) for array in arrays)

@@ -22,7 +22,7 @@ from llrkit.calibrate.affine.gaussian_tests import (
     shape_statistics,
     spread_limit,
 )
-from llrkit.calibrate.class_gap import REMEDY
+from llrkit.calibrate.gap_between_classes import REMEDY
 from llrkit.core.moments import Moments
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.suspicions import other_quantity
@@ -108,7 +108,7 @@ class Doubt:
         return f"{self.words}{but} ({p_words(self.p_value)})"
 
 
-def _doubt(moments: Moments) -> Doubt | None:
+def _doubt_about_shape(moments: Moments) -> Doubt | None:
     """The first measure beyond its limit, with the p-value of its test; None if all are within."""
     statistics = shape_statistics(moments)
     p_values = {test.name: test.p_value for test in gaussian_tests(moments)}
@@ -143,7 +143,7 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
     statistics = shape_statistics(result.moments)
     shaped = any("skewness" in problem or "kurtosis" in problem for problem in problems)
     unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
-    doubt = None if few or problems else _doubt(result.moments)
+    doubt = None if few or problems else _doubt_about_shape(result.moments)
     unequal = unequal or (doubt is not None and doubt.of_spreads and not doubt.may_be_chance)
     doubted = "" if doubt is None else str(doubt)
     within = (
@@ -153,10 +153,10 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
     return [
         ("cmlg", not (problems or doubted), _against_cmlg(result, problems) or doubted or within),
         ("logistic", True, "assumes only that the LLR is a straight line of the score"),
-        _gaussian(few, shaped, unequal, statistics["sd_ratio"], result.det_slope.slope, doubted),
-        _nig(few, shaped),
-        _bayes(few, shaped),
-        _pav(result),
+        _advice_on_gaussian(few, shaped, unequal, statistics["sd_ratio"], result.det_slope.slope, doubted),
+        _advice_on_nig(few, shaped),
+        _advice_on_bayes(few, shaped),
+        _advice_on_pav(result),
     ]
 
 
@@ -170,7 +170,9 @@ def _against_cmlg(result: Evaluation, problems: list[str]) -> str:
     return f"see the lines above{said}"
 
 
-def _gaussian(few: str, shaped: bool, unequal: bool, ratio: float, slope: float, doubt: str) -> Advice:
+def _advice_on_gaussian(
+    few: str, shaped: bool, unequal: bool, ratio: float, slope: float, doubt: str
+) -> Advice:
     if few:
         return "gaussian", False, f"{few}: the spreads cannot be told apart with fewer than {FEW} of a class"
     if shaped:
@@ -182,7 +184,7 @@ def _gaussian(few: str, shaped: bool, unequal: bool, ratio: float, slope: float,
     return "gaussian", False, doubt or f"the spreads are nearly the same (ratio {ratio:.2f}): no need for it"
 
 
-def _nig(few: str, shaped: bool) -> Advice:
+def _advice_on_nig(few: str, shaped: bool) -> Advice:
     if few:
         return "nig", False, f"{few}: skewness and tails cannot be fitted with fewer than {FEW} of a class"
     if shaped:
@@ -190,7 +192,7 @@ def _nig(few: str, shaped: bool) -> Advice:
     return "nig", False, "neither skewness nor excess kurtosis beyond its limit: no need for it"
 
 
-def _bayes(few: str, shaped: bool) -> Advice:
+def _advice_on_bayes(few: str, shaped: bool) -> Advice:
     if shaped:
         return "bayes", False, "the classes are not Gaussian: see the lines above"
     if few:
@@ -198,7 +200,7 @@ def _bayes(few: str, shaped: bool) -> Advice:
     return "bayes", False, f"{FEW} trials of each class or more: no need for it"
 
 
-def _pav(result: Evaluation) -> Advice:
+def _advice_on_pav(result: Evaluation) -> Advice:
     short = short_class(result, PAV_NEEDS)
     if short:
         return "pav", False, f"{short}; with fewer than {PAV_NEEDS:,} of a class it follows chance"

@@ -116,7 +116,7 @@ def alpha_scan(
     measured = source if test is None else as_source(test)
     minimum = c_primary(measured, cost, actual=False, known=known, p_known=p_known)
     dealt = None if test is not None else make_folds(source, groups, folds, seed)
-    calibrate = _trained(source, measured) if dealt is None else _crossed(source, dealt)
+    calibrate = _trained_at_alpha(source, measured) if dealt is None else _crossed_at_alpha(source, dealt)
     costs: dict[str, FloatArray] = {}
     refused: dict[str, str] = {}
     for method, name in NAMES.items():
@@ -137,10 +137,10 @@ def alpha_scan(
             refused[name] = f"no fit at {where}: {refused[name]}"
     shown = cost.name if known is None else f"{cost.name}, known and unknown non-targets"
     title = f"C_primary of {shown}" if cost.averages else f"cost at {shown}"
-    return PriorScan(at, costs, minimum, title, _how(dealt), MappingProxyType(refused))
+    return PriorScan(at, costs, minimum, title, _how_scanned(dealt), MappingProxyType(refused))
 
 
-def _how(folds: Folds | None) -> str:
+def _how_scanned(folds: Folds | None) -> str:
     """What was measured on what."""
     if folds is None:
         return "trained on other trials"
@@ -154,11 +154,11 @@ Calibrate = Callable[[str, Mapping[str, object]], ScoreSource]
 """A method and its options -> the measured trials, calibrated."""
 
 
-def _trained(train: ScoreSource, measured: ScoreSource) -> Calibrate:
+def _trained_at_alpha(train: ScoreSource, measured: ScoreSource) -> Calibrate:
     return lambda method, options: fit_quietly(method, train, options).on(measured)
 
 
-def _crossed(source: ScoreSource, folds: Folds) -> Calibrate:
+def _crossed_at_alpha(source: ScoreSource, folds: Folds) -> Calibrate:
     wide = source.with_columns(*folds.columns)
 
     def calibrate(method: str, options: Mapping[str, object]) -> ScoreSource:

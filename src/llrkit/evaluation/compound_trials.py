@@ -10,7 +10,7 @@ from llrkit._arguments import share, takes
 from llrkit._arrays import Counts
 from llrkit.core.column_values import positions_by_value
 from llrkit.errors import InputError
-from llrkit.metrics.primary_cost import compound_llr
+from llrkit.metrics.compound_llrs import compound_llr
 from llrkit.scores.roles import require_column
 from llrkit.scores.trials import Trials
 

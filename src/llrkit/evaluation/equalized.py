@@ -9,7 +9,7 @@ from operator import add
 from types import MappingProxyType
 
 from llrkit.core.moments import Moments
-from llrkit.core.summary import Both, both, grouped
+from llrkit.core.summary_algebra import Both, both, grouped
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.evaluation.evaluation_result import Evaluation
@@ -54,34 +54,36 @@ def equalized(
     counts = {key: summaries.summaries[0] for key, summaries in by_condition.items()}
     sizes = {key: (float(count.n_target), float(count.n_nontarget)) for key, count in counts.items()}
     weights = scaled_to_size(nist_weights(sizes), sizes)
-    second = _sum(
+    second = _sum_of_conditions(
         [
             Both((counts[key].weighted(*weights[key]), look.summaries[1].weighted(*weights[key])))
             for key, look in by_condition.items()
         ]
     )
-    first = _sum([groups.groups[key].weighted(*weights[key]) for key in by_condition])
+    first = _sum_of_conditions([groups.groups[key].weighted(*weights[key]) for key in by_condition])
     result = Evaluation.from_measurements(measurements_from_summaries(first, second, operating_points))
-    by_name = {", ".join(map(str, _values(key))): weights[key] for key in sorted(weights, key=str)}
-    information = _information(weights, sizes, 0), _information(weights, sizes, 1)
+    by_name = {
+        ", ".join(map(str, _values_of_combination(key))): weights[key] for key in sorted(weights, key=str)
+    }
+    information = _information_of_weights(weights, sizes, 0), _information_of_weights(weights, sizes, 1)
     return replace(
         result, equalized=names, condition_weights=MappingProxyType(by_name), information=information
     )
 
 
-def _values(key: Hashable) -> tuple[Hashable, ...]:
+def _values_of_combination(key: Hashable) -> tuple[Hashable, ...]:
     """The values of a combination."""
     return key if isinstance(key, tuple) else (key,)
 
 
-def _information(weights: Weights, sizes: Weights, of_class: int) -> float:
+def _information_of_weights(weights: Weights, sizes: Weights, of_class: int) -> float:
     """Effective trials of a class by Kish, (sum w)^2 / sum w^2, over their number."""
     w = [(weights[key][of_class], sizes[key][of_class]) for key in weights]
     total = sum(n * weight for weight, n in w)
     return float(total / sum(n * weight**2 for weight, n in w)) if total > 0.0 else 1.0
 
 
-def _sum(summaries: list[S]) -> S:
+def _sum_of_conditions(summaries: list[S]) -> S:
     if not summaries:
         raise EmptyClassError("there are no trials")
     return reduce(add, summaries)

@@ -11,8 +11,7 @@ from llrkit._arguments import whole_number
 from llrkit._random import RNG, seed_of
 from llrkit.core.column_values import By, trials_with_values
 from llrkit.core.elementary_functions import probability
-from llrkit.core.shared_class import class_to_share
-from llrkit.core.spoof_kinds import bona_fide_and_spoofs
+from llrkit.core.shared_class import bona_fide_and_spoofs, class_to_share
 from llrkit.errors import InputError, PooledClassesWarning, TooFewTrialsError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.suspicions import warn_of
@@ -21,7 +20,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.presets import Points
-from llrkit.trust.calibration.calibration_test import check_trials
+from llrkit.trust.calibration.scale_and_offset_test import check_trials
 from llrkit.trust.intervals.speakers import (
     Columns,
     Speakers,
@@ -29,7 +28,7 @@ from llrkit.trust.intervals.speakers import (
     kind_asked_for,
     require_columns,
 )
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
 
@@ -169,9 +168,9 @@ def evaluate(
 
     # imported here: half of what a small set takes to evaluate otherwise
     from llrkit.trust.intervals.bootstrap import bootstrap
-    from llrkit.trust.intervals.closed_form import closed_form
-    from llrkit.trust.intervals.functionals import REASONS, functionals
+    from llrkit.trust.intervals.number_functionals import REASONS, functionals
     from llrkit.trust.intervals.resampling import speaker_resampling, trial_resampling
+    from llrkit.trust.intervals.trial_intervals import closed_form
 
     def with_intervals(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
         if ci == "trial":
@@ -182,8 +181,8 @@ def evaluate(
         if ci == "bootstrap":
             resampling = speaker_resampling(trials, speakers, recordings, seed)
             made = bootstrap(trials, evaluation, resampling, level, replicates)
-            return _tested(replace(evaluation, uncertainty=made), trials, resampling.speakers)
-        return _by_speaker(evaluation, trials, find_speakers(trials, speakers), level)
+            return _tested_by_speaker(replace(evaluation, uncertainty=made), trials, resampling.speakers)
+        return _intervals_by_speaker(evaluation, trials, find_speakers(trials, speakers), level)
 
     groups = {}
     of_value: ScoreSource
@@ -204,11 +203,13 @@ def evaluate(
     return result
 
 
-def _by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers, level: float) -> Evaluation:
+def _intervals_by_speaker(
+    result: Evaluation, source: ScoreSource, speakers: Speakers, level: float
+) -> Evaluation:
     """The evaluation with intervals and the test of calibration, both from one more pass."""
-    from llrkit.trust.calibration.calibration_test import SpeakersInCells, check_speakers, judged_edges
-    from llrkit.trust.intervals.closed_form import closed_form
+    from llrkit.trust.calibration.scale_and_offset_test import SpeakersInCells, check_speakers, judged_edges
     from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
+    from llrkit.trust.intervals.trial_intervals import closed_form
 
     if math.isinf(result.cllr):
         return replace(result, uncertainty=closed_form(source, result, speakers, level))
@@ -221,7 +222,7 @@ def _by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers, lev
         return result
 
 
-def _tested(result: Evaluation, source: ScoreSource, speakers: Speakers) -> Evaluation:
+def _tested_by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers) -> Evaluation:
     """The evaluation with the test of calibration that takes shared speakers into account."""
     if math.isinf(result.cllr):
         return result

@@ -19,9 +19,9 @@ from llrkit.metrics.measurements import Measurements, PointResult, PrimaryResult
 from llrkit.metrics.separation import Separation
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import AnyPoint, cost_of
-from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
+from llrkit.trust.calibration.scale_and_offset_test import CalibrationTest, check_cells
 from llrkit.trust.calibration.verdict import Verdict, judge, separation_of
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 CONVENTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -40,7 +40,7 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _same(one: OperatingPoint, other: OperatingPoint) -> bool:
+def _same_point(one: OperatingPoint, other: OperatingPoint) -> bool:
     """Whether two operating points are the same, whatever they are called."""
     return (one.p_target, one.c_miss, one.c_fa) == (other.p_target, other.c_miss, other.c_fa)
 
@@ -102,7 +102,7 @@ class Evaluation(Measurements):
         if cost.averages:
             measured = {primary.name: primary for primary in self.primaries}.get(cost.name)
         else:
-            measured = next((one for one in self.points if _same(one.point, cost.points[0])), None)
+            measured = next((one for one in self.points if _same_point(one.point, cost.points[0])), None)
         if measured is None:
             names = [primary.name for primary in self.primaries] + [one.point.name for one in self.points]
             known = ", ".join(names) or "none"

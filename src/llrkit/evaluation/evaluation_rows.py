@@ -22,7 +22,7 @@ def number_row(result: Evaluation) -> dict[str, object]:
     (2, 1.0)
     """
     row: dict[str, object] = {"n_target": result.n_target, "n_nontarget": result.n_nontarget}
-    for name, key, value in _numbers(result):
+    for name, key, value in _numbers_of_row(result):
         row[name] = value
         if result.uncertainty is not None:
             low, high = result.intervals.get(key, (None, None))
@@ -30,7 +30,7 @@ def number_row(result: Evaluation) -> dict[str, object]:
     return row
 
 
-def _numbers(result: Evaluation) -> Iterator[tuple[str, str, float]]:
+def _numbers_of_row(result: Evaluation) -> Iterator[tuple[str, str, float]]:
     """Name of the column, name of the interval, value."""
     for name in NUMBERS:
         yield name, name, getattr(result, name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from llrkit._format import counted, number, percent
 from llrkit._llr_units import NATS, LlrUnit
 from llrkit._results import html_table, html_text
-from llrkit.calibrate.class_gap import gap_of_moments
+from llrkit.calibrate.gap_between_classes import gap_of_moments
 from llrkit.evaluation.over_groups import group_name, over_groups
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def sentence(result: Evaluation, verdict: Verdict | None = None) -> str:
         return f"Cllr is {bits}. {verdict.sentence}"
     lost = f"Of Cllr = {number(result.cllr, 3)} bits, {result.min_cllr:.3f} are lost to discrimination"
     share = f"{100 * (1.0 - result.min_cllr / result.cllr):.0f} %" if result.cllr > 0 else "0 %"
-    lost += f" and {number(result.cllr_cal, 3)} ({share}) to calibration{_parts(result)}."
+    lost += f" and {number(result.cllr_cal, 3)} ({share}) to calibration{_parts_of_loss(result)}."
     harm = " Read as LLRs they are worse than saying nothing (Cllr = 1)." if result.cllr >= 1.0 else ""
     return f"{lost}{harm} {verdict.sentence}"
 
 
-def _parts(result: Evaluation) -> str:
+def _parts_of_loss(result: Evaluation) -> str:
     """The loss to calibration in two parts, beside what it would be by chance."""
     split = result.loss_split
     if split is None:
@@ -75,12 +75,12 @@ def rows(result: Evaluation, unit: LlrUnit = NATS) -> list[tuple[str, str, str]]
     of_spoofs = result.shared is not None and result.shared.of_kinds
     classes = "bona fide + spoof" if of_spoofs else "target + non-target"
     table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", classes)]
-    for row in numbers(result, unit):
+    for row in numbers_of_table(result, unit):
         table.append((row.name, row.value, "  ".join(filter(None, (row.interval, row.note)))))
     return table
 
 
-def numbers(result: Evaluation, unit: LlrUnit = NATS) -> list[Row]:
+def numbers_of_table(result: Evaluation, unit: LlrUnit = NATS) -> list[Row]:
     """All numbers of the table but the counts; thresholds in a unit of LLRs."""
     table: list[Row] = []
     which = f" {unit.suffix}" if unit.base_10 else ""
@@ -127,7 +127,7 @@ def group_rows(
     keys += [f"points.{i}.{kind}_dcf" for i in range(len(points)) for kind in ("min", "act")]
     table = []
     for name, group in groups.items():
-        shown = {row.key: f"{row.value} {row.interval}".rstrip() for row in numbers(group)}
+        shown = {row.key: f"{row.value} {row.interval}".rstrip() for row in numbers_of_table(group)}
         table.append(
             [group_name(name), f"{group.n_target:,}", f"{group.n_nontarget:,}", *(shown[key] for key in keys)]
         )
@@ -169,7 +169,7 @@ def _group_lines(result: Evaluation) -> list[str]:
 
 def html_page(result: Evaluation) -> str:
     """The table for a notebook, with that of the groups below and the sentence."""
-    table = [(row.name, row.value, row.interval, row.note) for row in numbers(result)]
+    table = [(row.name, row.value, row.interval, row.note) for row in numbers_of_table(result)]
     table.insert(0, ("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "", "target + non-target"))
     header = ["", "", "", ""]
     if result.uncertainty is not None and result.intervals:

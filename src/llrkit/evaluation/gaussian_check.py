@@ -11,7 +11,7 @@ from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.affine.cmlg_predicted_cost import PredictedCost, line_costs, predicted_cost
 from llrkit.calibrate.affine.gaussian_tests import GaussianTest, gaussian_tests
 from llrkit.calibrate.densities.mixture import mixture_from_training
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, training_points
+from llrkit.calibrate.densities.training_points import TrainingPoints, training_points
 from llrkit.core.moments import Moments
 from llrkit.scores import ScoreSource
 from llrkit.theory.presets import Preset
@@ -83,10 +83,10 @@ def check_trials(source: ScoreSource, moments: Moments, cost: Preset | None = No
     training = training_points(source, moments)
     fitted = cmlg_from_moments(moments)
     costs = line_costs(training.target, training.nontarget, fitted.a, fitted.b, cost)
-    return GaussianCheck((*tests[:-1], _mixture(training, tests[-1])), costs)
+    return GaussianCheck((*tests[:-1], _mixture_against_one_pair(training, tests[-1])), costs)
 
 
-def _mixture(training: TrainingPoints, score_test: GaussianTest) -> GaussianTest:
+def _mixture_against_one_pair(training: TrainingPoints, score_test: GaussianTest) -> GaussianTest:
     """One Gaussian pair against two: twice the gain in log-likelihood, beside chi-square with 2 degrees.
 
     Under one pair the weight and mu of the second are not both determined, so chi-square is an

@@ -14,9 +14,9 @@ from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.metrics.requested_points import resolve_points
 from llrkit.scores.arrays import Scores
+from llrkit.scores.arrays_of_other_libraries import as_numpy, flat_labels
 from llrkit.scores.checked_arrays import refuse_nan, score_array
-from llrkit.scores.foreign_arrays import as_numpy, flat_labels
-from llrkit.scores.labels import expecting_scores_first, target_mask
+from llrkit.scores.target_labels import expecting_scores_first, target_mask
 from llrkit.theory.presets import Points
 
 
@@ -160,10 +160,10 @@ def batch_by_class(scores: object, labels: object, positive: object = None) -> t
     (array([2.]), array([-1. ,  0.5]))
     """
     with expecting_scores_first(scores, labels):
-        return _by_class(scores, labels, positive)
+        return _batch_split_by_class(scores, labels, positive)
 
 
-def _by_class(scores: object, labels: object, positive: object) -> tuple[Array, Array]:
+def _batch_split_by_class(scores: object, labels: object, positive: object) -> tuple[Array, Array]:
     values = score_array(_at_least_1d(as_numpy(scores, "scores")), "scores")
     if values.ndim != 1:
         raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")

@@ -54,7 +54,7 @@ def over_groups(groups: Mapping[K, Measurements]) -> OverGroups:
     >>> both.worst["eer_roc"], both.mean["eer_roc"]
     (('A02', 0.5), 0.25)
     """
-    by_group = {group_name(key): _numbers(group) for key, group in groups.items()}
+    by_group = {group_name(key): _numbers_of_group(group) for key, group in groups.items()}
     names = next(iter(by_group.values()))
     mean = {name: sum(numbers[name] for numbers in by_group.values()) / len(by_group) for name in names}
     worst = {}
@@ -65,7 +65,7 @@ def over_groups(groups: Mapping[K, Measurements]) -> OverGroups:
     return OverGroups(mean, worst)
 
 
-def _numbers(group: Measurements) -> dict[str, float]:
+def _numbers_of_group(group: Measurements) -> dict[str, float]:
     numbers = {name: float(getattr(group, name)) for name in NUMBERS}
     for point in group.points:
         numbers[f"min_dcf {point.point.name}"] = point.min_dcf

@@ -102,7 +102,7 @@ class Threshold(Result):
         """Plain numbers, as in the JSON of the command line."""
         plain: dict[str, Json] = {
             "criterion": self.criterion, "threshold": self.in_file, "rule": self.rule,
-            "interval": _plain(self.in_file_interval), "p_miss": self.p_miss, "p_fa": self.p_fa,
+            "interval": _plain_interval(self.in_file_interval), "p_miss": self.p_miss, "p_fa": self.p_fa,
             "n_target": self.n_target, "n_nontarget": self.n_nontarget,
         }  # fmt: skip
         if self.point is not None:
@@ -151,5 +151,5 @@ class Threshold(Result):
         return self.sentence
 
 
-def _plain(ends: Range | None) -> list[float] | None:
+def _plain_interval(ends: Range | None) -> list[float] | None:
     return None if ends is None else list(ends)

@@ -71,12 +71,12 @@ def held_out_cllr(blocks: PavBlocks) -> float:
     counts = blocks.target.astype(np.float64), blocks.nontarget.astype(np.float64)
     lost = 0.0
     for own, other in (counts, counts[::-1]):
-        odds = np.log((np.maximum(own - 1.0, 0.0) + 0.5) / (other + 0.5)) + _log_ratio(own, other)
+        odds = np.log((np.maximum(own - 1.0, 0.0) + 0.5) / (other + 0.5)) + _log_ratio_of_counts(own, other)
         lost += float((own * np.asarray(softplus(-odds))).sum() / own.sum())
     return lost / (2.0 * LN2)
 
 
-def _log_ratio(own: FloatArray, other: FloatArray) -> float:
+def _log_ratio_of_counts(own: FloatArray, other: FloatArray) -> float:
     return math.log(float(other.sum()) / max(float(own.sum()) - 1.0, 0.5))
 
 

@@ -162,7 +162,9 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     first = Corpus(POPULATION, 1, seed)
     second = Corpus(POPULATION.rougher(ROUGHER), 2, seed, SHIFT)
     return Corpora(
-        _ready(first, size.train, chain), _ready(second, size.evaluate, chain), rounded_plda(trained)
+        _corpus_ready(first, size.train, chain),
+        _corpus_ready(second, size.evaluate, chain),
+        rounded_plda(trained),
     )
 
 
@@ -171,7 +173,7 @@ def rounded_plda(trained: PLDA) -> PLDA:
     return PLDA(*(np.round(parameter, 6) for parameter in (trained.mean, trained.between, trained.within)))
 
 
-def _ready(corpus: Corpus, size: CorpusSize, chain: Chain) -> CorpusTrials:
+def _corpus_ready(corpus: Corpus, size: CorpusSize, chain: Chain) -> CorpusTrials:
     sides = []
     for side, n in (("enroll", size.models), ("test", size.tests)):
         cut = corpus.recordings(side, n_speakers=size.speakers, n=n, durations=SECONDS)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from llrkit._progress import tracked
-from llrkit.evaluation.conditions import HeatMap
+from llrkit.evaluation.condition_tables import HeatMap
 from llrkit.experiments.list_results import ListTable
 from llrkit.experiments.prior_scan import ScanCase
 from llrkit.experiments.result_tables import several_seeds

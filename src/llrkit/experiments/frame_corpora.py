@@ -29,7 +29,7 @@ from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
 from llrkit.recognize.ivectors.ivector_model import TotalVariability
 from llrkit.recognize.ivectors.ivector_training import train_ivectors
-from llrkit.recognize.ivectors.ubm import train_ubm
+from llrkit.recognize.ivectors.ubm_training import train_ubm
 from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.simulate.corpus import Recordings
 from llrkit.simulate.simulated_frames import FRAMES_PER_SECOND, FrameModel
@@ -75,7 +75,9 @@ def make_frame_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     model = FrameModel(N_GAUSSIANS, DIM, N_FACTORS, strength=STRENGTH, channel=CHANNEL, seed=seed)
     people, sessions = BACKGROUND
     who = [(speaker, session) for speaker in range(people) for session in range(sessions)]
-    sample = [_frames(model, *one, SECONDS[-1]) for one in who[:: -(-len(who) // UBM_RECORDINGS)]]
+    sample = [
+        _frames_of_recording(model, *one, SECONDS[-1]) for one in who[:: -(-len(who) // UBM_RECORDINGS)]
+    ]
     with stage("background model"):
         ubm = train_ubm(sample, N_GAUSSIANS, rng=seed)
     whole = cut_statistics(model, ubm, who, SECONDS[-1:], "background")[SECONDS[-1]]
@@ -89,26 +91,26 @@ def make_frame_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     ready = VectorMaker(model, ubm, factors, chain)
     size = SCALES[scale]
     return Corpora(
-        _recordings(ready, _TRAIN, size.train, seed),
-        _recordings(ready, _EVALUATE, size.evaluate, seed),
+        _ivectors_of_corpus(ready, _TRAIN, size.train, seed),
+        _ivectors_of_corpus(ready, _EVALUATE, size.evaluate, seed),
         rounded_plda(trained),
     )
 
 
-def _recordings(ready: VectorMaker, first: int, size: CorpusSize, seed: int) -> CorpusTrials:
+def _ivectors_of_corpus(ready: VectorMaker, first: int, size: CorpusSize, seed: int) -> CorpusTrials:
     """I-vectors of both sides of a corpus, made ready; recordings are dealt to the speakers in turn."""
     sides = []
     for side, n, session in (("enroll", size.models, 0), ("test", size.tests, _TESTS)):
         codes = np.arange(n) % size.speakers
         who = [(first + int(code), session + i // size.speakers) for i, code in enumerate(codes)]
         cuts = cut_statistics(ready.model, ready.ubm, who, SECONDS, f"{side} recordings")
-        vectors = {seconds: _ready_vectors(ready, statistics) for seconds, statistics in cuts.items()}
+        vectors = {seconds: _ready_ivectors(ready, statistics) for seconds, statistics in cuts.items()}
         sides.append(Recordings(f"corpus{first}", side, codes, MappingProxyType(vectors)))
     pairs = DrawnPairs.of(*sides, n_trials=size.trials, seed=seed)
     return CorpusTrials(sides[0], sides[1], pairs)
 
 
-def _ready_vectors(ready: VectorMaker, statistics: Statistics) -> FloatArray:
+def _ready_ivectors(ready: VectorMaker, statistics: Statistics) -> FloatArray:
     vectors = ready.factors.extract(statistics)
     return np.asarray(ready.chain(vectors).vectors, dtype=np.float64)
 
@@ -138,7 +140,9 @@ def cut_statistics(
         for start in range(0, len(who), _BATCH):
             batch = who[start : start + _BATCH]
             pieces = [
-                piece for one in batch for piece in np.split(_frames(model, *one, durations[-1]), ends[:-1])
+                piece
+                for one in batch
+                for piece in np.split(_frames_of_recording(model, *one, durations[-1]), ends[:-1])
             ]
             sums = baum_welch(pieces, ubm)
             shape = (len(batch), len(durations))
@@ -156,5 +160,5 @@ def cut_statistics(
     )
 
 
-def _frames(model: FrameModel, speaker: int, session: int, seconds: float) -> FloatArray:
+def _frames_of_recording(model: FrameModel, speaker: int, session: int, seconds: float) -> FloatArray:
     return model.recording(speaker, session, seconds * FRAMES_A_SECOND / FRAMES_PER_SECOND)

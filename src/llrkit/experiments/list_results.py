@@ -17,7 +17,7 @@ from llrkit.choose.methods import fit_quietly
 from llrkit.core.elementary_functions import LN2
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.pav_and_hull import pav_blocks
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import InputError, SeparationError
@@ -180,20 +180,20 @@ def measure_list(
     (0.1, True, 0.36)
     """
     grid = collect_again(evaluation, evaluation.reduce(Grid.of))
-    after_maps = both(*(_losses_after(fitted) for fitted in maps.values()))
+    after_maps = both(*(_losses_after_map(fitted) for fitted in maps.values()))
     counts, raw, mapped = evaluation.reduce(both(count_on(grid), LossSums.of, after_maps)).summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
     bins = counts.bins()
     blocks = pav_blocks(bins)
     eer = discrimination.eer_from_blocks(blocks)
-    costs = {name: _cllr(losses) for name, losses in zip(maps, mapped.summaries, strict=True)}
+    costs = {name: _cllr_after_map(losses) for name, losses in zip(maps, mapped.summaries, strict=True)}
     return ListResult(
         enroll=enroll,
         test=test,
         n_target=int(counts.n_target),
         n_nontarget=int(counts.n_nontarget),
         eer=eer,
-        raw_cllr=_cllr(raw),
+        raw_cllr=_cllr_after_map(raw),
         min_cllr=discrimination.min_cllr_from_blocks(blocks),
         cllr_from_eer=float(cllr_from_eer(eer)) if eer > 0.0 else 0.0,
         det_slope=det_slope_from_bins(bins).slope,
@@ -212,11 +212,11 @@ def closer_look(raw: ScoreSource, llrs: Mapping[str, ScoreSource]) -> Mapping[st
     return MappingProxyType({name: evaluate(source) for name, source in systems.items()})
 
 
-def _losses_after(fitted: Map) -> Callable[[Scores], LossSums]:
+def _losses_after_map(fitted: Map) -> Callable[[Scores], LossSums]:
     return lambda chunk: LossSums.of(fitted(chunk))
 
 
-def _cllr(losses: LossSums) -> float:
+def _cllr_after_map(losses: LossSums) -> float:
     return float(cross_entropy_from_losses(losses)[0] / LN2)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from llrkit.calibrate.affine.conditions.condition_cells import ConditionCells, condition_cells
 from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
-from llrkit.calibrate.composite.fusion import fit_quality
+from llrkit.calibrate.composite.fit_quality import fit_quality
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.experiments.list_results import fit_both, pool_lists
 from llrkit.scores import Scores

@@ -31,7 +31,7 @@ def population_cmlg(scores: UnequalGaussians, log_odds: float) -> AffineMap:
     >>> round(fitted.a, 9), round(fitted.b, 9)
     (4.5, -10.125)
     """
-    moments = Moments(_moments(scores.target), _moments(scores.nontarget))
+    moments = Moments(_population_moments(scores.target), _population_moments(scores.nontarget))
     return cmlg_from_moments(moments, float(sigmoid(log_odds)))
 
 
@@ -78,7 +78,8 @@ def population_c_primary(scores: UnequalGaussians, fitted: AffineMap, evaluation
     0.2383
     """
     costs = [
-        _cost(scores, point, (point.threshold - fitted.b) / fitted.a) for point in preset(evaluation).points
+        _population_cost(scores, point, (point.threshold - fitted.b) / fitted.a)
+        for point in preset(evaluation).points
     ]
     return float(np.mean(costs))
 
@@ -94,18 +95,18 @@ def population_minimum(scores: UnequalGaussians, evaluation: str = "sre12") -> f
     low, high = scores.mean_nontarget, scores.mean_target + 4.0 * scores.std_target
     best = [
         minimize_scalar(
-            lambda t, point=point: _cost(scores, point, t), bounds=(low, high), method="bounded"
+            lambda t, point=point: _population_cost(scores, point, t), bounds=(low, high), method="bounded"
         ).fun
         for point in preset(evaluation).points
     ]
     return float(np.mean(best))
 
 
-def _cost(scores: UnequalGaussians, point: OperatingPoint, threshold: float) -> float:
+def _population_cost(scores: UnequalGaussians, point: OperatingPoint, threshold: float) -> float:
     return float(point.cost(scores.target.below(threshold), scores.nontarget.at_least(threshold)))
 
 
-def _moments(distribution: Normal) -> ClassMoments:
+def _population_moments(distribution: Normal) -> ClassMoments:
     """Moments of a population, as if of one trial."""
     one, sd = np.ones(1), distribution.std()
     return ClassMoments(

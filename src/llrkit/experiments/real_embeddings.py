@@ -26,7 +26,7 @@ from llrkit.recognize.backends.backend import Backend
 from llrkit.recognize.backends.transform_training import train_centering, train_wccn
 from llrkit.recognize.backends.transforms import Chain, LengthNorm
 from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.pair_trials import matrix_scores
+from llrkit.recognize.matrix_to_trials import matrix_scores
 from llrkit.recognize.plda.plda_training import train_plda
 from llrkit.scores import Scores
 

@@ -67,7 +67,7 @@ def run_real_scores(
     began = time.perf_counter()
     results, shapes, regularized, skipped = [], [], [], {}
     largest: tuple[Trials, dict[str, ScoreSource]] | None = None
-    for values, cell in tracked(_cells(trials, list(by)), "calibrating", unit="conditions"):
+    for values, cell in tracked(_cells_of_conditions(trials, list(by)), "calibrating", unit="conditions"):
         name = "/".join(values)
         try:
             if training == "same":
@@ -104,12 +104,12 @@ def run_real_scores(
     )
 
 
-def _cells(trials: Trials, by: list[str]) -> Iterator[tuple[list[str], Trials]]:
+def _cells_of_conditions(trials: Trials, by: list[str]) -> Iterator[tuple[list[str], Trials]]:
     for value, cell in trials.by(by[0]).items():
         if len(by) == 1:
             yield [str(value)], cell
         else:
-            yield from (([str(value), *rest], inner) for rest, inner in _cells(cell, by[1:]))
+            yield from (([str(value), *rest], inner) for rest, inner in _cells_of_conditions(cell, by[1:]))
 
 
 def _cross_calibrated(

@@ -24,10 +24,11 @@ from llrkit.experiments.result_tables import (
     verdict,
 )
 from llrkit.plot.picture import Picture
-from llrkit.report.page import write_report
+from llrkit.report.html_page import write_report
+from llrkit.report.interval_and_test_sections import section_of
 from llrkit.report.provenance import Provenance
-from llrkit.report.section_types import Section, TextTable
-from llrkit.report.sections_on_results import section_of
+from llrkit.report.report_tables import TextTable
+from llrkit.report.section_types import Section
 
 PAGE = "index.html"
 TITLE = "The experiments of van Leeuwen & Brümmer (2013)"
@@ -133,11 +134,13 @@ def _lists_section(
     ).items():
         pictures[f"{prefix}-{name.replace('_', '-')}"] = picture
     tables = [
-        _captioned(paper_table(table), f"All lists together, beside {SOURCE}"),
-        _captioned(list_table(table), "Every list; Cllr in bits"),
+        _captioned_picture(paper_table(table), f"All lists together, beside {SOURCE}"),
+        _captioned_picture(list_table(table), "Every list; Cllr in bits"),
     ]
     if not np.isnan(table.mean["conditioned_cmlg"]):
-        tables.insert(1, _captioned(one_map_table(table), "One calibration per list, or one for all; bits"))
+        tables.insert(
+            1, _captioned_picture(one_map_table(table), "One calibration per list, or one for all; bits")
+        )
     return Section(title, (*about, verdict(table)), tables, list(pictures.values())), pictures
 
 
@@ -148,10 +151,10 @@ def _scan_section(result: PriorScanResult) -> tuple[Section, Shown]:
         "targets in CMLG, or of the training prior of logistic regression.",
         *(f"{case.name}: {case.about}." for case in result.cases),
     )
-    tables = [_captioned(scan_table(result.cases), result.cost_name)]
+    tables = [_captioned_picture(scan_table(result.cases), result.cost_name)]
     return Section("Prior scan", words, tables, list(pictures.values())), pictures
 
 
-def _captioned(table: Table, caption: str) -> TextTable:
+def _captioned_picture(table: Table, caption: str) -> TextTable:
     header, rows = table
     return TextTable(tuple(header), tuple(tuple(row) for row in rows), caption, numeric=True)

@@ -33,17 +33,23 @@ def list_table(table: ListTable, *, labels: tuple[str, str] = ("enroll", "test")
     rows = []
     for result in table.lists:
         cells = [result.enroll, result.test, f"{result.n_target:,}", f"{result.n_nontarget:,}"]
-        cells += _numbers(result.eer, [getattr(result, name) for name in names], result.det_slope)
+        cells += _numbers_of_list(result.eer, [getattr(result, name) for name in names], result.det_slope)
         rows.append(cells + ([number(getattr(result, name), 3) for name in POOLED] if pooled else []))
     said: list[tuple[str, Mapping[str, float]]] = [("mean", table.mean), ("sd of lists", table.std)]
     said += [("sd of seeds", table.sd)] if several_seeds(table) else []
     for word, stats in said:
-        cells = [word, "", "", "", *_numbers(stats["eer"], [stats[n] for n in names], stats["det_slope"])]
+        cells = [
+            word,
+            "",
+            "",
+            "",
+            *_numbers_of_list(stats["eer"], [stats[n] for n in names], stats["det_slope"]),
+        ]
         rows.append(cells + ([number(stats[name], 3) for name in POOLED] if pooled else []))
     return header, rows
 
 
-def _numbers(eer: float, costs: Sequence[float], slope: float) -> list[str]:
+def _numbers_of_list(eer: float, costs: Sequence[float], slope: float) -> list[str]:
     return [percent(eer, 1), *(number(cost, 3) for cost in costs), number(slope, 2)]
 
 
@@ -63,19 +69,19 @@ def paper_table(table: ListTable) -> Table:
     slopes = f"{mean['det_slope']:.2f} ± {table.std['det_slope']:.2f}"
     rows = [
         ["EER", f"{100 * low:.1f} to {percent(high, 1)}",
-         _spread(sd, ("eer_min", "eer_max"), 1, 100.0),
+         _seed_spread(sd, ("eer_min", "eer_max"), 1, 100.0),
          f"{100 * PAPER['eer_min']:.1f} to {percent(PAPER['eer_max'], 0)}"],
-        ["mean Cllr, CMLG", number(mean["cmlg"], 3), _spread(sd, "cmlg"), number(PAPER["cmlg"], 3)],
-        ["mean Cllr, logistic regression", number(mean["logistic"], 3), _spread(sd, "logistic"),
+        ["mean Cllr, CMLG", number(mean["cmlg"], 3), _seed_spread(sd, "cmlg"), number(PAPER["cmlg"], 3)],
+        ["mean Cllr, logistic regression", number(mean["logistic"], 3), _seed_spread(sd, "logistic"),
          number(PAPER["logistic"], 3)],
-        ["mean minimum Cllr", number(mean["min_cllr"], 3), _spread(sd, "min_cllr"),
+        ["mean minimum Cllr", number(mean["min_cllr"], 3), _seed_spread(sd, "min_cllr"),
          number(PAPER["min_cllr"], 3)],
-        ["mean Cllr of raw scores", number(mean["raw_cllr"], 3), _spread(sd, "raw_cllr"), "-"],
-        ["correlation of the two", number(table.correlation, 6), _spread(sd, "correlation", 6),
+        ["mean Cllr of raw scores", number(mean["raw_cllr"], 3), _seed_spread(sd, "raw_cllr"), "-"],
+        ["correlation of the two", number(table.correlation, 6), _seed_spread(sd, "correlation", 6),
          "highly correlated"],
         ["Cllr from the EER, RMS from minimum", number(table.rms_cllr_from_eer, 4),
-         _spread(sd, "rms_cllr_from_eer", 4), number(PAPER["rms_cllr_from_eer"], 3)],
-        ["slope of the DET, mean and sd of lists", slopes, _spread(sd, "det_slope", 2),
+         _seed_spread(sd, "rms_cllr_from_eer", 4), number(PAPER["rms_cllr_from_eer"], 3)],
+        ["slope of the DET, mean and sd of lists", slopes, _seed_spread(sd, "det_slope", 2),
          f"{PAPER['det_slope']:.2f} ± {PAPER['det_slope_std']:.2f}"],
         ["evaluated trials", f"{table.trials:,}", "", f"{PAPER['eval_trials']:,.0f}"],
     ]  # fmt: skip
@@ -89,7 +95,7 @@ def several_seeds(table: ListTable) -> bool:
     return not np.isnan(table.sd.get("cmlg", np.nan))
 
 
-def _spread(
+def _seed_spread(
     sd: Mapping[str, float], names: str | tuple[str, ...], digits: int = 3, factor: float = 1.0
 ) -> str:
     """Standard deviations over seeds, where there are any."""
@@ -107,7 +113,7 @@ def one_map_table(table: ListTable) -> Table:
     rows = []
     for name, words in names.items():
         loss = float(np.max(table.column(name) - table.column("min_cllr")))
-        rows.append([words, number(table.mean[name], 4), _spread(table.sd, name, 4), number(loss, 3)])
+        rows.append([words, number(table.mean[name], 4), _seed_spread(table.sd, name, 4), number(loss, 3)])
     header = ["calibration", "mean Cllr", "sd of seeds", "most lost in a list"]
     if not several_seeds(table):
         return [*header[:2], header[3]], [[row[0], row[1], row[3]] for row in rows]

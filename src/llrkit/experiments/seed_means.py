@@ -29,7 +29,7 @@ class SeedMeans(ListTable):
     def of(cls, tables: Mapping[int, ListTable]) -> SeedMeans:
         """From the table of each seed."""
         runs = tuple(tables.values())
-        if not runs or any(_labels(run) != _labels(runs[0]) for run in runs):
+        if not runs or any(_labels_of_lists(run) != _labels_of_lists(runs[0]) for run in runs):
             raise InputError("the runs do not have the same trial lists")
         lists = tuple(_mean_list(rows) for rows in zip(*(run.lists for run in runs), strict=True))
         return cls(lists, runs, tuple(tables))
@@ -37,40 +37,47 @@ class SeedMeans(ListTable):
     @cached_property
     def std(self) -> dict[str, float]:
         """Standard deviation over the lists of a seed, mean of the seeds."""
-        return {name: _mean([run.std[name] for run in self.tables]) for name in (*NUMBERS, *ONE_MAP)}
+        return {
+            name: _mean_over_seeds([run.std[name] for run in self.tables]) for name in (*NUMBERS, *ONE_MAP)
+        }
 
     @property
     def correlation(self) -> float:
         """Correlation of the Cllr of the two methods over the lists of a seed, mean of the seeds."""
-        return _mean([run.correlation for run in self.tables])
+        return _mean_over_seeds([run.correlation for run in self.tables])
 
     @property
     def rms_cllr_from_eer(self) -> float:
         """Root mean square of Cllr predicted from the EER minus minimum Cllr, mean of the seeds."""
-        return _mean([run.rms_cllr_from_eer for run in self.tables])
+        return _mean_over_seeds([run.rms_cllr_from_eer for run in self.tables])
 
     @property
     def eer_range(self) -> tuple[float, float]:
         """Smallest and largest EER of the lists of a seed, means of the seeds."""
         low, high = zip(*(run.eer_range for run in self.tables), strict=True)
-        return _mean(low), _mean(high)
+        return _mean_over_seeds(low), _mean_over_seeds(high)
 
     @cached_property
     def sd(self) -> dict[str, float]:
         """Standard deviations over seeds, of the means over lists and of what describes all lists."""
-        spreads = {name: _sd([run.mean[name] for run in self.tables]) for name in (*NUMBERS, *ONE_MAP)}
+        spreads = {
+            name: _sd_over_seeds([run.mean[name] for run in self.tables]) for name in (*NUMBERS, *ONE_MAP)
+        }
         low, high = zip(*(run.eer_range for run in self.tables), strict=True)
         return spreads | {
-            "correlation": _sd([run.correlation for run in self.tables]),
-            "rms_cllr_from_eer": _sd([run.rms_cllr_from_eer for run in self.tables]),
-            "eer_min": _sd(low),
-            "eer_max": _sd(high),
+            "correlation": _sd_over_seeds([run.correlation for run in self.tables]),
+            "rms_cllr_from_eer": _sd_over_seeds([run.rms_cllr_from_eer for run in self.tables]),
+            "eer_min": _sd_over_seeds(low),
+            "eer_max": _sd_over_seeds(high),
         }
 
     def to_dict(self) -> dict[str, Json]:
         """Plain numbers: means over seeds, ``sd`` beside them."""
         of_seeds = zip(*(run.lists for run in self.tables), strict=True)
-        spreads = [{name: _sd([getattr(run, name) for run in runs]) for name in NUMBERS} for runs in of_seeds]
+        spreads = [
+            {name: _sd_over_seeds([getattr(run, name) for run in runs]) for name in NUMBERS}
+            for runs in of_seeds
+        ]
         one_map = {
             name: {"mean": self.mean[name], "sd": self.sd[name], "lists": self.column(name).tolist()}
             for name in ONE_MAP
@@ -87,19 +94,19 @@ class SeedMeans(ListTable):
         }
 
 
-def _labels(table: ListTable) -> list[tuple[str, str, int, int]]:
+def _labels_of_lists(table: ListTable) -> list[tuple[str, str, int, int]]:
     return [(row.enroll, row.test, row.n_target, row.n_nontarget) for row in table.lists]
 
 
 def _mean_list(rows: Sequence[ListResult]) -> ListResult:
-    means = {name: _mean([getattr(row, name) for row in rows]) for name in (*NUMBERS, *ONE_MAP)}
+    means = {name: _mean_over_seeds([getattr(row, name) for row in rows]) for name in (*NUMBERS, *ONE_MAP)}
     made: ListResult = unchecked(replace)(rows[0], **means)
     return made
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_over_seeds(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
-def _sd(values: Sequence[float]) -> float:
+def _sd_over_seeds(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")

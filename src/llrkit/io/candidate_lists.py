@@ -9,7 +9,7 @@ import polars as pl
 from llrkit.errors import FileFormatError
 from llrkit.io.checked_trials import with_scores
 from llrkit.io.reading_options import PathArg
-from llrkit.io.tables import read_table
+from llrkit.io.tables_of_paths import read_table
 from llrkit.scores.roles import require_column
 from llrkit.scores.trials import Trials
 
@@ -32,7 +32,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
         pl.col(SEARCH, CANDIDATE).cast(pl.String), pl.col("score").cast(pl.Float64)
     )
     if "isAssigned" in frame.columns:
-        frame = _returned(frame)
+        frame = _returned_candidates(frame)
     key = read_table(mates, columns=(SEARCH, CANDIDATE))
     truth = key.table.select(
         pl.col(SEARCH).cast(pl.String), pl.col(CANDIDATE).cast(pl.String).str.strip_chars().alias(MATE)
@@ -60,7 +60,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
     return Trials(labeled, score="score", label=LABEL, enroll=CANDIDATE, test=SEARCH)
 
 
-def _returned(frame: pl.DataFrame) -> pl.DataFrame:
+def _returned_candidates(frame: pl.DataFrame) -> pl.DataFrame:
     """The candidates; a search without any has one that is rejected at every threshold."""
     assigned = pl.col("isAssigned").cast(pl.String).str.to_lowercase().is_in(["1", "true"])
     kept = frame.filter(assigned)

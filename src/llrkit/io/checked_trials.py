@@ -16,9 +16,9 @@ from llrkit.io.text.lines import not_a_number
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact, first_nan
 from llrkit.scores.label_columns import is_label_type, target_rows
-from llrkit.scores.labels import ACCEPTED, classify_words
 from llrkit.scores.roles import Roles, no_column
 from llrkit.scores.score_columns import inexact_row
+from llrkit.scores.target_labels import ACCEPTED, classify_words
 from llrkit.scores.trials import Trials
 
 SHOWN = 5
@@ -36,7 +36,7 @@ def as_trials_checked(
     if not labeled:
         return Trials(table.table.with_columns(label=True), score=table.score)
     if positive is not None:
-        _refuse_if_absent(table, positive)
+        _refuse_absent_scores(table, positive)
         table = with_positive(table, positive)
     trials = Trials.of(table.table, table.roles, origin=table.file, lines=table.lines)
     with _naming_labels(table):
@@ -143,7 +143,7 @@ def with_positive(trials: TrialTable, positive: str) -> TrialTable:
     return replace(trials, table=trials.table.with_columns(is_target))
 
 
-def _refuse_if_absent(trials: TrialTable, positive: str) -> None:
+def _refuse_absent_scores(trials: TrialTable, positive: str) -> None:
     column = trials.table[trials.label or ""]
     seen = column.unique(maintain_order=True).to_list()
     if positive.strip().lower() not in {str(word).strip().lower() for word in seen}:
@@ -189,7 +189,7 @@ def id_columns(trials: TrialTable) -> list[str]:
     return [*ids, "side"] if ids and "side" in trials.table.columns else ids
 
 
-def repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
+def by_policy_on_repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
     """Trials that occur more than once kept, refused, or dropped after the first."""
     ids = id_columns(trials) if ids is None else ids
     if policy == "keep":

@@ -73,7 +73,11 @@ def header_roles(
     written = llrs_written_by_a_map(names)
     calibrated = written is not None and score in (None, [written], (written,))
     if score is None:
-        usual = written or _one_of(names, SCORE_NAMES, where) or _only_one_of(names, ONE_OF_TWO_SCORES, where)
+        usual = (
+            written
+            or _column_named_one_of(names, SCORE_NAMES, where)
+            or _column_named_only_one_of(names, ONE_OF_TWO_SCORES, where)
+        )
         score = [usual] if usual else []
     free = [name for name in names if name not in score]
     role = label or usual_label(free, score, where)
@@ -98,9 +102,9 @@ def usual_label(names: Sequence[str], scores: Sequence[str], where: str) -> str 
     """
     # pyannote calls the label of a pair of files its reference
     if {folded(name) for name in names} >= PAIR_OF_FILES:
-        return _one_of(names, ("label", "reference"), where)
+        return _column_named_one_of(names, ("label", "reference"), where)
     own = ("cm_label",) if [folded(name) for name in scores] == ["cm_score"] else ()
-    return _one_of(names, (*own, *LABEL_NAMES), where)
+    return _column_named_one_of(names, (*own, *LABEL_NAMES), where)
 
 
 def llrs_written_by_a_map(names: Sequence[str]) -> str | None:
@@ -120,7 +124,7 @@ def llrs_written_by_a_map(names: Sequence[str]) -> str | None:
 
 def ids_among(names: Sequence[str], where: str) -> tuple[str | None, str | None]:
     """The columns with the ids of the two sides of a trial, where there are any."""
-    return _one_of(names, ENROLL_NAMES, where), _one_of(names, TEST_NAMES, where)
+    return _column_named_one_of(names, ENROLL_NAMES, where), _column_named_one_of(names, TEST_NAMES, where)
 
 
 def with_roles(trials: TrialTable, *, score: Sequence[str] | None, label: str | None) -> TrialTable:
@@ -129,7 +133,7 @@ def with_roles(trials: TrialTable, *, score: Sequence[str] | None, label: str | 
     return roles.assigned_to(trials)
 
 
-def _one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
+def _column_named_one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
     """The column with the first of these names, however it is capitalized; two such are an error."""
     known = set(candidates)
     usual = [name for name in names if folded(name) in known]
@@ -145,7 +149,7 @@ def _one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str 
     return None
 
 
-def _only_one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
+def _column_named_only_one_of(names: Sequence[str], candidates: Sequence[str], where: str) -> str | None:
     """The column with one of these names, where no column has another of them."""
     there = {folded(name) for name in names} & {*candidates}
-    return _one_of(names, candidates, where) if len(there) == 1 else None
+    return _column_named_one_of(names, candidates, where) if len(there) == 1 else None

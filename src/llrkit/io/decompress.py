@@ -47,7 +47,7 @@ def blocks_of(file: Path, size: int = 1 << 24) -> Iterator[bytes]:
                 blocks = _gunzip(first + raw.read(size), raw, size, file)
             else:
                 raw.seek(0)
-                blocks = _plain(raw, size)
+                blocks = _blocks_of_plain_file(raw, size)
             before = 0
             for block in blocks:
                 yield block
@@ -57,7 +57,7 @@ def blocks_of(file: Path, size: int = 1 << 24) -> Iterator[bytes]:
         raise FileFormatError(f"{file}: cannot be read ({error.strerror or error})") from None
 
 
-def _plain(raw: BinaryIO, size: int) -> Iterator[bytes]:
+def _blocks_of_plain_file(raw: BinaryIO, size: int) -> Iterator[bytes]:
     """Blocks that end with a line where one ends soon enough, so that nobody has to put lines together."""
     start = 0
     while True:
@@ -71,7 +71,7 @@ def _plain(raw: BinaryIO, size: int) -> Iterator[bytes]:
         start += len(block)
 
 
-def _refuse_bomb(size: int, packed: int, file: Path) -> None:
+def _refuse_decompression_bomb(size: int, packed: int, file: Path) -> None:
     if size > ALWAYS_FINE and size > LARGEST_RATIO * packed:
         raise FileFormatError(f"{file}: unpacks to more than {LARGEST_RATIO} times its size; not read")
 
@@ -90,7 +90,7 @@ def _gunzip(data: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[bytes
             raise FileFormatError(f"{file}: broken gzip data ({error})") from None
         at += len(piece) - len(member.unused_data if member.eof else member.unconsumed_tail)
         unpacked, held = unpacked + len(block), held + len(block)
-        _refuse_bomb(unpacked, raw.tell(), file)
+        _refuse_decompression_bomb(unpacked, raw.tell(), file)
         if block:
             yield block
         if not member.eof:
@@ -118,7 +118,7 @@ def _gunzip(data: bytes, raw: BinaryIO, size: int, file: Path) -> Iterator[bytes
 
 def _unzstd(raw: bytes, file: Path) -> bytes:
     bound = _zstd_bound(raw, file)
-    _refuse_bomb(bound, len(raw), file)
+    _refuse_decompression_bomb(bound, len(raw), file)
     require_memory(2.0 * bound, str(file))  # lines have a reference each
     try:  # polars unpacks zstd; every line is one field
         lines = pl.read_csv(

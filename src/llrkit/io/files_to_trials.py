@@ -10,15 +10,15 @@ import polars as pl
 from llrkit._progress import stage
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.binary.numpy_files import two_classes
-from llrkit.io.checked_trials import as_trials_checked, repeated, require_roles, with_positive
+from llrkit.io.checked_trials import as_trials_checked, by_policy_on_repeated, require_roles, with_positive
 from llrkit.io.column_roles import usual_label
 from llrkit.io.formats import TableOptions, TextOptions, detect
-from llrkit.io.join import join_key
+from llrkit.io.join_key import join_key
+from llrkit.io.join_systems import join_systems, named_alike, system_names, trial_columns
 from llrkit.io.missing_scores_and_labels import scan_without_missing_scores, without_missing_scores
-from llrkit.io.quality import with_quality
 from llrkit.io.reading_options import MEMORY, REWRITE, PathArg, Reading
-from llrkit.io.several_systems import join_systems, named_alike, system_names, trial_columns
-from llrkit.io.tables import files_of, read_table, scan_tables
+from llrkit.io.segment_quality import with_quality
+from llrkit.io.tables_of_paths import files_of, read_table, scan_tables
 from llrkit.io.text.layouts import LLR, LOG10_LR
 from llrkit.io.trial_table import Scan, TrialTable, one_after_another
 from llrkit.io.write import table_of
@@ -32,10 +32,12 @@ def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False
     """
     reading.require(MEMORY)
     _require_text(paths, reading)
-    table = _one_file(paths[0], reading) if len(paths) == 1 else _several_systems(paths, reading)
+    table = (
+        _one_file_of_scores(paths[0], reading) if len(paths) == 1 else _file_for_each_system(paths, reading)
+    )
     absent = "error" if reading.missing == "error" else "drop"
     if reading.key is not None:
-        key = _read_key(reading, table.score)
+        key = _read_key_file(reading, table.score)
         with stage("joining scores and key"):
             table = join_key(table, key, missing=absent, duplicates=reading.repeated)
     if reading.quality is not None:
@@ -73,9 +75,9 @@ def open_batches(path: PathArg, reading: Reading, *, held: bool = False) -> Scan
     if reading.missing_scores != "error":
         scan = scan_without_missing_scores(scan, reading.instead_of_missing(scan.like.roles))
     if reading.positive is not None:
-        scan = _with_positive(scan, reading.positive)
+        scan = _with_positive_label(scan, reading.positive)
     factor = 1.0 if held else reading.factor_for(scan.like.roles)
-    return scan if factor == 1.0 else _rescaled(scan, factor)
+    return scan if factor == 1.0 else _rescaled_scores(scan, factor)
 
 
 def table_options(reading: Reading) -> TableOptions:
@@ -94,7 +96,7 @@ def _how_text_is_written(reading: Reading) -> TextOptions:
     return {"decimal": reading.decimal, "encoding": reading.encoding}
 
 
-def _read_key(reading: Reading, scores: Sequence[str]) -> TrialTable:
+def _read_key_file(reading: Reading, scores: Sequence[str]) -> TrialTable:
     """The file with the labels; those of a countermeasure if the scores are its."""
     assert reading.key is not None
     label = reading.key_label or reading.label
@@ -115,14 +117,14 @@ def _require_text(paths: Sequence[PathArg], reading: Reading) -> None:
         raise InputError(f"{flag} is for text, but {paths[0]} is {detect(files_of(paths[0])[0])}")
 
 
-def _one_file(path: PathArg, reading: Reading) -> TrialTable:
+def _one_file_of_scores(path: PathArg, reading: Reading) -> TrialTable:
     if reading.nontargets is not None:
-        return _two_files(path, reading.nontargets, reading)
+        return _targets_and_nontargets_files(path, reading.nontargets, reading)
     table = read_table(path, **table_options(reading))
-    return table if reading.key is not None else repeated(table, reading.repeated)
+    return table if reading.key is not None else by_policy_on_repeated(table, reading.repeated)
 
 
-def _two_files(targets: PathArg, nontargets: PathArg, reading: Reading) -> TrialTable:
+def _targets_and_nontargets_files(targets: PathArg, nontargets: PathArg, reading: Reading) -> TrialTable:
     text = _how_text_is_written(reading)
     tables = [read_table(path, format=reading.format, **text) for path in (targets, nontargets)]
     if reading.missing_scores != "error":
@@ -135,7 +137,7 @@ def _two_files(targets: PathArg, nontargets: PathArg, reading: Reading) -> Trial
     return two_classes(target, nontarget, f"{targets} and {nontargets}", tables[0].format, "score", None)
 
 
-def _several_systems(paths: Sequence[PathArg], reading: Reading) -> TrialTable:
+def _file_for_each_system(paths: Sequence[PathArg], reading: Reading) -> TrialTable:
     """One score per file, joined on the ids of the trials: on ``ids`` or all columns the files share."""
     if reading.nontargets is not None:
         raise InputError("--nontargets is for one system; several need to know which trials are the same")
@@ -145,7 +147,7 @@ def _several_systems(paths: Sequence[PathArg], reading: Reading) -> TrialTable:
     if reading.duplicates == "drop":
         tables = [tables[0], *(named_alike(tables[0], table) for table in tables[1:])]
         keys = trial_columns(tables, reading.ids)
-        tables = [repeated(table, "drop", keys) for table in tables]
+        tables = [by_policy_on_repeated(table, "drop", keys) for table in tables]
     names = [str(path) for path in paths]
     settled = reading.missing_scores != "error"
     joined = join_systems(
@@ -154,17 +156,19 @@ def _several_systems(paths: Sequence[PathArg], reading: Reading) -> TrialTable:
     return replace(joined, file=" + ".join(names))
 
 
-def _rescaled(scan: Scan, factor: float) -> Scan:
+def _rescaled_scores(scan: Scan, factor: float) -> Scan:
     def change(trials: TrialTable) -> TrialTable:
         names = [name for name in trials.score if name in trials.table.columns]
         scaled = (pl.col(name).cast(pl.Float64) * factor for name in names)
         return replace(trials, table=trials.table.with_columns(scaled))
 
     scaled = scan.changed(change)
-    return _as_natural(scaled) if scan.like.roles.calibrated and scan.like.score == (LOG10_LR,) else scaled
+    return (
+        _as_natural_llrs(scaled) if scan.like.roles.calibrated and scan.like.score == (LOG10_LR,) else scaled
+    )
 
 
-def _as_natural(scan: Scan) -> Scan:
+def _as_natural_llrs(scan: Scan) -> Scan:
     """LLRs that are no longer to base ten, in the column of natural ones."""
 
     def renamed(trials: TrialTable) -> TrialTable:
@@ -177,7 +181,7 @@ def _as_natural(scan: Scan) -> Scan:
     return Scan(renamed(scan.like), read)
 
 
-def _with_positive(scan: Scan, positive: str) -> Scan:
+def _with_positive_label(scan: Scan, positive: str) -> Scan:
     label = scan.like.label
     if label is None:
         raise InputError(f"{scan.like.file}: --positive {positive}, but there are no labels")

@@ -108,13 +108,13 @@ def decoded_bytes(file: Path) -> float:
 def read_file(file: Path, **options: Unpack[TableOptions]) -> TrialTable:
     """Read one file of any format; one that changes meanwhile is an error."""
     with unchanged(file):
-        kind = _kind(file, options)
+        kind = _kind_of_format(file, options)
         if kind in ("parquet", "arrow"):
             from llrkit.io.binary.column_files import read_arrow, read_parquet
 
             score, label = options.get("score"), options.get("label")
             return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
-        opened = _opened(file, kind, options)
+        opened = _opened_by_format(file, kind, options)
         return opened.whole() if isinstance(opened, Scan) else opened
 
 
@@ -124,7 +124,7 @@ def scan_file(file: Path, **options: Unpack[TableOptions]) -> Scan | TrialTable:
     A file that changes between two passes, or while it is read, is an error.
     """
     with unchanged(file) as stamp:
-        opened = _opened(file, _kind(file, options), options)
+        opened = _opened_by_format(file, _kind_of_format(file, options), options)
     if stamp is None or not isinstance(opened, Scan):
         return opened
     read = opened.read
@@ -136,7 +136,7 @@ def scan_file(file: Path, **options: Unpack[TableOptions]) -> Scan | TrialTable:
     return replace(opened, read=read_unchanged)
 
 
-def _opened(file: Path, kind: str, options: TableOptions) -> Scan | TrialTable:
+def _opened_by_format(file: Path, kind: str, options: TableOptions) -> Scan | TrialTable:
     score, label = options.get("score"), options.get("label")
     if kind in ("parquet", "arrow"):
         from llrkit.io.binary.column_files import scan_columns
@@ -147,7 +147,7 @@ def _opened(file: Path, kind: str, options: TableOptions) -> Scan | TrialTable:
 
         return read_npy(file) if kind == "npy" else read_npz(file, score=score, label=label)
     if kind == "bosaris" and detect(file) == "bosaris":
-        from llrkit.io.binary.bosaris import read_hdf5
+        from llrkit.io.binary.bosaris_hdf5 import read_hdf5
 
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's
@@ -157,7 +157,7 @@ def _opened(file: Path, kind: str, options: TableOptions) -> Scan | TrialTable:
     return scan_delimited(file, **options)
 
 
-def _kind(file: Path, options: TableOptions) -> str:
+def _kind_of_format(file: Path, options: TableOptions) -> str:
     insisted = options.get("format")
     if insisted is not None and insisted not in NAMES:
         raise UnknownNameError(f"unknown format {insisted!r}; there are: {', '.join(NAMES)}")

@@ -14,7 +14,7 @@ from llrkit.io.trial_table import Scan, TrialTable
 
 
 @dataclass
-class _Counts:
+class _CountsOfMissing:
     """How many trials there were, and how many of them had no score."""
 
     rows: int = 0
@@ -47,20 +47,20 @@ def without_missing_scores(trials: TrialTable, instead: float | None = None) -> 
     >>> kept.table.height, str(caught[0].message)
     (1, 'a.csv: 2 of 3 trials have no score and are left out')
     """
-    counts = _Counts()
-    kept = _scored(trials, counts, instead)
+    counts = _CountsOfMissing()
+    kept = _trials_with_scores(trials, counts, instead)
     counts.say(trials.file, instead)
     return kept
 
 
 def scan_without_missing_scores(scan: Scan, instead: float | None = None) -> Scan:
     """The same for a file that is read in batches; the first pass says how many have none."""
-    said: list[_Counts] = []
+    said: list[_CountsOfMissing] = []
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
-        counts = _Counts()
+        counts = _CountsOfMissing()
         for batch in scan.read([*dict.fromkeys([*wanted, *scan.like.score])]):
-            kept = _scored(batch, counts, instead)
+            kept = _trials_with_scores(batch, counts, instead)
             yield replace(kept, table=kept.table.select(wanted))
         if not said:
             said.append(counts)
@@ -69,7 +69,7 @@ def scan_without_missing_scores(scan: Scan, instead: float | None = None) -> Sca
     return Scan(scan.like, read, in_memory=scan.in_memory)
 
 
-def _scored(trials: TrialTable, counts: _Counts, instead: float | None) -> TrialTable:
+def _trials_with_scores(trials: TrialTable, counts: _CountsOfMissing, instead: float | None) -> TrialTable:
     trials = with_scores(trials, missing=True)
     columns = [trials.table[name] for name in trials.score]
     mask = pl.Series([True]).new_from_index(0, trials.table.height)

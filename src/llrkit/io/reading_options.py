@@ -14,7 +14,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores.roles import Roles
 
 if TYPE_CHECKING:
-    from llrkit.io.where import Where
+    from llrkit.io.where_conditions import Where
 
 PathArg = str | PathLike[str]
 MISSING = ("error", "drop", "subset")
@@ -115,12 +115,12 @@ class Reading:
             if names is not None:
                 object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
         _ = self.selection  # a condition that is none is refused before anything is read
-        _one_of(self.missing, MISSING, "missing")
-        _one_of(self.missing_scores, ("error", "drop", "reject"), "missing_scores")
-        _one_of(self.decimal, (None, ".", ","), "decimal")
+        _one_of_values(self.missing, MISSING, "missing")
+        _one_of_values(self.missing_scores, ("error", "drop", "reject"), "missing_scores")
+        _one_of_values(self.decimal, (None, ".", ","), "decimal")
         _require_encoding(self.encoding)
-        _one_of(self.duplicates, (None, *DUPLICATES), "duplicates")
-        _one_of(self.unreadable, (None, "error", "skip"), "unreadable")
+        _one_of_values(self.duplicates, (None, *DUPLICATES), "duplicates")
+        _one_of_values(self.unreadable, (None, "error", "skip"), "unreadable")
         if self.nontargets is not None and self.key is not None:
             raise InputError("a key and a file of non-targets cannot be combined")
         if self.key is None:
@@ -133,7 +133,7 @@ class Reading:
         """The conditions of ``where``, parsed; None if there are none."""
         if not self.where:
             return None
-        from llrkit.io.where import Where  # needs polars, which the help of a command does not
+        from llrkit.io.where_conditions import Where  # needs polars, which the help of a command does not
 
         return Where.parse(self.where)
 
@@ -216,7 +216,7 @@ def _are_options(plain: Mapping[str, Json]) -> TypeGuard[ReadingOptions]:
     return set(plain) <= ReadingOptions.__annotations__.keys()
 
 
-def _one_of(value: str | None, accepted: tuple[str | None, ...], what: str) -> None:
+def _one_of_values(value: str | None, accepted: tuple[str | None, ...], what: str) -> None:
     if value not in accepted:
         words = ", ".join(word for word in accepted if word)
         raise UnknownNameError(f"{what}={value!r}: expected one of {words}")

@@ -9,7 +9,7 @@ import polars as pl
 
 from llrkit._arrays import Array
 from llrkit.errors import FileFormatError
-from llrkit.io.text.lines import Text
+from llrkit.io.text.lines import TextFile
 from llrkit.io.text.parse_columns import parse
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles
@@ -47,7 +47,7 @@ def long_table(
     )
 
 
-def read_matrix(text: Text, names: Sequence[str]) -> TrialTable:
+def read_matrix(text: TextFile, names: Sequence[str]) -> TrialTable:
     """A text with the ids of the columns in its header and the id of each row in its first column."""
     if len(names) < 2:
         raise FileFormatError(f"{text.file}, line 1: a matrix has a column of ids and columns of scores")

@@ -14,7 +14,7 @@ from pathlib import Path
 from llrkit._inputs import Stamp, Watched
 from llrkit.errors import FileChangedError, FileFormatError, InputError, LlrkitWarning
 from llrkit.io.reading_options import PathArg
-from llrkit.io.tables import files_of, is_taken
+from llrkit.io.tables_of_paths import files_of, is_taken
 
 STANDARD = "-"
 """Standard input or output, which is no file."""
@@ -33,7 +33,7 @@ def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> N
     llrkit.errors.InputError: llrs.csv: would be read with the other files of the folder the next time
     """
     written: dict[str, PathArg] = {}
-    read = [_Input.of(os.fspath(path)) for path in inputs if path != STANDARD]
+    read = [_InputPath.of(os.fspath(path)) for path in inputs if path != STANDARD]
     for output in outputs:
         if output == STANDARD:
             continue
@@ -46,7 +46,7 @@ def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> N
 
 
 @dataclass(frozen=True)
-class _Input:
+class _InputPath:
     """A path that is read, the files that it stands for, and the folders these are in."""
 
     path: str
@@ -55,7 +55,7 @@ class _Input:
     folders: frozenset[str]
 
     @classmethod
-    def of(cls, path: str) -> _Input:
+    def of(cls, path: str) -> _InputPath:
         files = local_files(path)
         stamps = (Stamp.of(file) for file in files)
         numbers = frozenset((stamp.device, stamp.inode) for stamp in stamps if stamp is not None)
@@ -71,13 +71,15 @@ class _Input:
         if place in self.folders:
             raise InputError(f"{output}: holds {path}, which is read; write into another folder")
         parent, name = os.path.split(place)
-        if (os.path.isdir(path) and parent == self.source and is_taken(name)) or _matches(place, path):
+        if (os.path.isdir(path) and parent == self.source and is_taken(name)) or _matches_pattern(
+            place, path
+        ):
             raise InputError(
                 f"{output}: would be read with the other files of {path} the next time; write it elsewhere"
             )
 
 
-def _matches(place: str, pattern: str) -> bool:
+def _matches_pattern(place: str, pattern: str) -> bool:
     """Whether a file of this name would be taken for a pattern (one without ``**``)."""
     if not has_magic(pattern) or "**" in pattern or os.path.exists(pattern):
         return False

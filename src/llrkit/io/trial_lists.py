@@ -12,8 +12,8 @@ import polars as pl
 
 from llrkit._arrays import Array
 from llrkit.errors import FileFormatError
-from llrkit.io.tables import read_table
-from llrkit.io.text.layouts import has_header
+from llrkit.io.tables_of_paths import read_table
+from llrkit.io.text.header_row import has_header
 from llrkit.io.text.lines import open_text
 from llrkit.io.trial_table import TrialTable
 

@@ -144,7 +144,7 @@ def write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, k
 
     lazy = register_io_source(tables, schema=like.table.schema)
     require_text_name(path)
-    with _writing(path), replacing(path) as temporary:
+    with _writing_fault_named(path), replacing(path) as temporary:
         if kind == "parquet":
             lazy.sink_parquet(temporary)
         else:
@@ -157,7 +157,7 @@ def write_text(
 ) -> int:
     """A delimited text; Kaldi without header, NIST with the names that NIST uses."""
     rows = 0
-    with _writing(path), ExitStack() as stack:
+    with _writing_fault_named(path), ExitStack() as stack:
         files = [
             (stack.enter_context(stack.enter_context(replacing(name)).open("wb")), of_key)
             for name, of_key in ((path, False), (key, True))
@@ -165,7 +165,7 @@ def write_text(
         ]
         for batch in _first_even_if_empty(batches, like):
             for file, of_key in files:
-                _append(_as_text(batch, path, kind, of_key), file, kind, header=rows == 0)
+                _append_batch(_table_as_text(batch, path, kind, of_key), file, kind, header=rows == 0)
             rows += batch.table.height
     return rows
 
@@ -181,11 +181,11 @@ def _first_even_if_empty(batches: Iterable[TrialTable], like: TrialTable) -> Ite
         yield like
 
 
-def _as_text(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
+def _table_as_text(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
     return trials.table if kind in ("csv", "tsv") else _trial_table(trials, path, kind, key)
 
 
-def _append(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> None:
+def _append_batch(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> None:
     # the shortest digits of a 32-bit float are not those of the same number in 64 bits
     table.with_columns(pl.col(pl.Float32).cast(pl.Float64)).write_csv(
         file,
@@ -198,11 +198,11 @@ def _append(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> 
 def _write_matrix(
     batches: Iterable[TrialTable], like: TrialTable, path: Path, key: str | PathLike[str] | None
 ) -> int:
-    from llrkit.io.binary.bosaris import write_hdf5
+    from llrkit.io.binary.bosaris_hdf5 import write_hdf5
 
     table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
     trials = replace(like, table=table)
-    with _writing(path):
+    with _writing_fault_named(path):
         write_hdf5(trials, path)
         if key is not None:
             write_hdf5(trials, Path(key), key=True)
@@ -210,7 +210,7 @@ def _write_matrix(
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _writing_fault_named(path: Path) -> Iterator[None]:
     """What goes wrong in polars while a file is written is a fault of the disk, and named."""
     try:
         yield

@@ -12,7 +12,7 @@ from llrkit._arrays import FloatArray
 from llrkit._format import counted
 from llrkit._plain import Json
 from llrkit._results import Column, Result, html_table, plain
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError
 
 
@@ -48,7 +48,7 @@ class Curve(ReadOnlyArrays, Result):
     def _repr_html_(self) -> str:
         columns = curve_columns(self)
         n = max((len(values) for values in columns.values()), default=0)
-        rows = [[name, *_ends(values)] for name, values in columns.items()]
+        rows = [[name, *_ends_of_array(values)] for name, values in columns.items()]
         return html_table([f"{type(self).__name__} of {counted(n, 'point')}", "first", "last"], rows)
 
 
@@ -62,7 +62,7 @@ def curve_columns(curve: Curve) -> dict[str, list[object]]:
     >>> list(curve_columns(HistogramPair(np.array([0.0, 1.0, 2.0]), counts, counts, 4, 4)))
     ['edges_low', 'edges_high', 'target', 'nontarget', 'n_target', 'n_nontarget']
     """
-    values = _expanded({field.name: getattr(curve, field.name) for field in fields(curve)})  # type: ignore[arg-type]
+    values = _expanded_fields({field.name: getattr(curve, field.name) for field in fields(curve)})  # type: ignore[arg-type]
     lengths = [len(value) for value in values.values() if isinstance(value, list)]
     n = max(lengths, default=1)
     if lengths.count(n) == 1 and len(lengths) > 1 and n - 1 in lengths:  # edges of bins
@@ -77,15 +77,15 @@ def curve_columns(curve: Curve) -> dict[str, list[object]]:
     return columns
 
 
-def _expanded(values: Mapping[str, object]) -> dict[str, Json]:
+def _expanded_fields(values: Mapping[str, object]) -> dict[str, Json]:
     """Lists of plain values, and single ones; nested curves, mappings and matrices are taken apart."""
     flat: dict[str, Json] = {}
     for name, value in values.items():
         if isinstance(value, Curve):
             inner = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
-            flat |= {f"{name}.{key}": item for key, item in _expanded(inner).items()}
+            flat |= {f"{name}.{key}": item for key, item in _expanded_fields(inner).items()}
         elif isinstance(value, Mapping):
-            flat |= {f"{name}.{key}": item for key, item in _expanded(value).items()}
+            flat |= {f"{name}.{key}": item for key, item in _expanded_fields(value).items()}
         elif isinstance(value, np.ndarray) and value.ndim > 1:
             matrix = value.reshape(len(value), -1)
             flat |= {f"{name}.{i}": matrix[:, i].tolist() for i in range(matrix.shape[1])}
@@ -98,7 +98,7 @@ def _expanded(values: Mapping[str, object]) -> dict[str, Json]:
     return flat
 
 
-def _ends(values: list[object]) -> tuple[str, str]:
+def _ends_of_array(values: list[object]) -> tuple[str, str]:
     shown = [f"{value:.5g}" if isinstance(value, float) else str(value) for value in values[:1] + values[-1:]]
     return (shown[0], shown[-1]) if shown else ("", "")
 

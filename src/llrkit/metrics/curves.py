@@ -145,11 +145,11 @@ def bayes_error_curve(blocks: PavBlocks, log_odds: FloatArray, losses: LossSums)
     """The Bayes-error curve; ``losses`` holds the errors at the thresholds ``-log_odds``."""
     best_miss, best_fa = best_errors(blocks, log_odds)
     return BayesErrorCurve(
-        log_odds, losses.p_miss, losses.p_fa, best_miss, best_fa, _rule_of_30(log_odds, losses)
+        log_odds, losses.p_miss, losses.p_fa, best_miss, best_fa, _rule_of_30_limits(log_odds, losses)
     )
 
 
-def _rule_of_30(log_odds: FloatArray, losses: LossSums) -> tuple[float, float]:
+def _rule_of_30_limits(log_odds: FloatArray, losses: LossSums) -> tuple[float, float]:
     # thresholds fall as log-odds rise: misses become rarer to the right, false alarms to the left
     enough_fa = np.flatnonzero(losses.n_fa >= 30)
     enough_miss = np.flatnonzero(losses.n_miss >= 30)

@@ -75,7 +75,7 @@ def det_slope_from_bins(bins: ScoreBins) -> DetSlope:
     after = np.searchsorted(c, wanted)
     inside = (after > 0) & (after < len(c))
     wanted, after = wanted[inside], after[inside]
-    m, f = _cross(p_miss[after - 1], p_miss[after], p_fa[after - 1], p_fa[after], wanted)
+    m, f = _det_crossings(p_miss[after - 1], p_miss[after], p_fa[after - 1], p_fa[after], wanted)
     keep = (m >= RANGE[0]) & (m <= RANGE[1]) & (f >= RANGE[0]) & (f <= RANGE[1])
     x, y = np.asarray(probit(f[keep])), np.asarray(probit(m[keep]))
     slope = _total_least_squares(x, y)
@@ -83,7 +83,7 @@ def det_slope_from_bins(bins: ScoreBins) -> DetSlope:
     return DetSlope(slope, intercept, x, y)
 
 
-def _cross(
+def _det_crossings(
     m0: FloatArray, m1: FloatArray, f0: FloatArray, f1: FloatArray, wanted: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Where each segment of the path meets its line: the difference rises along it.
@@ -185,32 +185,32 @@ def det_straightness(source: ScoreSource, *, simulations: int = 99, rng: RNG = 0
     whole_number(simulations, 1, "simulations")
     bins = count_bins(source)
     line = det_slope_from_bins(bins)
-    distance = _distances(line)
+    distance = _distances_from_line(line)
     if len(distance) < 3 or not np.isfinite(distance).all():
         raise InputError("the DET has too few points between 0.1 % and 50 % to tell whether it is straight")
     thirds = np.array_split(distance, 3)
     bend = float(thirds[1].mean() - 0.5 * (thirds[0].mean() + thirds[2].mean()))
     generator = np.random.default_rng(rng)
     n_target, n_nontarget = (int(min(n, MOST)) for n in (bins.n_target, bins.n_nontarget))
-    null = [_simulated(line, n_target, n_nontarget, generator) for _ in range(simulations)]
-    return DetStraightness(_rms(distance), bend, line, np.array(null))
+    null = [_simulated_distances(line, n_target, n_nontarget, generator) for _ in range(simulations)]
+    return DetStraightness(_rms_distance(distance), bend, line, np.array(null))
 
 
-def _distances(line: DetSlope) -> FloatArray:
+def _distances_from_line(line: DetSlope) -> FloatArray:
     """From the line to each point of the DET; positive above it, where errors are more."""
     across = line.probit_miss - line.slope * line.probit_fa - line.intercept
     return np.asarray(across / np.hypot(1.0, line.slope))
 
 
-def _rms(distance: FloatArray) -> float:
+def _rms_distance(distance: FloatArray) -> float:
     return float(np.sqrt(np.mean(distance**2)))
 
 
-def _simulated(line: DetSlope, n_target: int, n_nontarget: int, rng: np.random.Generator) -> float:
+def _simulated_distances(line: DetSlope, n_target: int, n_nontarget: int, rng: np.random.Generator) -> float:
     # Pfa = Phi(-t) and Pmiss = Phi((t - m) / s): the DET has slope -1/s and intercept -m/s
     spread = -1.0 / line.slope
     mean = -line.intercept * spread
     target = mean + spread * rng.standard_normal(n_target)
     made = det_slope_from_bins(count_bins(Scores(target, rng.standard_normal(n_nontarget))))
-    distance = _distances(made)
-    return _rms(distance) if len(distance) > 2 and np.isfinite(distance).all() else 0.0
+    distance = _distances_from_line(made)
+    return _rms_distance(distance) if len(distance) > 2 and np.isfinite(distance).all() else 0.0

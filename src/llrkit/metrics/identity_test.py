@@ -84,9 +84,9 @@ def null_moments(cells: LlrCells) -> NullMoments:
         terms = g * residual
         # about the mean, instead of subtracting its square: digits would be lost where all LLRs are near 0
         terms = terms - ((terms @ weight) / weight.sum())[:, None] if weight.any() else terms
-        covariance += 0.25 * _products(terms, weight) / n
+        covariance += 0.25 * _products_of_gradients(terms, weight) / n
     # (e^x + 1) / (n_t e^x + n_n), both classes' share of the expected curvature
-    curvature = 0.5 * _products(g, doubt * (share / n_t + (1.0 - share) / n_n))
+    curvature = 0.5 * _products_of_gradients(g, doubt * (share / n_t + (1.0 - share) / n_n))
     balance = 4.0 * n_t * n_n / (n_t + n_n) ** 2
     return NullMoments(gradient, covariance, curvature, 4.0 * float(doubt.sum()) * balance)
 
@@ -213,5 +213,5 @@ def hotelling_p_value(statistic: float, df: float) -> float:
     return math.exp(-(df - 1.0) / 2.0 * math.log1p(statistic / df))
 
 
-def _products(g: FloatArray, weight: FloatArray) -> FloatArray:
+def _products_of_gradients(g: FloatArray, weight: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ik,jk,k->ij", g, g, weight))

@@ -10,7 +10,7 @@ from llrkit._arrays import FloatArray
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.ranking import Ranking
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 
 FAR = np.concatenate([np.arange(-60.0, -10.0, 0.25), np.arange(10.25, 60.25, 0.25)])
 """Cuts beyond the prior log-odds of Bayes error plots: a calibrated LLR is never wrong by more than 60."""

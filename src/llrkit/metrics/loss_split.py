@@ -89,22 +89,22 @@ def best_line(cells: LlrCells) -> BestLine | None:
     with np.errstate(over="ignore", invalid="ignore"):
         center = float(((t + n) * cells.llr).sum() / (t + n).sum()) if len(t) else math.nan
         unit = float(np.sqrt(((t + n) * (cells.llr - center) ** 2).sum() / (t + n).sum())) if len(t) else 0.0
-    if not (0.0 < unit < math.inf) or _separated(cells):
+    if not (0.0 < unit < math.inf) or _is_separated(cells):
         return None
     x = (cells.llr - center) / unit
-    fitted = _line(x, t, n)
+    fitted = _line_of_cells(x, t, n)
     if fitted is None:
         return None
     a, b = fitted[0] / unit, fitted[1] - fitted[0] * center / unit
-    spread = _sandwich(cells, a, b)
+    spread = _sandwich_of_line(cells, a, b)
     if spread is None:
         return None
-    return BestLine(a, b, spread, _loss(a * cells.llr + b, t, n) / LN2)
+    return BestLine(a, b, spread, _loss_of_line(a * cells.llr + b, t, n) / LN2)
 
 
 def cells_cllr(cells: LlrCells) -> float:
     """Cllr of the trials in cells, in bits; the exact one differs where the cells are too wide."""
-    return _loss(cells.llr, cells.target / cells.n_target, cells.nontarget / cells.n_nontarget) / LN2
+    return _loss_of_line(cells.llr, cells.target / cells.n_target, cells.nontarget / cells.n_nontarget) / LN2
 
 
 def chance_loss(cells: LlrCells) -> float:
@@ -138,17 +138,17 @@ def chance_loss(cells: LlrCells) -> float:
     return float(total.sum()) / LN2
 
 
-def _separated(cells: LlrCells) -> bool:
+def _is_separated(cells: LlrCells) -> bool:
     """Whether a threshold, or a single cell of both classes, separates the classes."""
     t, n = cells.llr[cells.target > 0.0], cells.llr[cells.nontarget > 0.0]
     return not len(t) or not len(n) or t.min() >= n.max() or t.max() <= n.min()
 
 
-def _loss(llr: FloatArray, t: FloatArray, n: FloatArray) -> float:
+def _loss_of_line(llr: FloatArray, t: FloatArray, n: FloatArray) -> float:
     return 0.5 * float((t * softplus(-llr)).sum() + (n * softplus(llr)).sum())
 
 
-def _line(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[float, float] | None:
+def _line_of_cells(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[float, float] | None:
     """Slope and offset; None if the scores leave one of them open."""
 
     def objective(line: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -158,7 +158,7 @@ def _line(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[float, float] | 
         weighted = weight * x
         ab = weighted.sum()
         hessian = np.array([[(weighted * x).sum(), ab], [ab, weight.sum()]])
-        return _loss(llr, t, n), np.array([(residual * x).sum(), residual.sum()]), hessian
+        return _loss_of_line(llr, t, n), np.array([(residual * x).sum(), residual.sum()]), hessian
 
     best = newton(objective, np.zeros(2))
     (aa, ab), (_, bb) = objective(best.x)[2].tolist()
@@ -167,7 +167,9 @@ def _line(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[float, float] | 
     return float(best.x[0]), float(best.x[1])
 
 
-def _sandwich(cells: LlrCells, a: float, b: float) -> tuple[tuple[float, float], tuple[float, float]] | None:
+def _sandwich_of_line(
+    cells: LlrCells, a: float, b: float
+) -> tuple[tuple[float, float], tuple[float, float]] | None:
     g = np.stack([cells.llr, np.ones_like(cells.llr)])
     p = np.asarray(sigmoid(a * cells.llr + b))
     total, curvature = np.zeros((2, 2)), np.zeros((2, 2))

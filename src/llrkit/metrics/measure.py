@@ -26,12 +26,13 @@ from llrkit.core.ranking import RankedBins, Ranking
 from llrkit.core.sample import Sample
 from llrkit.core.score_index import score_indexes
 from llrkit.core.shared_class import SharedClass, class_to_share, each_group, find_shared_class
-from llrkit.core.summary import Both, Summarizer, both, split_by
+from llrkit.core.summary_algebra import Both, Summarizer, both, split_by
 from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics import curves, discrimination
-from llrkit.metrics.llr_costs import cross_entropy_from_losses, eer_threshold, losses_at
+from llrkit.metrics.eer_threshold_and_hter import eer_threshold
+from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
 from llrkit.metrics.measurements import (
     CountedLater,
     FixedThreshold,

@@ -6,14 +6,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import Counts, FloatArray
+from llrkit._arrays import Counts
 from llrkit.core.column_values import trials_with_value
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import pav_blocks
-from llrkit.core.summary import grouped
+from llrkit.core.summary_algebra import grouped
 from llrkit.core.threshold_grid import Grid, collect_again, require_both_classes
 from llrkit.core.trial_counts import TrialCounts, count_on
 from llrkit.errors import EmptyClassError, InputError
@@ -113,7 +112,7 @@ def c_primary(
         return _mean_actual_cost(
             chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)]
         )
-    return _mean_minimum_cost(chosen_preset, source.reduce(count_on(_grid(source))))
+    return _mean_minimum_cost(chosen_preset, source.reduce(count_on(_grid_of_smaller_class(source))))
 
 
 COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
@@ -141,7 +140,7 @@ def _mean_over_sets(
 GroupWeights = Callable[[Weights], Weights]
 
 
-def _grid(source: ScoreSource) -> Grid:
+def _grid_of_smaller_class(source: ScoreSource) -> Grid:
     return collect_again(source, as_source(source).reduce(Grid.of))
 
 
@@ -163,7 +162,7 @@ def _weighted_cost(
             for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
         ]
         return _mean_actual_cost(chosen_preset, rows)
-    counts = wide.reduce(grouped(count_on(_grid(source)), column))
+    counts = wide.reduce(grouped(count_on(_grid_of_smaller_class(source)), column))
     weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
     total: TrialCounts | None = None
     for key, group in counts.groups.items():
@@ -197,60 +196,22 @@ def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights
         raise InputError(f"{chosen_preset.name}: p_known must be given, between 0 and 1; got {p_known!r}")
 
     def weights(sizes: Weights) -> Weights:
-        n_known = sum(n for key, (_, n) in sizes.items() if _is_true(key))
-        n_unknown = sum(n for key, (_, n) in sizes.items() if not _is_true(key))
+        n_known = sum(n for key, (_, n) in sizes.items() if _is_known(key))
+        n_unknown = sum(n for key, (_, n) in sizes.items() if not _is_known(key))
         if (share > 0 and n_known == 0) or (share < 1 and n_unknown == 0):
             missing = "known" if n_known == 0 else "unknown"
             raise EmptyClassError(f"there are no {missing} non-targets, but p_known is {share:g}")
         known = share / n_known if n_known else 0.0
         unknown = (1.0 - share) / n_unknown if n_unknown else 0.0
-        return {key: (1.0, known if _is_true(key) else unknown) for key in sizes}
+        return {key: (1.0, known if _is_known(key) else unknown) for key in sizes}
 
     return weights
 
 
-def _is_true(value: object) -> bool:
+def _is_known(value: object) -> bool:
     text = str(value).strip().lower()
     if text in ("1", "1.0", "true", "known", "yes"):
         return True
     if text in ("0", "0.0", "false", "unknown", "no"):
         return False
     raise InputError(f"the column of known non-targets must hold true/false or known/unknown, saw {value!r}")
-
-
-def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
-    """LLRs against "another enrolled speaker or an unknown one", from LLRs against "unknown".
-
-    ``L'_i = L_i / [p_known / (N - 1) sum_{j != i} L_j + (1 - p_known)]`` for the N enrolled speakers in
-    the last axis, computed in the log domain.
-
-    Parameters
-    ----------
-    llr
-        LLRs of each segment against all models, the models along the last axis.
-    p_known
-        Prior probability that an impostor is one of the enrolled speakers.
-
-    Examples
-    --------
-    >>> compound_llr([2.0, -1.0, -3.0], p_known=0.0)
-    array([ 2., -1., -3.])
-    """
-    x = np.asarray(llr, dtype=np.float64)
-    if x.ndim == 0 or x.shape[-1] < 2:
-        raise InputError(
-            f"compound_llr needs the LLRs of at least two enrolled speakers, got shape {x.shape}"
-        )
-    if np.isnan(x).any() or (x == np.inf).any():
-        raise InputError("compound_llr: an LLR is NaN or +inf")
-    if not 0.0 <= p_known <= 1.0:
-        raise InputError(f"p_known must be between 0 and 1, got {p_known!r}")
-    n = x.shape[-1]
-    # each sum leaves one speaker out: summed over the others, never by subtraction, which would cancel
-    others = np.broadcast_to(x[..., None, :], (*x.shape, n))[..., ~np.eye(n, dtype=bool)].reshape(
-        *x.shape, n - 1
-    )
-    with np.errstate(divide="ignore"):  # log(0) = -inf drops that term
-        log_known = np.log(p_known) - np.log(n - 1) + np.logaddexp.reduce(others, axis=-1)
-        log_unknown = np.log1p(-p_known)
-    return np.asarray(x - np.logaddexp(log_known, log_unknown))

@@ -19,7 +19,7 @@ from llrkit.core.elementary_functions import LN2, logit, probability, sigmoid
 from llrkit.core.pav_and_hull import PavBlocks
 from llrkit.core.score_index import score_indexes
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.llr_costs import RuleSums
@@ -141,7 +141,7 @@ def score_decomposition(
     sums = as_source(source).reduce(RuleSums.at(costs, odds))
     require_both_classes(sums.n_target, sums.n_nontarget)
     score = p * sums.target / sums.n_target + (1.0 - p) * sums.nontarget / sums.n_nontarget
-    best = _cost_of_blocks(count_blocks(source), costs, p)
+    best = _score_of_pav_posteriors(count_blocks(source), costs, p)
     alone = p * float(costs.miss(np.array(odds))) + (1.0 - p) * float(costs.fa(np.array(odds)))
     uncertainty, discrimination = alone / unit, (alone - best) / unit
     miscalibration = (score - best) / unit
@@ -159,7 +159,7 @@ def prior_of(source: ScoreSource, prior: float | None) -> float:
     return n_target / (n_target + n_nontarget)
 
 
-def _cost_of_blocks(blocks: PavBlocks, rule: ScoringRule, p: float) -> float:
+def _score_of_pav_posteriors(blocks: PavBlocks, rule: ScoringRule, p: float) -> float:
     """The cost of LLRs that PAV has made; an infinite one is on the right side and costs nothing."""
     odds = blocks.llr + float(logit(p))
     target, nontarget = blocks.target > 0, blocks.nontarget > 0

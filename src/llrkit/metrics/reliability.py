@@ -116,7 +116,7 @@ def reliability_curve(
     if band != "none":
         if source.roles.weight is not None:
             raise InputError("weighted trials have no band; use band='none'")
-        at, lower, upper = _band(result.summaries.cells, p, band, level, replicates, seed)
+        at, lower, upper = _reliability_band(result.summaries.cells, p, band, level, replicates, seed)
     return ReliabilityCurve(
         np.asarray(sigmoid(scores + odds)), np.repeat(share, 2), p,
         score_decomposition(source, "brier", prior=p), score_decomposition(source, "log", prior=p),
@@ -124,7 +124,7 @@ def reliability_curve(
     )  # fmt: skip
 
 
-def _band(
+def _reliability_band(
     cells: LlrCells, prior: float, band: str, level: float, replicates: int, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Posteriors, and the quantiles of what PAV makes of labels that are drawn anew."""

@@ -35,15 +35,15 @@ def resolve_points(points: Points, allow_unconfirmed: bool) -> RequestedPoints:
     """The operating points of names, priors and presets."""
     if isinstance(points, tuple) and points == DEFAULT_POINTS:
         return _default_points()
-    return _resolved(points, allow_unconfirmed)
+    return _resolved_points(points, allow_unconfirmed)
 
 
 @cache
 def _default_points() -> RequestedPoints:
-    return _resolved(DEFAULT_POINTS, allow_unconfirmed=False)
+    return _resolved_points(DEFAULT_POINTS, allow_unconfirmed=False)
 
 
-def _resolved(points: Points, allow_unconfirmed: bool) -> RequestedPoints:
+def _resolved_points(points: Points, allow_unconfirmed: bool) -> RequestedPoints:
     flat: list[OperatingPoint] = []
     primaries = []
     for chosen_preset in costs_of(points, allow_unconfirmed=allow_unconfirmed):

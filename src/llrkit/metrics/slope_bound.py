@@ -39,10 +39,10 @@ def slope_may_be(scores: Scores, low: float, high: float) -> bool:
         return True
     weight = np.repeat([1.0 / scores.n_target, 1.0 / scores.n_nontarget], scores.sizes)
     mean = float(weight[scores.n_target :] @ x[scores.n_target :])
-    return not (_rise_at(low, x, weight, mean) > 0.0 or _rise_at(high, x, weight, mean) < 0.0)
+    return not (_rise_at_slope(low, x, weight, mean) > 0.0 or _rise_at_slope(high, x, weight, mean) < 0.0)
 
 
-def _rise_at(slope: float, x: FloatArray, weight: FloatArray, mean: float) -> float:
+def _rise_at_slope(slope: float, x: FloatArray, weight: FloatArray, mean: float) -> float:
     """The derivative by the slope, times 2, at the best offset; 0 where that was not found.
 
     ``y`` is the posterior of a non-target: the losses of both classes have the derivatives ``1 - y`` and

@@ -82,7 +82,7 @@ class TheoryCosts(Curve):
     def beyond_gaussian(self) -> TheoryCosts:
         """The same minus the cost of Gaussian LLRs with the same EER: families differ little in Cllr."""
         gaussian = {
-            name: np.array([_gaussian_cost(float(eer), CLLR) for eer in eers])
+            name: np.array([_gaussian_pair_cost(float(eer), CLLR) for eer in eers])
             for name, eers in self.eers.items()
         }
         if self.cost_name != CLLR:
@@ -137,11 +137,13 @@ def theory_costs(
     return TheoryCosts(
         name,
         MappingProxyType({key: np.array([pair.eer for pair in pairs]) for key, pairs in families.items()}),
-        MappingProxyType({key: np.array([_cost(p, cost) for p in pairs]) for key, pairs in families.items()}),
+        MappingProxyType(
+            {key: np.array([_cost_of_pair(p, cost) for p in pairs]) for key, pairs in families.items()}
+        ),
         tuple(lists),
         np.array([eer for eer, _ in measured]),
         np.array([value for _, value in measured]),
-        np.array([_gaussian_cost(eer, cost) for eer, _ in measured]),
+        np.array([_gaussian_pair_cost(eer, cost) for eer, _ in measured]),
         rms_of_runs,
     )
 
@@ -178,19 +180,21 @@ def family_pairs() -> Mapping[str, Sequence[CalibratedPair]]:
     The mixture has two kinds of trials, equally frequent, one with four times the mean LLR of the other; PLDA
     has 20 dimensions that are equally good.
     """
-    eers = rate_grid(40)
+    eers = eer_grid(40)
     mu = np.geomspace(0.02, 25.0, 30)
     return MappingProxyType(
         {
             GAUSSIAN: [GaussianLLR.from_eer(float(eer)) for eer in eers],
             "mixture of two pairs": [MixtureLLR((0.5, 0.5), (m, 4.0 * m)) for m in mu[::-1]],
-            f"PLDA, {PLDA_DIM} dimensions": [PLDALLR.isotropic(float(r), PLDA_DIM) for r in _correlations()],
+            f"PLDA, {PLDA_DIM} dimensions": [
+                PLDALLR.isotropic(float(r), PLDA_DIM) for r in _plda_correlations()
+            ],
             "gamma": [GammaLLR(float(shape)) for shape in np.geomspace(0.0004, 5.0, 30)],
         }
     )
 
 
-def rate_grid(n: int) -> FloatArray:
+def eer_grid(n: int) -> FloatArray:
     """EERs evenly spaced on a probit axis."""
     from scipy.special import ndtr
 
@@ -198,7 +202,7 @@ def rate_grid(n: int) -> FloatArray:
     return np.asarray(ndtr(np.linspace(low, high, n)))
 
 
-def _correlations() -> FloatArray:
+def _plda_correlations() -> FloatArray:
     """Correlations whose PLDA pairs cover a probit axis of EERs about evenly, from the best on."""
     return np.tanh(np.linspace(1.2, 0.085, 16))
 
@@ -219,13 +223,13 @@ def cost_name(cost: AnyPoint) -> str:
     return f"{'C_primary' if chosen.averages else 'minimum DCF'} ({chosen.name})"
 
 
-def _cost(pair: CalibratedPair, cost: AnyPoint) -> float:
+def _cost_of_pair(pair: CalibratedPair, cost: AnyPoint) -> float:
     if cost == CLLR:
         return pair.cllr
     return pair.act_dcf(cost) if isinstance(cost, OperatingPoint) else pair.c_primary(cost)
 
 
-def _gaussian_cost(eer: float, cost: AnyPoint) -> float:
+def _gaussian_pair_cost(eer: float, cost: AnyPoint) -> float:
     if not 0.0 < eer < 0.5:
         return 0.0 if eer <= 0.0 else 1.0
-    return _cost(GaussianLLR.from_eer(eer), cost)
+    return _cost_of_pair(GaussianLLR.from_eer(eer), cost)

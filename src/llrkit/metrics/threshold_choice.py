@@ -117,7 +117,9 @@ def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float
     """
     if rate >= 1.0:
         return float(bins.low[0])
-    return next_score(source, bins, highest_threshold(source, bins, _accepts(bins, operator.gt, rate)))
+    return next_score(
+        source, bins, highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
+    )
 
 
 def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
@@ -132,14 +134,14 @@ def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> f
     >>> threshold_for_misses(scores, bins, 0.25), threshold_for_misses(scores, bins, 0.0)
     (0.5, -1.0)
     """
-    return highest_threshold(source, bins, _misses(bins, operator.le, rate))
+    return highest_threshold(source, bins, _on_misses(bins, operator.le, rate))
 
 
-def _misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+def _on_misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
     return lambda target, _: np.asarray(compare(target / bins.n_target, rate))
 
 
-def _accepts(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+def _on_false_alarms(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
     n = bins.n_nontarget
     return lambda _, nontarget: np.asarray(compare((n - nontarget) / n, rate))
 
@@ -171,9 +173,15 @@ def same_rate(
     n = bins.n_nontarget if kind == "p_fa" else bins.n_target
     error = width * math.sqrt(effect * rate * (1.0 - rate) / n)
     if kind == "p_fa":
-        demands = _accepts(bins, operator.gt, rate + error), _accepts(bins, operator.ge, rate - error)
+        demands = (
+            _on_false_alarms(bins, operator.gt, rate + error),
+            _on_false_alarms(bins, operator.ge, rate - error),
+        )
     else:
-        demands = _misses(bins, operator.lt, rate - error), _misses(bins, operator.le, rate + error)
+        demands = (
+            _on_misses(bins, operator.lt, rate - error),
+            _on_misses(bins, operator.le, rate + error),
+        )
     low, high = (highest_threshold(source, bins, demand) for demand in demands)
     return low, high
 
@@ -182,7 +190,7 @@ def equal_rates(path: ErrorPath, rate: float, width: float, effects: Range) -> R
     """Thresholds at which the two rates differ by no more than chance; ``rate`` is the equal error rate."""
     variance = rate * (1.0 - rate) * (effects[0] / path.n_target + effects[1] / path.n_nontarget)
     gap = path.p_miss - path.p_fa
-    return _around(path, np.abs(gap) <= width * np.sqrt(variance), gap)
+    return _thresholds_around(path, np.abs(gap) <= width * np.sqrt(variance), gap)
 
 
 def same_cost(
@@ -199,10 +207,10 @@ def same_cost(
     variance = w_miss**2 * effects[0] * np.abs(d_miss) / path.n_target
     variance += w_fa**2 * effects[1] * np.abs(d_fa) / path.n_nontarget
     inside = w_miss * d_miss + w_fa * d_fa <= width * np.sqrt(variance)
-    return _around(path, inside, np.arange(len(path.threshold)) - chosen)
+    return _thresholds_around(path, inside, np.arange(len(path.threshold)) - chosen)
 
 
-def _around(path: ErrorPath, inside: npt.NDArray[np.bool_], side: Array) -> Range:
+def _thresholds_around(path: ErrorPath, inside: npt.NDArray[np.bool_], side: Array) -> Range:
     """The ends of a set of thresholds, one step further out: counts say nothing about what is between."""
     places = np.flatnonzero(inside)
     if not len(places):

@@ -8,7 +8,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.moments import Moments
-from llrkit.core.summary import grouped
+from llrkit.core.summary_algebra import grouped
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve
 from llrkit.scores import ScoreSource

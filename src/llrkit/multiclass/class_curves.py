@@ -15,7 +15,7 @@ from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve, curve_columns
 from llrkit.metrics.curves import ErrorCurve, HistogramPair
 from llrkit.metrics.measure import measure
-from llrkit.multiclass.class_evaluation import ClassEvaluation
+from llrkit.multiclass.class_evaluation_result import ClassEvaluation
 from llrkit.multiclass.class_metrics import confusion
 from llrkit.multiclass.one_against_others import pair
 from llrkit.scores.class_scores import ClassSource

@@ -10,8 +10,8 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve
+from llrkit.multiclass.class_counts_and_priors import Prior, class_prior
 from llrkit.multiclass.class_moments import class_means
-from llrkit.multiclass.class_priors import Prior, class_prior
 from llrkit.multiclass.gaussian_backend import linear_discriminant, shared_covariance
 from llrkit.scores.class_scores import ClassSource
 
@@ -95,12 +95,14 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
     difference = means.mean - calibrated_means(covariance)
     per_trial = 1.0 / means.n
     pooled = float((share**2 * per_trial).sum())
-    spread = _variances(covariance, per_trial, pooled)
+    spread = _variances_of_means(covariance, per_trial, pooled)
     k = len(means.classes)
     statistic = p_value = math.nan
     if k <= _LARGEST_TEST:
         flat = difference.ravel()
-        statistic = float(flat @ np.linalg.lstsq(_covariances(covariance, per_trial, pooled), flat)[0])
+        statistic = float(
+            flat @ np.linalg.lstsq(_covariances_of_means(covariance, per_trial, pooled), flat)[0]
+        )
         from scipy.special import chdtrc  # takes longer to import than all of llrkit
 
         p_value = float(chdtrc(k * (k - 1), statistic))
@@ -135,7 +137,7 @@ def calibrated_means(covariance: FloatArray) -> FloatArray:
     return np.asarray(np.vstack([covariance, np.zeros((1, d))]) - 0.5 * np.diag(covariance))
 
 
-def _covariances(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:
+def _covariances_of_means(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:
     """Covariance matrix of all components of ``observed - expected``.
 
     Means vary by ``S / n_j``; entries of S by ``cov(S_ab, S_cd) = (S_ac S_bd + S_ad S_bc) pooled``, and the
@@ -146,11 +148,11 @@ def _covariances(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatAr
     for j in range(k):
         covariance[j, :, j, :] += s * per_trial[j]
         for other in range(k):
-            covariance[j, :, other, :] += pooled * _of_expected(s, j, other)
+            covariance[j, :, other, :] += pooled * _covariance_of_expected_means(s, j, other)
     return covariance.reshape(k * d, k * d)
 
 
-def _of_expected(s: FloatArray, j: int, other: int) -> FloatArray:
+def _covariance_of_expected_means(s: FloatArray, j: int, other: int) -> FloatArray:
     """Covariance, times the number of trials, of ``S e_j - diag(S)/2`` and the same of another class."""
     d = len(s)
     covariance = 0.5 * s**2  # of the halves of the diagonals
@@ -163,8 +165,8 @@ def _of_expected(s: FloatArray, j: int, other: int) -> FloatArray:
     return np.asarray(covariance)
 
 
-def _variances(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:
-    """The diagonal of :func:`_covariances`, one row for each class."""
+def _variances_of_means(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:
+    """The diagonal of :func:`_covariances_of_means`, one row for each class."""
     k = len(per_trial)
     own = np.multiply.outer(per_trial, np.diag(s))
-    return own + pooled * np.array([np.diag(_of_expected(s, j, j)) for j in range(k)])
+    return own + pooled * np.array([np.diag(_covariance_of_expected_means(s, j, j)) for j in range(k)])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Counts, FloatArray, IntArray
-from llrkit.core.summary import ReadOnlyArrays, SummaryBase
+from llrkit.core.summary_algebra import ReadOnlyArrays, SummaryBase
 from llrkit.multiclass.class_blocks import against_others, loglik_blocks, sums_of_others
 from llrkit.scores.class_scores import ClassVectors
 
@@ -68,14 +68,14 @@ class ClassLosses(SummaryBase):
                 weighted = loglik if flat else loglik + log_prior[:, None]
                 top = weighted.max(axis=0)
                 relative = np.exp(weighted - top)
-                loss += np.bincount(codes, _losses(weighted, top, relative, codes), k)
+                loss += np.bincount(codes, _losses_of_classes(weighted, top, relative, codes), k)
                 top_class.append(weighted.argmax(axis=0))
                 for cost, decisions in zip(costs, best, strict=True):
                     decisions.append(np.einsum("kj,km->jm", cost, relative).argmin(axis=0))
                 if detections and not flat:
                     relative = np.exp(loglik - loglik.max(axis=0))
                 for detection, cell in zip(detections, cells, strict=True):
-                    models, trials = _accepted(loglik, relative, detection)
+                    models, trials = _accepted_detections(loglik, relative, detection)
                     cell.append(models * k + codes[trials])
             accepted = [_count_cells(cell, k * k).reshape(k, k) for cell in cells]
             return cls(
@@ -124,7 +124,9 @@ def _count_cells(cells: list[IntArray], size: int) -> Counts:
     return np.bincount(every, minlength=size).astype(np.int64)
 
 
-def _losses(weighted: FloatArray, top: FloatArray, relative: FloatArray, codes: IntArray) -> FloatArray:
+def _losses_of_classes(
+    weighted: FloatArray, top: FloatArray, relative: FloatArray, codes: IntArray
+) -> FloatArray:
     """``log(1 + rest / own)`` of each trial, which keeps the digits of small losses and large ones finite."""
     trials = np.arange(len(codes))
     own = relative[codes, trials]
@@ -137,7 +139,9 @@ def _losses(weighted: FloatArray, top: FloatArray, relative: FloatArray, codes: 
     return np.asarray(np.where(right, np.log1p(ratio), wrong))
 
 
-def _accepted(loglik: FloatArray, relative: FloatArray, detection: Detection) -> tuple[IntArray, IntArray]:
+def _accepted_detections(
+    loglik: FloatArray, relative: FloatArray, detection: Detection
+) -> tuple[IntArray, IntArray]:
     """Models and trials of every acceptance; ``relative`` are likelihoods over the largest of the trial.
 
     ``x_t >= log b`` says that the share of the class in ``sum_n w_n e^{l_n}`` is at least b / (b w_t + rest),

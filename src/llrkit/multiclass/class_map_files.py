@@ -6,7 +6,7 @@ from pathlib import Path
 
 from llrkit.calibrate.map_files import read_json, saved_from_dict
 from llrkit.multiclass import class_map_forms as class_map_forms  # what a file may hold
-from llrkit.multiclass.class_maps import ClassMap
+from llrkit.multiclass.class_map_base import ClassMap
 
 
 def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
@@ -35,6 +35,6 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
 
 
 def map_from_dict(plain: object, where: str = "calibration") -> ClassMap:
-    """The map that ``to_dict`` described."""
+    """The map of several classes that ``to_dict`` described."""
 
     return saved_from_dict(plain, where, ClassMap)  # type: ignore[type-abstract]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.multiclass.class_maps import ClassMap
+from llrkit.multiclass.class_map_base import ClassMap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -7,8 +7,8 @@ from functools import partial
 from types import MappingProxyType
 
 from llrkit.choose.methods import fit_of, method_name
-from llrkit.multiclass.class_maps import ClassMap
-from llrkit.multiclass.class_priors import Prior
+from llrkit.multiclass.class_counts_and_priors import Prior
+from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.multiclass.gaussian_backend import fit_gaussian
 from llrkit.multiclass.softmax_fits import (
     fit_affine,

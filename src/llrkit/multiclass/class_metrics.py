@@ -13,8 +13,8 @@ from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import LN2
 from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, Prior, class_prior, count_classes, entropy
 from llrkit.multiclass.class_losses import ClassLosses, Detection
-from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior, count_classes, entropy
 from llrkit.scores.class_scores import ClassSource
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.summary import FieldwiseSums, SummaryBase
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.errors import InfiniteScoreError, SystemCountError
 from llrkit.multiclass.class_blocks import gram, trial_blocks
-from llrkit.multiclass.class_priors import ClassCounts, as_classes, require_all_classes
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, as_classes, require_all_classes
 from llrkit.scores.class_scores import ClassSource, ClassVectors
 
 

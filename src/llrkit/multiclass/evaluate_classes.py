@@ -18,7 +18,9 @@ from llrkit.core.elementary_functions import LN2
 from llrkit.errors import ScaleWarning
 from llrkit.metrics.measure import measure
 from llrkit.metrics.measurements import Measurements
-from llrkit.multiclass.class_evaluation import ActualRefined, ClassEvaluation, ClassResult
+from llrkit.multiclass.cavg_costs import CavgPreset, cavg_from_losses, cavg_preset, detections_of
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, Prior, class_prior, count_classes
+from llrkit.multiclass.class_evaluation_result import ActualRefined, ClassEvaluation, ClassResult
 from llrkit.multiclass.class_losses import ClassLosses
 from llrkit.multiclass.class_metrics import (
     Confusion,
@@ -27,8 +29,6 @@ from llrkit.multiclass.class_metrics import (
     cost_matrix,
     error_rate_from_losses,
 )
-from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior, count_classes
-from llrkit.multiclass.lre import CavgPreset, cavg_from_losses, cavg_preset, detections_of
 from llrkit.multiclass.one_against_others import detection_of
 from llrkit.multiclass.probability_rows import ProbabilityRows
 from llrkit.multiclass.refined_loss import Refinement, blind_or_missing, refine
@@ -87,7 +87,7 @@ def evaluate(
     counts = count_classes(source)
     share = class_prior(prior, counts)
     matrices = {name: cost_matrix(cost, counts) for name, cost in costs.items()}
-    plan = _EvaluationPlan(counts, share, matrices, _presets(cavg, allow_unconfirmed))
+    plan = _ClassEvaluationPlan(counts, share, matrices, _cavg_presets(cavg, allow_unconfirmed))
     k = len(counts.classes)
     detect = k <= DETECT_UP_TO if detection is None else detection
     if source.reduce(ProbabilityRows.of).all:
@@ -108,7 +108,7 @@ def evaluate(
     return plan.finish(actual, refined, refinement, detections)
 
 
-def _presets(
+def _cavg_presets(
     cavg: str | CavgPreset | Sequence[str | CavgPreset], allow_unconfirmed: bool
 ) -> tuple[CavgPreset, ...]:
     names = (cavg,) if isinstance(cavg, (str, CavgPreset)) else cavg
@@ -119,7 +119,7 @@ def _presets(
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class _ClassNumbers:
     """The numbers that exist both for scores as they are and for refined ones."""
 
     cllr: float
@@ -131,7 +131,7 @@ class _Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class _EvaluationPlan:
+class _ClassEvaluationPlan:
     """What an evaluation counts, and how the counts become its numbers."""
 
     counts: ClassCounts
@@ -144,9 +144,9 @@ class _EvaluationPlan:
         detections = [one for preset in self.presets for one in detections_of(preset, k, None)]
         return source.reduce(ClassLosses.at(np.log(self.prior), list(self.costs.values()), detections))
 
-    def numbers(self, losses: ClassLosses) -> _Numbers:
+    def numbers(self, losses: ClassLosses) -> _ClassNumbers:
         ends = np.cumsum([len(preset.p_target) for preset in self.presets])
-        return _Numbers(
+        return _ClassNumbers(
             cllr=cllr_from_losses(losses, self.prior),
             error_rate=error_rate_from_losses(losses, self.prior),
             costs=tuple(
@@ -161,10 +161,10 @@ class _EvaluationPlan:
             class_errors=tuple((1.0 - np.diag(losses.confused) / losses.n).tolist()),
         )
 
-    def without_refinement(self, refinement: Refinement | None) -> _Numbers:
+    def without_refinement(self, refinement: Refinement | None) -> _ClassNumbers:
         nowhere = (math.nan,) * len(self.counts.classes)
         best = math.nan if refinement is None else blind_or_missing(refinement, self.prior)
-        return _Numbers(
+        return _ClassNumbers(
             best, math.nan, (math.nan,) * len(self.costs), (math.nan,) * len(self.presets), nowhere, nowhere
         )
 
@@ -198,15 +198,15 @@ class _EvaluationPlan:
             cllr_normalized=cllr_from_losses(counted, self.prior, normalized=True),
             refined_cllr=refined.cllr,
             error_rate=ActualRefined("error_rate", actual.error_rate, refined.error_rate),
-            costs=_pairs(list(self.costs), actual.costs, refined.costs),
-            cavgs=_pairs([preset.name for preset in self.presets], actual.cavgs, refined.cavgs),
+            costs=_actual_and_refined(list(self.costs), actual.costs, refined.costs),
+            cavgs=_actual_and_refined([preset.name for preset in self.presets], actual.cavgs, refined.cavgs),
             confusion=Confusion(self.counts.classes, counted.confused),
             per_class=per_class,
             refinement=refinement,
         )
 
 
-def _pairs(
+def _actual_and_refined(
     names: Sequence[str], actual: Sequence[float], refined: Sequence[float]
 ) -> tuple[ActualRefined, ...]:
     return tuple(ActualRefined(*item) for item in zip(names, actual, refined, strict=True))

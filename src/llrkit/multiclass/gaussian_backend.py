@@ -9,10 +9,10 @@ from llrkit._arrays import FloatArray
 from llrkit._version import __version__
 from llrkit.calibrate.saved_map import MapMetadata
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
+from llrkit.multiclass.class_counts_and_priors import Prior, class_prior
+from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.multiclass.class_map_forms import AffineClassMap, QuadraticClassMap
-from llrkit.multiclass.class_maps import ClassMap
 from llrkit.multiclass.class_moments import ClassMeans, Scatter, class_means
-from llrkit.multiclass.class_priors import Prior, class_prior
 from llrkit.scores.class_scores import ClassSource
 
 
@@ -68,13 +68,15 @@ def fit_gaussian(
     }
     if not shared:
         each = source.reduce(Scatter.at(means.mean, None)).each / means.n[:, None, None]
-        each = np.array([_usable(one, shrinkage, f"class {name}")
+        each = np.array([_usable_covariance(one, shrinkage, f"class {name}")
                          for one, name in zip(each, means.classes, strict=True)])  # fmt: skip
         return QuadraticClassMap(
             classes=classes, means=means.mean, covariances=each, differences=means.differences, **metadata
         )
     pooled = shared_covariance(source, means, share)
-    weights_of, offsets = linear_discriminant(means.mean, _usable(pooled, shrinkage, "all classes"))
+    weights_of, offsets = linear_discriminant(
+        means.mean, _usable_covariance(pooled, shrinkage, "all classes")
+    )
     if means.differences:
         weights_of = np.column_stack([weights_of, -weights_of.sum(axis=1)])
     metadata["details"] = {"passes": 2}
@@ -99,7 +101,7 @@ def linear_discriminant(mean: FloatArray, covariance: FloatArray) -> tuple[Float
     return weights, np.asarray(-0.5 * (weights * mean).sum(axis=1))
 
 
-def _usable(covariance: FloatArray, shrinkage: float, what: str) -> FloatArray:
+def _usable_covariance(covariance: FloatArray, shrinkage: float, what: str) -> FloatArray:
     d = len(covariance)
     spread = np.diag(covariance)
     if not (spread > 0).any():

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.multiclass.class_blocks import against_others, by_class, loglik_blocks
-from llrkit.multiclass.class_priors import ClassCounts, Prior, as_classes, class_prior
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, Prior, as_classes, class_prior
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.class_labels import listed
 from llrkit.scores.class_scores import ClassSource, ClassVectors
@@ -42,7 +42,7 @@ def detection(source: ClassSource, target: str, *, prior: Prior = "flat") -> Sco
     0.0
     """
     counts = as_classes(source).reduce(ClassCounts.of)
-    return detection_of(source, _place(target, counts.classes), class_prior(prior, counts))
+    return detection_of(source, _place_of_class(target, counts.classes), class_prior(prior, counts))
 
 
 def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
@@ -67,7 +67,7 @@ def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
     return detection_of(only(source, [target, other]), 0, np.ones(2))
 
 
-def _place(name: str, classes: Sequence[str]) -> int:
+def _place_of_class(name: str, classes: Sequence[str]) -> int:
     if name not in classes:
         raise UnknownNameError(f"there is no class {name!r}; the classes are {listed(classes)}")
     return list(classes).index(name)
@@ -88,10 +88,10 @@ class DetectionSource(ChangedChunks[ClassVectors, Scores], ScoreSource):
 
 def detection_of(source: ClassSource, target: int, weights: FloatArray) -> DetectionSource:
     """LLRs of the class at a place against the weighted others, as a source."""
-    return DetectionSource(source, partial(_two_classes, target=target, weights=weights))
+    return DetectionSource(source, partial(_as_two_classes, target=target, weights=weights))
 
 
-def _two_classes(chunk: ClassVectors, target: int, weights: FloatArray) -> Scores:
+def _as_two_classes(chunk: ClassVectors, target: int, weights: FloatArray) -> Scores:
     llrs = [against_others(loglik, target, weights) for loglik, _ in loglik_blocks(chunk)]
     llr = np.concatenate(llrs) if llrs else np.empty(0)
     mine = chunk.codes == target
@@ -138,13 +138,13 @@ def only(source: ClassSource, classes: Sequence[str]) -> ClassSource:
     0.0
     """
     known = as_classes(source).reduce(ClassCounts.of).classes
-    places = [_place(name, known) for name in classes]
+    places = [_place_of_class(name, known) for name in classes]
     if len(set(places)) != len(places) or len(places) < 2:
         raise UnknownNameError(f"at least two different classes are needed, got {listed(classes)}")
-    return ChangedChunks(source, partial(_chosen, places=np.array(places, dtype=np.intp)))
+    return ChangedChunks(source, partial(_trials_of_chosen_classes, places=np.array(places, dtype=np.intp)))
 
 
-def _chosen(chunk: ClassVectors, places: IntArray) -> ClassVectors:
+def _trials_of_chosen_classes(chunk: ClassVectors, places: IntArray) -> ClassVectors:
     """The trials of the classes at some places."""
     code = np.full(len(chunk.classes), -1, dtype=np.intp)
     code[places] = np.arange(len(places))

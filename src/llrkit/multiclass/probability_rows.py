@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores.class_scores import ClassVectors
 
 ROUNDED = 1e-3

@@ -18,10 +18,10 @@ from llrkit.errors import (
     SeparationError,
     UnknownNameError,
 )
+from llrkit.multiclass.class_counts_and_priors import Prior, class_prior, count_classes, entropy
 from llrkit.multiclass.class_losses import ClassLosses
-from llrkit.multiclass.class_maps import ClassMap
+from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.multiclass.class_metrics import cllr_from_losses
-from llrkit.multiclass.class_priors import Prior, class_prior, count_classes, entropy
 from llrkit.multiclass.softmax_fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
 from llrkit.scores.class_scores import ClassSource
 

@@ -9,9 +9,9 @@ from llrkit._plain import Json
 from llrkit._warn import warn_caller
 from llrkit.calibrate.saved_map import MapMetadata
 from llrkit.errors import ConstantScoreError, ReversedScoresWarning, SystemCountError
+from llrkit.multiclass.class_counts_and_priors import Prior
 from llrkit.multiclass.class_map_forms import AffineClassMap, ScaleMap, VectorScaleMap
-from llrkit.multiclass.class_priors import Prior
-from llrkit.multiclass.class_training import TrainingTrials, provenance, training_trials
+from llrkit.multiclass.class_training_checks import TrainingTrials, provenance, training_trials
 from llrkit.multiclass.softmax_solver import Objective, SoftmaxFit, solve
 from llrkit.multiclass.softmax_sums import Family, OwnWeights
 from llrkit.scores.class_scores import ClassSource
@@ -51,8 +51,8 @@ def fit_temperature(
     ScaleMap(temperature: 3 classes, scale 0.795272)
     """
     objective = Objective(prior, weights, regularization, df)
-    training, fit = _fit(source, objective, "nothing")
-    return _scale_map(training, fit, "temperature", objective)
+    training, fit = _softmax_fit(source, objective, "nothing")
+    return _scale_map_of_fit(training, fit, "temperature", objective)
 
 
 def fit_scale_offset(
@@ -89,8 +89,8 @@ def fit_scale_offset(
     ScaleMap(scale-offset: 3 classes, scale 1.43377)
     """
     objective = Objective(prior, weights, regularization, df)
-    training, fit = _fit(source, objective, "offset")
-    return _scale_map(training, fit, "scale-offset", objective)
+    training, fit = _softmax_fit(source, objective, "offset")
+    return _scale_map_of_fit(training, fit, "scale-offset", objective)
 
 
 def fit_fusion(
@@ -129,8 +129,8 @@ def fit_fusion(
     (3, 2)
     """
     objective = Objective(prior, weights, regularization, df)
-    training, fit = _fit(source, objective, "offset", fuse=True)
-    return _scale_map(training, fit, "fusion", objective)
+    training, fit = _softmax_fit(source, objective, "offset", fuse=True)
+    return _scale_map_of_fit(training, fit, "fusion", objective)
 
 
 def fit_vector(
@@ -167,14 +167,14 @@ def fit_vector(
     array([-0.24,  3.14,  3.79])
     """
     objective = Objective(prior, weights, regularization, df)
-    training, fit = _fit(source, objective, "line")
+    training, fit = _softmax_fit(source, objective, "line")
     _, own = fit.family.split(fit.weights)
     scales = own[0] / fit.family.scale
     return VectorScaleMap(
         classes=list(training.classes),
         scales=scales,
-        offsets=_centered(own[1] - scales * fit.family.center),
-        **_map_metadata(training, fit, "vector", objective),
+        offsets=_centered_offsets(own[1] - scales * fit.family.center),
+        **_softmax_map_metadata(training, fit, "vector", objective),
     )
 
 
@@ -212,18 +212,18 @@ def fit_affine(
     (3, 2)
     """
     objective = Objective(prior, weights, regularization, df)
-    training, fit = _fit(source, objective, "plane")
+    training, fit = _softmax_fit(source, objective, "plane")
     _, own = fit.family.split(fit.weights)
     matrix = (own[:-1] / fit.family.scale[:, None]).T
     return AffineClassMap(
         classes=list(training.classes),
         weights=matrix - matrix.mean(axis=0),
-        offsets=_centered(own[-1] - matrix @ fit.family.center),
-        **_map_metadata(training, fit, "affine", objective),
+        offsets=_centered_offsets(own[-1] - matrix @ fit.family.center),
+        **_softmax_map_metadata(training, fit, "affine", objective),
     )
 
 
-def _fit(
+def _softmax_fit(
     source: ClassSource, objective: Objective, own: OwnWeights, *, fuse: bool = False
 ) -> tuple[TrainingTrials, SoftmaxFit]:
     training = training_trials(source)
@@ -232,7 +232,7 @@ def _fit(
         raise SystemCountError(f"one system expected, got {values.shape[2]}; use fit_fusion")
     if own != "plane" and training.vectors:
         raise SystemCountError("vectors have no score for each class; use fit_affine or fit_gaussian first")
-    family = _family(training, values, own)
+    family = _softmax_family(training, values, own)
     start = np.zeros(family.size)
     start[: family.shared] = 1.0
     if own == "line":
@@ -240,7 +240,7 @@ def _fit(
     return training, solve(source, training, family, objective, start)
 
 
-def _family(training: TrainingTrials, values: FloatArray, own: OwnWeights) -> Family:
+def _softmax_family(training: TrainingTrials, values: FloatArray, own: OwnWeights) -> Family:
     """Features in units of their spread in the sample."""
     k = len(training.classes)
     if own in ("plane", "line"):
@@ -257,30 +257,32 @@ def _family(training: TrainingTrials, values: FloatArray, own: OwnWeights) -> Fa
     return Family(k, systems.shape[2], own, np.zeros(0), np.where(scale > 0, scale, 1.0))
 
 
-def _scale_map(training: TrainingTrials, fit: SoftmaxFit, method: str, objective: Objective) -> ScaleMap:
+def _scale_map_of_fit(
+    training: TrainingTrials, fit: SoftmaxFit, method: str, objective: Objective
+) -> ScaleMap:
     shared, own = fit.family.split(fit.weights)
     scales = shared / fit.family.scale
     if (scales < 0).all():
         warn_caller("the scale is negative: is a higher score really more probable?", ReversedScoresWarning)
-    offsets = _centered(own[0]) if len(own) else np.zeros(len(training.classes))
+    offsets = _centered_offsets(own[0]) if len(own) else np.zeros(len(training.classes))
     return ScaleMap(
         classes=list(training.classes),
         scales=scales,
         offsets=offsets,
-        **_map_metadata(training, fit, method, objective),
+        **_softmax_map_metadata(training, fit, method, objective),
     )
 
 
-def _centered(offsets: FloatArray) -> FloatArray:
+def _centered_offsets(offsets: FloatArray) -> FloatArray:
     return np.asarray(offsets - offsets.mean())
 
 
-def _map_metadata(
+def _softmax_map_metadata(
     training: TrainingTrials, fit: SoftmaxFit, method: str, objective: Objective
 ) -> MapMetadata:
     options: dict[str, Json] = {
-        "prior": _plain(objective.prior),
-        "weights": _plain(objective.weights),
+        "prior": _plain_prior(objective.prior),
+        "weights": _plain_prior(objective.weights),
         "regularization": objective.regularization,
         "df": objective.df,
     }
@@ -292,5 +294,5 @@ def _map_metadata(
     }
 
 
-def _plain(prior: Prior | None) -> Json:
+def _plain_prior(prior: Prior | None) -> Json:
     return np.asarray(prior).tolist() if isinstance(prior, (list, tuple, np.ndarray)) else prior

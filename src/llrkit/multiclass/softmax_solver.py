@@ -18,8 +18,8 @@ from llrkit.calibrate.newton_passes import Settled, refuse_runaway, settle
 from llrkit.core.newton_minimizer import Minimum, newton
 from llrkit.core.newton_minimizer import Objective as NewtonObjective
 from llrkit.errors import InputError
-from llrkit.multiclass.class_priors import Prior, class_prior, entropy
-from llrkit.multiclass.class_training import TrainingTrials
+from llrkit.multiclass.class_counts_and_priors import Prior, class_prior, entropy
+from llrkit.multiclass.class_training_checks import TrainingTrials
 from llrkit.multiclass.softmax_sums import Family, SoftmaxSums
 from llrkit.scores.class_scores import ClassSource, ClassVectors
 
@@ -79,14 +79,14 @@ def solve(
 
     blind = entropy(prior)
     unit = min(1.0, 20.0 * blind)
-    sample = _thinned(training.sample(), family.size)
+    sample = _thinned_sample(training.sample(), family.size)
     counts = np.maximum(sample.counts, 1)
 
     def on_sample(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        return _derivatives(sample.reduce(at(x, counts, True), threads=1))
+        return _softmax_derivatives(sample.reduce(at(x, counts, True), threads=1))
 
     def on_all(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        return _derivatives(source.reduce(at(x, training.n, True)))
+        return _softmax_derivatives(source.reduce(at(x, training.n, True)))
 
     # what a sample promises beyond this is chance: half a unit of likelihood for each weight and trial
     chance = 0.5 * unit * family.size / len(sample)
@@ -106,11 +106,11 @@ def solve(
     return SoftmaxFit(family, best.x, Settled.of(best))
 
 
-def _derivatives(sums: SoftmaxSums) -> tuple[float, FloatArray, FloatArray]:
+def _softmax_derivatives(sums: SoftmaxSums) -> tuple[float, FloatArray, FloatArray]:
     return sums.value, sums.gradient, sums.hessian
 
 
-def _thinned(sample: ClassVectors, size: int) -> ClassVectors:
+def _thinned_sample(sample: ClassVectors, size: int) -> ClassVectors:
     """Fewer trials where the Hessian is large."""
     work = max(_HESSIAN_WORK, min(_TRIALS_PER_WEIGHT * size**3, _MOST_WORK))
     every = max(1, math.ceil(len(sample) * size**2 / work))

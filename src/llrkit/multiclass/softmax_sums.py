@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.core.summary import FieldwiseSums, ReadOnlyArrays
+from llrkit.core.summary_algebra import FieldwiseSums, ReadOnlyArrays
 from llrkit.multiclass.class_blocks import by_class, gram, trial_blocks
 from llrkit.scores.class_scores import ClassVectors
 
@@ -97,14 +97,14 @@ class SoftmaxSums(FieldwiseSums):
             # a large Hessian is best made of few products
             least = size if hessian else 64
             for block in trial_blocks(len(values), width, least):
-                one = _Block(family, weights, log_prior, values[block], codes[block])
+                one = _SoftmaxBlock(family, weights, log_prior, values[block], codes[block])
                 total += one.sums(own[codes[block]], pull[codes[block]], hessian)
             return total
 
         return make
 
 
-class _Block:
+class _SoftmaxBlock:
     """Posteriors and features of some trials."""
 
     def __init__(

@@ -11,7 +11,7 @@ from llrkit.biometrics.differential_result import DifferentialPerformance
 from llrkit.biometrics.identification_result import Cmc
 from llrkit.evaluation.alpha_scan import PriorScan
 from llrkit.evaluation.compare import ScoreToLlr
-from llrkit.evaluation.conditions import HeatMap
+from llrkit.evaluation.condition_tables import HeatMap
 from llrkit.evaluation.mixing_curve import MixingCurve
 from llrkit.metrics.curve_base import Curve
 from llrkit.metrics.curves import (
@@ -29,16 +29,16 @@ from llrkit.multiclass.class_curves import ClassCalibration, ClassDets, PairHist
 from llrkit.multiclass.class_idempotence import Idempotence
 from llrkit.multiclass.class_metrics import Confusion
 from llrkit.plot import (
-    biometric_plots,
     class_plots,
+    cmc_and_groups,
     costs_by_prior,
-    error_curves,
+    det_and_roc,
     idempotence_plot,
-    llr_plots,
     mixing_plot,
     paper_figures,
     reliability_plot,
     theory_plot,
+    tippett_histogram_pav,
     weights_and_speakers,
 )
 from llrkit.plot.paper_figures import CllrScatter
@@ -84,14 +84,14 @@ class Plot:
 PLOTS: dict[str, Plot] = {
     plot.name: plot
     for plot in (
-        Plot(error_curves.det, (ErrorCurve,), "det", many=True),
-        Plot(error_curves.roc, (ErrorCurve,), "roc", many=True),
+        Plot(det_and_roc.det, (ErrorCurve,), "det", many=True),
+        Plot(det_and_roc.roc, (ErrorCurve,), "roc", many=True),
         Plot(costs_by_prior.ape, (BayesErrorCurve,), "bayes_error", many=True),
         Plot(costs_by_prior.bayes_error, (BayesErrorCurve,), "bayes_error", many=True),
         Plot(costs_by_prior.cross_entropy, (CrossEntropyCurve,), "ece", many=True),
-        Plot(llr_plots.tippett, (TippettCurve,), "tippett", many=True),
-        Plot(llr_plots.pav, (PavCurve, ScoreToLlr), "pav", many=True),
-        Plot(llr_plots.histogram, (HistogramPair,), "histogram"),
+        Plot(tippett_histogram_pav.tippett, (TippettCurve,), "tippett", many=True),
+        Plot(tippett_histogram_pav.pav, (PavCurve, ScoreToLlr), "pav", many=True),
+        Plot(tippett_histogram_pav.histogram, (HistogramPair,), "histogram"),
         Plot(idempotence_plot.idempotence, (LlrCurve,), None),
         Plot(reliability_plot.reliability, (ReliabilityCurve,), None),
         Plot(paper_figures.two_gaussians, (PairCurve,), None),
@@ -102,8 +102,8 @@ PLOTS: dict[str, Plot] = {
         Plot(theory_plot.theory, (TheoryCosts,), None),
         Plot(weights_and_speakers.fusion_weights, (FusionWeights,), None),
         Plot(weights_and_speakers.zoo, (ZooCurve,), None),
-        Plot(biometric_plots.cmc, (Cmc,), None),
-        Plot(biometric_plots.groups, (DifferentialPerformance,), None),
+        Plot(cmc_and_groups.cmc, (Cmc,), None),
+        Plot(cmc_and_groups.groups, (DifferentialPerformance,), None),
         Plot(class_plots.class_det, (ClassDets,), None),
         Plot(class_plots.confusion, (Confusion,), None),
         Plot(class_plots.class_calibration, (ClassCalibration,), None),

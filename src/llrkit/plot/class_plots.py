@@ -19,16 +19,16 @@ from llrkit.multiclass.class_curves import (
 from llrkit.multiclass.class_curves import (
     class_dets as dets_of,
 )
-from llrkit.multiclass.class_evaluation import ClassEvaluation
+from llrkit.multiclass.class_evaluation_result import ClassEvaluation
 from llrkit.multiclass.class_idempotence import Idempotence
 from llrkit.multiclass.class_metrics import Confusion
+from llrkit.plot.det_and_roc import rates_shown
 from llrkit.plot.det_axes import BEYOND, det_limits, on_axis, probit_axis
-from llrkit.plot.error_curves import rates_shown
-from llrkit.plot.llr_plots import histogram_stairs
 from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, Band, Cells, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
 from llrkit.plot.plotted_systems import legend_of, require_kind
 from llrkit.plot.render import Ax, Drawn, Renderer, render
+from llrkit.plot.tippett_histogram_pav import histogram_stairs
 
 MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""
@@ -110,7 +110,7 @@ def confusion(
     )
     rates = 100.0 * counted.rates[::-1]  # row 0 of the cells is at the bottom
     few = len(counted.classes) <= MOST_TEXTS
-    texts = tuple(tuple(_short(value) if few else "" for value in row) for row in rates)
+    texts = tuple(tuple(_short_class_name(value) if few else "" for value in row) for row in rates)
     places = tuple(float(i) for i in range(len(counted.classes)))
     wrong = "; ".join(
         f"{name}: {percent(error)} wrong"
@@ -132,7 +132,7 @@ def confusion(
     )
 
 
-def _short(value: float) -> str:
+def _short_class_name(value: float) -> str:
     return f"{value:.0f}" if value >= 9.95 or value == 0.0 else f"{value:.1f}"
 
 
@@ -278,7 +278,7 @@ def class_idempotence(
         marks.append(
             Points(means.expected[j], means.observed[j], Ink(j), label=f"trials of {name}", hover=shown)
         )
-    verdict = "" if np.isnan(means.p_value) else _chance(means.p_value)
+    verdict = "" if np.isnan(means.p_value) else _p_value_shown(means.p_value)
     largest = Amount(means.largest_deviation, ".3f")
     return render(
         Picture(
@@ -298,5 +298,5 @@ def class_idempotence(
     )
 
 
-def _chance(p_value: float) -> str:
+def _p_value_shown(p_value: float) -> str:
     return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"

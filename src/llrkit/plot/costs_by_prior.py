@@ -16,7 +16,7 @@ from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import MARKERS, NOWHERE, Axis, HoverValues, Ink, Line, Mark, Marker, Picture, band
 from llrkit.plot.plotted_systems import Bands, PlottedSystem, Systems, bands_of, in_words, systems_of
 from llrkit.plot.render import Ax, Drawn, Renderer, render
-from llrkit.trust.intervals.bands import EceBand
+from llrkit.trust.intervals.curve_bands import EceBand
 
 CLLR = ("Cllr", lambda e: e.cllr, " bits")
 MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")
@@ -56,14 +56,16 @@ def ape(
     top = 0.0
     for i, system in enumerate(drawn):
         c = system.curve
-        marks += _pair(system, i, len(drawn), c.log_odds, c.actual, c.minimum, _bayes_hover(c, False))
+        marks += _pair_of_curves(
+            system, i, len(drawn), c.log_odds, c.actual, c.minimum, _bayes_hover(c, False)
+        )
         top = max(top, float(c.actual.max()))
-    marks += _meanings()
+    marks += _legend_of_curves()
     return render(
         Picture(
             "ape",
             "Applied probability of error",
-            Axis("prior log-odds", _ends(curve.log_odds)),
+            Axis("prior log-odds", _ends_of_curve(curve.log_odds)),
             Axis("probability of error", (0.0, 1.05 * min(top, 0.5) or 0.5)),
             tuple(marks),
             "Probability of error against the prior. " + in_words(drawn, CLLR, MIN_CLLR),
@@ -105,17 +107,17 @@ def bayes_error(
     """
     drawn = _bayes_curves(systems, "bayes_error")
     curve = drawn[0].curve
-    ends = np.array(_ends(curve.log_odds))
+    ends = np.array(_ends_of_curve(curve.log_odds))
     marks: list[Mark] = [Line(ends, np.ones(2), Ink("reference", "dot", 0.9), "no system")]
     top = 1.0
     for i, system in enumerate(drawn):
         c = system.curve
         actual, minimum = c.normalized_actual, c.normalized_minimum
-        marks += _pair(system, i, len(drawn), c.log_odds, actual, minimum, _bayes_hover(c, True))
+        marks += _pair_of_curves(system, i, len(drawn), c.log_odds, actual, minimum, _bayes_hover(c, True))
         top = max(top, float(actual.max()))
     if rule_of_30 and len(drawn) <= 3:  # more would hide the curves
         marks += _thirty_errors([system.curve for system in drawn], top)
-    marks += _meanings()
+    marks += _legend_of_curves()
     return render(
         Picture(
             "bayes_error",
@@ -159,7 +161,7 @@ def cross_entropy(
     >>> lk.plot.cross_entropy(result).get_xlabel()
     'prior log10-odds'
     """
-    drawn = systems_of(systems, CrossEntropyCurve, _curve_of, "cross_entropy")
+    drawn = systems_of(systems, CrossEntropyCurve, _bayes_curve_of, "cross_entropy")
     curve = drawn[0].curve
     limits_by_system = bands_of(bands, drawn, EceBand, lambda curve_bands: curve_bands.ece, "cross_entropy")
     marks: list[Mark] = [
@@ -179,14 +181,14 @@ def cross_entropy(
             odds = limits.log_odds / np.log(10.0)
             marks.append(band(odds, limits.lower, limits.upper, Ink(i), "", system.name))
             top = max(top, float(np.max(limits.upper)))
-        marks += _pair(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
+        marks += _pair_of_curves(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
         top = max(top, float(np.max(c.system)))
-    marks += _meanings("system", "after PAV")
+    marks += _legend_of_curves("system", "after PAV")
     return render(
         Picture(
             "cross_entropy",
             "Empirical cross-entropy",
-            Axis("prior log10-odds", _ends(curve.log10_odds)),
+            Axis("prior log10-odds", _ends_of_curve(curve.log10_odds)),
             # the reference, 1 bit at even odds, is always seen; LLRs that do more harm run off the picture
             Axis("cross-entropy (bits)", (0.0, 1.05 * max(min(top, MOST_BITS), 1.0))),
             tuple(marks),
@@ -205,17 +207,17 @@ def _bayes_curves(systems: Systems[BayesErrorCurve], plot: str) -> list[PlottedS
     return systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, plot)
 
 
-def _curve_of(evaluation: Measurements) -> CrossEntropyCurve:
+def _bayes_curve_of(evaluation: Measurements) -> CrossEntropyCurve:
     if evaluation.ece is None:
         raise InputError("this evaluation has no cross-entropy curve: evaluate(..., ece=True) makes one")
     return evaluation.ece
 
 
-def _ends(x: FloatArray) -> tuple[float, float]:
+def _ends_of_curve(x: FloatArray) -> tuple[float, float]:
     return float(x[0]), float(x[-1])
 
 
-def _pair(
+def _pair_of_curves(
     system: PlottedSystem[BayesErrorCurve] | PlottedSystem[CrossEntropyCurve],
     i: int,
     n: int,
@@ -234,7 +236,7 @@ def _pair(
     ]
 
 
-def _meanings(actual: str = "Bayes threshold", best: str = "best threshold") -> list[Mark]:
+def _legend_of_curves(actual: str = "Bayes threshold", best: str = "best threshold") -> list[Mark]:
     """Legend entries for the two kinds of line."""
     return [
         Line(NOWHERE, NOWHERE, Ink("reference"), actual),

@@ -44,18 +44,18 @@ def det_limits(curves: Sequence[ErrorCurve]) -> tuple[tuple[float, float], tuple
     end = min(max(USUAL_END, 1.2 * worst), LARGEST)
     if worst == 0.0:  # room for the upper limits of rates without errors, about three trials
         high_fa, high_miss = max(high_fa, 10.0 * low_fa), max(high_miss, 10.0 * low_miss)
-    fa, miss = _limits(low_fa, min(high_fa, end)), _limits(low_miss, min(high_miss, end))
+    fa, miss = _rate_limits(low_fa, min(high_fa, end)), _rate_limits(low_miss, min(high_miss, end))
     longer = max(fa[1] - fa[0], miss[1] - miss[0])
-    return _at_least(fa, longer / 1.5), _at_least(miss, longer / 1.5)
+    return _limits_at_least(fa, longer / 1.5), _limits_at_least(miss, longer / 1.5)
 
 
-def _limits(low: float, high: float) -> tuple[float, float]:
+def _rate_limits(low: float, high: float) -> tuple[float, float]:
     low = min(max(low, SMALLEST), 0.2)
     high = max(high, min(3.0 * low, 0.5), 0.02)
     return float(probit(low)) - 0.05, float(probit(high)) + 0.05
 
 
-def _at_least(limits: tuple[float, float], span: float) -> tuple[float, float]:
+def _limits_at_least(limits: tuple[float, float], span: float) -> tuple[float, float]:
     missing = max(0.0, span - (limits[1] - limits[0])) / 2.0
     return limits[0] - missing, limits[1] + missing
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from llrkit._format import percent
 from llrkit.errors import InputError
-from llrkit.plot.llr_plots import OFF_THE_PICTURE, limits_around
 from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import Axis, HoverValues, Ink, Line, Mark, Picture, band, system_ink
 from llrkit.plot.render import Ax, Drawn, Renderer, render
+from llrkit.plot.tippett_histogram_pav import OFF_THE_PICTURE, limits_around
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.trust.calibration.llr_curves import LlrCurve
 

@@ -61,16 +61,16 @@ class Look:
     def of(self, picture: Picture) -> Picture:
         """The picture with these looks."""
         if self.base is not None:
-            picture = _to_base(picture, self.base)
+            picture = _picture_to_base(picture, self.base)
         if self.labels is not None:
             picture = _with_class_names(picture, self.labels)
         if self.title is not None:
             picture = replace(picture, title=str(self.title))
         if self.legend is not None:
-            picture = replace(picture, legend=_place(self.legend, picture))
+            picture = replace(picture, legend=_legend_place(self.legend, picture))
         rates = picture.kind in PROBIT_AXES
-        x = _limited(picture.x, self.xlim, "xlim", rates=rates)
-        y = _limited(picture.y, self.ylim, "ylim", rates=rates)
+        x = _axis_limited(picture.x, self.xlim, "xlim", rates=rates)
+        y = _axis_limited(picture.y, self.ylim, "ylim", rates=rates)
         return replace(picture, x=x, y=y)
 
 
@@ -103,7 +103,7 @@ def with_looks(draw: F) -> F:
     return cast(F, drawing)
 
 
-def _place(legend: str | bool, picture: Picture) -> Legend:
+def _legend_place(legend: str | bool, picture: Picture) -> Legend:
     if legend is True:
         return picture.legend if picture.legend != "none" else "best"
     place = "none" if legend is False else legend
@@ -114,7 +114,7 @@ def _place(legend: str | bool, picture: Picture) -> Legend:
     return cast(Legend, place)
 
 
-def _limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) -> Axis:
+def _axis_limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) -> Axis:
     """An axis with these ends, as the axis counts, or rates on probit axes; a missing end stays as it is."""
     if limits is None:
         return axis
@@ -164,7 +164,7 @@ def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
     return replace(picture, marks=tuple(marks), title=title, described=described, x=x, y=y)
 
 
-def _to_base(picture: Picture, base: float) -> Picture:
+def _picture_to_base(picture: Picture, base: float) -> Picture:
     """Natural logarithms to base ten."""
     if base not in (10, float(np.e)):
         raise InputError(f"base is 10, or e for natural logarithms, got {base!r}")

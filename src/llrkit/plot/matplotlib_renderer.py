@@ -44,7 +44,7 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
             _, ax = plt.subplots(figsize=size(picture))
         for order, mark in enumerate(picture.marks):
             _draw_mark(ax, mark, 2.0 + 0.01 * order)
-        _dress(ax, picture)
+        _dress_axes(ax, picture)
         interactive = matplotlib.is_interactive()
     # the first figure in a notebook loads its backend, which turns this on, and the context turns it off
     matplotlib.interactive(interactive)
@@ -57,14 +57,14 @@ def size(picture: Picture, width: str | float = "column") -> tuple[float, float]
     broad = min(inches, 4.8)
     height = 0.75 * broad
     if picture.equal:
-        height = (broad - AROUND_AXES) * _shape(picture) + AROUND_AXES
+        height = (broad - AROUND_AXES) * _shape_of_axes(picture) + AROUND_AXES
     labels = len(list(picture.labels()))
     if picture.legend == "below" or labels >= MANY_LABELS:
         height += LEGEND_ROW * -(-labels // 2) + (0.1 if picture.equal else 0.0)
     return inches, height
 
 
-def _shape(picture: Picture) -> float:
+def _shape_of_axes(picture: Picture) -> float:
     """Height over width of axes on which a unit is as long in both directions."""
     if picture.x.limits is None or picture.y.limits is None:
         return 1.0
@@ -107,14 +107,14 @@ def save_each(
             figure.set_layout_engine("none")  # which keeps the layout it has
 
 
-def _plain(text: str) -> str:
+def _plain_matplotlib_text(text: str) -> str:
     """Text that matplotlib takes as it is: no formulas, and not hidden for a leading underscore."""
     text = text.replace("$", r"\$")
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
 
 def _draw_mark(ax: Axes, mark: Mark, order: float) -> None:
-    label = _plain(getattr(mark, "label", "")) or None
+    label = _plain_matplotlib_text(getattr(mark, "label", "")) or None
     match mark:
         case Line():
             sign = None if mark.marker is None else MARKERS[mark.marker]
@@ -137,14 +137,14 @@ def _draw_mark(ax: Axes, mark: Mark, order: float) -> None:
         case Cells():
             _draw_cells(ax, mark)
         case Text():
-            ax.text(mark.x, mark.y, _plain(mark.text), color=mark.ink.color, zorder=order + 1,
+            ax.text(mark.x, mark.y, _plain_matplotlib_text(mark.text), color=mark.ink.color, zorder=order + 1,
                     fontsize=6.5, ha="center", va="bottom", clip_on=True)  # fmt: skip
 
 
 def _draw_cells(ax: Axes, mark: Cells) -> None:
     image = ax.imshow(mark.values, origin="lower", cmap="cividis", aspect="auto")
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.05, pad=0.02)
-    bar.set_label(_plain(mark.label))
+    bar.set_label(_plain_matplotlib_text(mark.label))
     bar.outline.set_visible(False)
     for (row, column), value in np.ndenumerate(mark.values):
         light = float(np.dot(image.to_rgba(np.array([value]))[0, :3], (0.299, 0.587, 0.114))) > 0.5
@@ -152,13 +152,17 @@ def _draw_cells(ax: Axes, mark: Cells) -> None:
                 color="black" if light else "white")  # fmt: skip
 
 
-def _dress(ax: Axes, picture: Picture) -> None:
+def _dress_axes(ax: Axes, picture: Picture) -> None:
     """Axes, grid, title and legend."""
-    ax.set_title(_plain(picture.title))
+    ax.set_title(_plain_matplotlib_text(picture.title))
     for name, axis in (("x", picture.x), ("y", picture.y)):
-        getattr(ax, f"set_{name}label")(_plain(axis.label))
+        getattr(ax, f"set_{name}label")(_plain_matplotlib_text(axis.label))
         if axis.ticks is not None:
-            labels = None if axis.tick_labels is None else [_plain(text) for text in axis.tick_labels]
+            labels = (
+                None
+                if axis.tick_labels is None
+                else [_plain_matplotlib_text(text) for text in axis.tick_labels]
+            )
             getattr(ax, f"set_{name}ticks")(axis.ticks, labels)
         if axis.limits is not None:  # after the ticks, which would widen them
             getattr(ax, f"set_{name}lim")(axis.limits)

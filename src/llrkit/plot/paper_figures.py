@@ -11,7 +11,7 @@ from llrkit._arrays import FloatArray
 from llrkit._format import number, percent
 from llrkit._llr_units import Amount
 from llrkit.evaluation.alpha_scan import PriorScan
-from llrkit.evaluation.conditions import HeatMap
+from llrkit.evaluation.condition_tables import HeatMap
 from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.plot.looks import Looks, with_looks
 from llrkit.plot.picture import MARKERS, Axis, Cells, HoverValues, Ink, Line, Mark, Picture, Points, Text
@@ -224,7 +224,7 @@ def heat_map(
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.evaluation.conditions import HeatMap
+    >>> from llrkit.evaluation.condition_tables import HeatMap
     >>> rates = HeatMap([[0.26, 0.2], [0.2, 0.03]], ("5 s", "full"), ("5 s", "full"), percent=True)
     >>> [text.get_text() for text in lk.plot.heat_map(rates).texts]
     ['26.0', '20.0', '20.0', '3.0']

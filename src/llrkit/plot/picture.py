@@ -220,12 +220,12 @@ class Picture:
             title=say(self.title),
             x=replace(self.x, label=say(self.x.label)),
             y=replace(self.y, label=say(self.y.label)),
-            marks=tuple(_said_mark(mark, say) for mark in self.marks),
+            marks=tuple(_mark_said_in_unit(mark, say) for mark in self.marks),
             described=say(self.described),
         )
 
 
-def _said_mark(mark: Mark, say: Callable[[str], str]) -> Mark:
+def _mark_said_in_unit(mark: Mark, say: Callable[[str], str]) -> Mark:
     if isinstance(mark, Text):
         return replace(mark, text=say(mark.text))
     said = replace(mark, label=say(mark.label))

@@ -54,14 +54,14 @@ def plain_figure(picture: Picture) -> PlainFigure:
     Every trace and annotation says in ``meta`` or ``name`` whose color it has, so that a page can change
     the palette. Texts are escaped: plotly reads a little HTML in them.
     """
-    traces = [_trace(mark) for mark in picture.marks if not isinstance(mark, Text)]
+    traces = [_plotly_trace(mark) for mark in picture.marks if not isinstance(mark, Text)]
     words = [mark for mark in picture.marks if isinstance(mark, Text)]
     layout: Plain = {
         "title": {"text": escaped(picture.title), "font": {"size": FONT + 2}},
         "font": {"size": FONT, "family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"},
-        "xaxis": _axis(picture, "x"),
-        "yaxis": _axis(picture, "y"),
-        "annotations": [_annotation(mark) for mark in words],
+        "xaxis": _plotly_axis(picture, "x"),
+        "yaxis": _plotly_axis(picture, "y"),
+        "annotations": [_plotly_annotation(mark) for mark in words],
         "margin": {"l": 60, "r": 20, "t": 50, "b": 50},
         "showlegend": picture.legend != "none" and any(picture.labels()),
         "legend": {"orientation": "h", "x": 0.0, "y": -0.16, "yanchor": "top"},
@@ -108,10 +108,10 @@ def escaped(text: str) -> str:
     return text.replace("%", "&#37;").replace("$", "&#36;")
 
 
-def _trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
+def _plotly_trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
     if isinstance(mark, Cells):
         return {
-            "type": "heatmap", "z": [_numbers(row) for row in mark.values],
+            "type": "heatmap", "z": [_plotly_numbers(row) for row in mark.values],
             "text": [list(row) for row in mark.texts], "texttemplate": "%{text}", "colorscale": "Cividis",
             "hoverinfo": "x+y+text",
             "colorbar": {"title": {"text": escaped(mark.label), "side": "right"}, "thickness": 14},
@@ -129,30 +129,47 @@ def _trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
     ink: Plain = {"color": color, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
     match mark:
         case Line():
-            trace |= {"mode": "lines", "x": _numbers(mark.x), "y": _numbers(mark.y), "line": ink}
-            trace |= _hover(mark.label, mark.hover)
+            trace |= {
+                "mode": "lines",
+                "x": _plotly_numbers(mark.x),
+                "y": _plotly_numbers(mark.y),
+                "line": ink,
+            }
+            trace |= _plotly_hover(mark.label, mark.hover)
         case Points():
             symbol = SYMBOLS[mark.marker]
             hollow = not mark.filled or symbol.endswith("thin")
-            trace |= {"mode": "markers", "x": _numbers(mark.x), "y": _numbers(mark.y)}
+            trace |= {"mode": "markers", "x": _plotly_numbers(mark.x), "y": _plotly_numbers(mark.y)}
             trace["marker"] = {
                 "symbol": symbol, "size": MARKER_SIZE * mark.size,
                 "color": GROUND if hollow else color,
                 "line": {"width": 2 if hollow else 0, "color": color},
             }  # fmt: skip
             meta["hollow"] = hollow
-            trace |= _hover(mark.label, mark.hover)
+            trace |= _plotly_hover(mark.label, mark.hover)
         case Band():
             around = np.concatenate([mark.x, mark.x[::-1]])
             limits = np.concatenate([mark.high, mark.low[::-1]])
-            trace |= {"mode": "lines", "x": _numbers(around), "y": _numbers(limits), "fill": "toself"}
+            trace |= {
+                "mode": "lines",
+                "x": _plotly_numbers(around),
+                "y": _plotly_numbers(limits),
+                "fill": "toself",
+            }
             trace |= {"line": {"width": 0, "color": color}, "hoverinfo": "skip"}
             trace["fillcolor"], meta["fill"] = _translucent(color, 0.25), 0.25
         case Stairs():
             heights = np.append(mark.heights, mark.heights[-1:])
-            trace |= {"mode": "lines", "x": _numbers(mark.edges), "y": _numbers(heights), "fill": "tozeroy"}
+            trace |= {
+                "mode": "lines",
+                "x": _plotly_numbers(mark.edges),
+                "y": _plotly_numbers(heights),
+                "fill": "tozeroy",
+            }
             trace |= {"line": {"shape": "hv", "width": 0.5, "color": color}, "hoveron": "points"}
-            trace |= _hover(mark.label, mark.hover, repeat_last=True)  # the last edge is of the last height
+            trace |= _plotly_hover(
+                mark.label, mark.hover, repeat_last=True
+            )  # the last edge is of the last height
             trace["fillcolor"], meta["fill"] = _translucent(color, 0.4), 0.4
     return trace
 
@@ -163,11 +180,11 @@ def _translucent(color: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity})"
 
 
-def _hover(label: str, hover: tuple[HoverValues, ...], *, repeat_last: bool = False) -> Plain:
+def _plotly_hover(label: str, hover: tuple[HoverValues, ...], *, repeat_last: bool = False) -> Plain:
     if not hover:
         return {"hoverinfo": "skip"}
     columns = [
-        [escaped(text) if isinstance(line.values, tuple) else _shortest(text) for text in line.texts()]
+        [escaped(text) if isinstance(line.values, tuple) else _shortest_number(text) for text in line.texts()]
         for line in hover
     ]
     lines = [
@@ -182,7 +199,7 @@ def _hover(label: str, hover: tuple[HoverValues, ...], *, repeat_last: bool = Fa
     }
 
 
-def _shortest(text: str) -> float | int | str:
+def _shortest_number(text: str) -> float | int | str:
     """A rounded number as the number it is: shorter than the text, and shown the same."""
     value = float(text) if text != "-" else math.nan
     if not math.isfinite(value):
@@ -190,7 +207,7 @@ def _shortest(text: str) -> float | int | str:
     return int(value) if value.is_integer() else value
 
 
-def _axis(picture: Picture, which: str) -> Plain:
+def _plotly_axis(picture: Picture, which: str) -> Plain:
     axis = picture.x if which == "x" else picture.y
     plain: Plain = {
         "title": {"text": escaped(axis.label), "standoff": 8}, "showgrid": picture.grid, "zeroline": False,
@@ -210,14 +227,14 @@ def _axis(picture: Picture, which: str) -> Plain:
     return plain
 
 
-def _annotation(mark: Text) -> Plain:
+def _plotly_annotation(mark: Text) -> Plain:
     return {
         "x": mark.x, "y": mark.y, "text": escaped(mark.text), "showarrow": False, "yanchor": "bottom",
         "font": {"color": mark.ink.color}, "name": str(mark.ink.whose),
     }  # fmt: skip
 
 
-def _numbers(values: FloatArray) -> list[float | None]:
+def _plotly_numbers(values: FloatArray) -> list[float | None]:
     """Lists of floats; plotly leaves a gap where there is no number."""
     numbers = np.asarray(values, dtype=np.float64).tolist()
     return [value if math.isfinite(value) else None for value in numbers]

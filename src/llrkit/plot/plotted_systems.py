@@ -10,7 +10,7 @@ from llrkit._format import number
 from llrkit.errors import InputError
 from llrkit.metrics.measurements import Measurements
 from llrkit.plot.picture import Legend
-from llrkit.trust.intervals.bands import CurveBands
+from llrkit.trust.intervals.curve_bands import CurveBands
 
 C = TypeVar("C")
 B = TypeVar("B")
@@ -40,13 +40,13 @@ def systems_of(
 ) -> list[PlottedSystem[C]]:
     """The systems to draw, whatever form they were given in."""
     named = data if isinstance(data, Mapping) else {"": data}
-    systems = [_system(str(name), value, kinds, of, plot) for name, value in named.items()]
+    systems = [_plotted_system(str(name), value, kinds, of, plot) for name, value in named.items()]
     if not systems:
         raise InputError(f"{plot}: there is nothing to draw, the dict of systems is empty")
     return systems
 
 
-def _system(
+def _plotted_system(
     name: str,
     value: object,
     kinds: type[C] | tuple[type[C], ...],

@@ -30,12 +30,12 @@ def thin_picture(picture: Picture, *, tolerance: float = TOLERANCE, at_least: in
     return replace(picture, marks=marks)
 
 
-def thin(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
+def thin_line(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
     """Which points of a line to keep so that none of the others is further than ``tolerance`` from it.
 
     Examples
     --------
-    >>> thin(np.arange(5.0), np.array([0.0, 0.01, 0.0, 3.0, 6.0]), 0.1).tolist()
+    >>> thin_line(np.arange(5.0), np.array([0.0, 0.01, 0.0, 3.0, 6.0]), 0.1).tolist()
     [0, 2, 4]
     """
     points = np.column_stack([x, y]).astype(np.float64)
@@ -55,11 +55,11 @@ def thin(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
         first, last = first[long], last[long]
         if len(first) == 0:
             return kept[keep]
-        middle, first, last = _cut(points, first, last, tolerance)
+        middle, first, last = _pieces_cut(points, first, last, tolerance)
         keep[middle] = True
 
 
-def _cut(
+def _pieces_cut(
     points: FloatArray, first: Indices, last: Indices, tolerance: float
 ) -> tuple[Indices, Indices, Indices]:
     """Pieces of a line, each cut at its furthest point if that is too far: where, and both ends of all."""
@@ -67,7 +67,7 @@ def _cut(
     start = np.cumsum(inner) - inner
     piece = np.repeat(np.arange(len(first)), inner)
     inside = np.arange(len(piece)) - start[piece] + first[piece] + 1
-    away = _distances(points[inside], points[first][piece], points[last][piece])
+    away = _distances_to_segment(points[inside], points[first][piece], points[last][piece])
     furthest = np.maximum.reduceat(away, start)
     at_furthest = np.flatnonzero(away == furthest[piece])
     at_furthest = at_furthest[np.unique(piece[at_furthest], return_index=True)[1]]
@@ -83,7 +83,7 @@ def _ends_of_cells(points: FloatArray, cell: float) -> Indices:
     return np.flatnonzero(np.append(True, moved) | np.append(moved, True)).astype(np.int64)
 
 
-def _distances(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+def _distances_to_segment(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
     """From each point to its segment."""
     along, to = end - start, points - start
     square = np.einsum("ij,ij->i", along, along)
@@ -94,11 +94,13 @@ def _distances(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatA
 
 def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least: int) -> Mark:
     if isinstance(mark, Band):
-        kept = np.union1d(*(thin(mark.x / wide, limit / high, tolerance) for limit in (mark.low, mark.high)))
+        kept = np.union1d(
+            *(thin_line(mark.x / wide, limit / high, tolerance) for limit in (mark.low, mark.high))
+        )
         return replace(mark, x=mark.x[kept], low=mark.low[kept], high=mark.high[kept])
     if not isinstance(mark, Line):
         return mark
-    kept = thin(mark.x / wide, mark.y / high, tolerance)
+    kept = thin_line(mark.x / wide, mark.y / high, tolerance)
     even = (
         np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64) if mark.hover else kept
     )

@@ -110,7 +110,10 @@ def zoo(
     >>> lk.plot.zoo(zoo_curve(scores, "who")).get_xlabel()
     'mean target score'
     """
-    x_limits, y_limits = _around(curve.target_mean), _around(curve.nontarget_mean)
+    x_limits, y_limits = (
+        _limits_with_margin(curve.target_mean),
+        _limits_with_margin(curve.nontarget_mean),
+    )
     marks: list[Mark] = []
     for place in curve.target_quartiles:
         marks.append(Line(np.full(2, place), np.array(y_limits), Ink("guide", "dot", 0.8)))
@@ -146,7 +149,7 @@ def zoo(
     )
 
 
-def _around(values: FloatArray) -> tuple[float, float]:
+def _limits_with_margin(values: FloatArray) -> tuple[float, float]:
     low, high = float(np.min(values)), float(np.max(values))
     margin = 0.1 * (high - low) or 0.5
     return low - margin, high + margin

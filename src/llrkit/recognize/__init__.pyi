@@ -1,6 +1,6 @@
 from .backends.backend import Backend as Backend
 from .backends.backend import train_backend as train_backend
-from .backends.cohort_scoring import normalized_scores as normalized_scores
+from .backends.cohort_normalized_scores import normalized_scores as normalized_scores
 from .backends.cosine import cosine_scores as cosine_scores
 from .backends.domain_adaptation import recentered as recentered
 from .backends.domain_adaptation import recolored as recolored
@@ -30,7 +30,7 @@ from .embeddings import Embeddings as Embeddings
 from .frames.audio_frames import audio_frames as audio_frames
 from .frames.frame_files import read_frames as read_frames
 from .frames.front_end import FrontEnd as FrontEnd
-from .frames.recordings import Recording as Recording
+from .frames.recording import Recording as Recording
 from .frames.utterance_frames import Frames as Frames
 from .ivectors.baum_welch import Statistics as Statistics
 from .ivectors.baum_welch import baum_welch as baum_welch
@@ -42,16 +42,16 @@ from .ivectors.ivector_training import train_ivectors as train_ivectors
 from .ivectors.speaker_gmms import SpeakerGMMs as SpeakerGMMs
 from .ivectors.speaker_gmms import adapt_means as adapt_means
 from .ivectors.speaker_gmms import gmm_scores as gmm_scores
-from .ivectors.ubm import train_ubm as train_ubm
+from .ivectors.ubm_training import train_ubm as train_ubm
 from .kaldi_models import kaldi_backend as kaldi_backend
 from .kaldi_models import read_kaldi_plda as read_kaldi_plda
 from .kaldi_models import read_kaldi_transform as read_kaldi_transform
+from .matrix_to_trials import listed_scores as listed_scores
+from .matrix_to_trials import listed_trials as listed_trials
+from .matrix_to_trials import matrix_scores as matrix_scores
+from .matrix_to_trials import matrix_trials as matrix_trials
+from .matrix_to_trials import write_matrix as write_matrix
 from .pair_labels import trial_masks as trial_masks
-from .pair_trials import listed_scores as listed_scores
-from .pair_trials import listed_trials as listed_trials
-from .pair_trials import matrix_scores as matrix_scores
-from .pair_trials import matrix_trials as matrix_trials
-from .pair_trials import write_matrix as write_matrix
 from .plda.heavy_tailed_model import HeavyTailedPLDA as HeavyTailedPLDA
 from .plda.heavy_tailed_training import HeavyTailedTraining as HeavyTailedTraining
 from .plda.heavy_tailed_training import train_heavy_tailed_plda as train_heavy_tailed_plda
@@ -71,5 +71,5 @@ from .psda.toroidal_training import ToroidalTraining as ToroidalTraining
 from .psda.toroidal_training import train_toroidal_psda as train_toroidal_psda
 from .recognizer import Recognizer as Recognizer
 from .recognizer_training import train_recognizer as train_recognizer
-from .speech_inputs import read_speech as read_speech
+from .speech_from_any_input import read_speech as read_speech
 from .training_stages import Stages as Stages

@@ -13,7 +13,7 @@ from llrkit._atomic import replacing
 from llrkit._inputs import existing_file
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.binary.numpy_files import read_arrays
-from llrkit.io.text.layouts import named
+from llrkit.io.text.header_row import named
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.kaldi_archives import read_kaldi, write_kaldi
 
@@ -56,17 +56,17 @@ def read_embeddings(
     if kaldi and vectors is not None:
         raise InputError(f"{file}: a Kaldi file holds one set of vectors; {vectors!r} cannot be chosen")
     try:
-        embeddings = _read_kaldi_vectors(file) if kaldi else _read_npz(file, vectors)
+        embeddings = _read_kaldi_vectors(file) if kaldi else _read_npz_embeddings(file, vectors)
         if speakers is None:
             return embeddings
-        return embeddings.replace(speakers=_read_speakers(Path(speakers), embeddings))
+        return embeddings.replace(speakers=_read_speakers_of_embeddings(Path(speakers), embeddings))
     except FileFormatError:
         raise
     except InputError as error:
         raise FileFormatError(f"{file}: {error}") from None
 
 
-def _read_npz(file: Path, wanted: str | None) -> Embeddings:
+def _read_npz_embeddings(file: Path, wanted: str | None) -> Embeddings:
     arrays = read_arrays(file)
     schema = str(arrays.pop("schema", ""))
     if schema in PROCESSED:
@@ -75,7 +75,7 @@ def _read_npz(file: Path, wanted: str | None) -> Embeddings:
         )
     origin = str(arrays.pop("origin")) if "origin" in arrays and arrays["origin"].ndim == 0 else ""
     matrices = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "iuf"]
-    name = _choose_matrix(file, matrices, wanted)
+    name = _choose_embedding_matrix(file, matrices, wanted)
     values = arrays[name]
     ids = named(list(arrays), ID_NAMES)
     if ids is None:
@@ -89,7 +89,7 @@ def _read_npz(file: Path, wanted: str | None) -> Embeddings:
     return Embeddings(values, arrays[ids], arrays[speaker] if speaker else None, columns, covariances, origin)
 
 
-def _choose_matrix(file: Path, matrices: list[str], wanted: str | None) -> str:
+def _choose_embedding_matrix(file: Path, matrices: list[str], wanted: str | None) -> str:
     names = ", ".join(matrices) or "none"
     if wanted is not None:
         for name in (wanted, f"emb_{wanted}"):
@@ -126,7 +126,7 @@ def _read_kaldi_vectors(file: Path) -> Embeddings:
     return Embeddings(np.array(vectors), np.array(ids))
 
 
-def _read_speakers(file: Path, embeddings: Embeddings) -> Array:
+def _read_speakers_of_embeddings(file: Path, embeddings: Embeddings) -> Array:
     existing_file(file)
     known: dict[str, str] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):

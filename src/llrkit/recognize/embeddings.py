@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit.core.elementary_functions import BLOCK, blocks
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores.roles import require_column
 
@@ -67,7 +67,7 @@ class Embeddings(ReadOnlyArrays):
         vectors = finite_matrix(self.vectors, ids=ids)
         n = len(vectors)
         _require_length(len(ids), n, "ids")
-        _refuse_duplicates(ids)
+        _refuse_duplicate_ids(ids)
         checked = {"vectors": vectors, "ids": ids}
         if self.speakers is not None:
             checked["speakers"] = checked_texts(self.speakers, "speakers", ids=ids)
@@ -83,7 +83,9 @@ class Embeddings(ReadOnlyArrays):
                 columns[name] = checked_texts(values, f"column {name!r}", ids=ids)
         for name, array in checked.items():
             object.__setattr__(self, name, array)
-        object.__setattr__(self, "columns", {name: _read_only(values) for name, values in columns.items()})
+        object.__setattr__(
+            self, "columns", {name: _read_only_vectors(values) for name, values in columns.items()}
+        )
         super().__post_init__()
 
     def __len__(self) -> int:
@@ -301,13 +303,13 @@ def _require_length(length: int, n: int, what: str) -> None:
         raise InputError(f"{n} embeddings but {length} {what}")
 
 
-def _refuse_duplicates(ids: Array) -> None:
+def _refuse_duplicate_ids(ids: Array) -> None:
     names, counts = np.unique(ids, return_counts=True)
     if (counts > 1).any():
         raise InputError(f"the id {str(names[np.argmax(counts > 1)])!r} occurs more than once")
 
 
-def _read_only(array: Array) -> Array:
+def _read_only_vectors(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view

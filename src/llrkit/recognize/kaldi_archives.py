@@ -60,7 +60,7 @@ def _read_ark(file: Path) -> Iterator[tuple[str, Array]]:
             name = None if name is None else name.strip()
             if not name:
                 return
-            yield name, _read_array(raw, matio, f"{file}, entry {name[:80]!r}")
+            yield name, _read_kaldi_array(raw, matio, f"{file}, entry {name[:80]!r}")
 
 
 def _read_scp(file: Path) -> Iterator[tuple[str, Array]]:
@@ -84,14 +84,14 @@ def index_scp(file: Path) -> Iterator[tuple[str, Callable[[], Array]]]:
             raise FileFormatError(f"{where}: expected FILE:OFFSET, got {place[:80]!r}")
         source = Path(ark) if Path(ark).is_absolute() or Path(ark).exists() else file.parent / ark
         note_input(source)
-        yield name, partial(_array_at, source, int(offset), where)
+        yield name, partial(_kaldi_array_at, source, int(offset), where)
 
 
-def _array_at(source: Path, offset: int, where: str) -> Array:
+def _kaldi_array_at(source: Path, offset: int, where: str) -> Array:
     try:
         with source.open("rb") as raw:
             raw.seek(offset)
-            return _read_array(raw, _kaldiio().matio, where)
+            return _read_kaldi_array(raw, _kaldiio().matio, where)
     except OSError as error:
         raise FileFormatError(f"{where}: {source} cannot be read ({error.strerror or error})") from None
     except ValueError as error:  # a name that no file can have
@@ -100,7 +100,7 @@ def _array_at(source: Path, offset: int, where: str) -> Array:
         raise FileFormatError(f"{where}: {str(source)!r} cannot be read ({error})") from None
 
 
-def _read_array(raw: BinaryIO, matio: ModuleType, where: str) -> Array:
+def _read_kaldi_array(raw: BinaryIO, matio: ModuleType, where: str) -> Array:
     head = raw.read(10)
     raw.seek(-len(head), 1)
     flag = head[:3]

@@ -29,7 +29,7 @@ def is_wav_scp(file: Path) -> bool:
     >>> is_wav_scp(file)
     True
     """
-    for _, fields in _lines(file):
+    for _, fields in _lines_of_list(file):
         place = fields[-1]
         return "|" in fields[1:] or place == "|" or not place.rpartition(":")[2].isdecimal()
     return False
@@ -44,7 +44,7 @@ def read_wav_scp(
     ``require`` refuses a file that is not there.
     """
     files: dict[str, tuple[Path, int]] = {}
-    for number, fields in _lines(file):
+    for number, fields in _lines_of_list(file):
         where = f"{file}, line {number}"
         name, place = fields[0], " ".join(fields[1:])
         if not place:
@@ -72,11 +72,11 @@ def read_segments(path: Path_) -> dict[str, tuple[str, float, float, int]]:
     """Kaldi's segments: recording, start and end in seconds, and line of each segment."""
     file = existing_file(path)
     segments: dict[str, tuple[str, float, float, int]] = {}
-    for number, fields in _lines(file):
+    for number, fields in _lines_of_list(file):
         where = f"{file}, line {number}"
         if len(fields) != 4:
             raise FileFormatError(f"{where}: expected segment, recording, start and end")
-        start, end = _seconds(fields[2], where), _seconds(fields[3], where)
+        start, end = _seconds_in_line(fields[2], where), _seconds_in_line(fields[3], where)
         if fields[0] in segments:
             raise FileFormatError(f"{where}: {fields[0]} is in line {segments[fields[0]][3]} already")
         if not 0.0 <= start < end:
@@ -89,7 +89,7 @@ def read_utt2spk(path: Path_) -> dict[str, str]:
     """The speaker of each id."""
     file = existing_file(path)
     speakers: dict[str, str] = {}
-    for number, fields in _lines(file):
+    for number, fields in _lines_of_list(file):
         if len(fields) != 2:
             raise FileFormatError(
                 f"{file}, line {number}: expected an id and a speaker, got {' '.join(fields)[:80]!r}"
@@ -112,13 +112,13 @@ def read_rttm(path: Path_) -> Turns:
     """
     file = existing_file(path)
     turns: dict[str, list[tuple[str, float, float]]] = {}
-    for number, fields in _lines(file):
+    for number, fields in _lines_of_list(file):
         if fields[0] != "SPEAKER":
             continue
         where = f"{file}, line {number}"
         if len(fields) < 8:
             raise FileFormatError(f"{where}: expected SPEAKER, recording, channel, start, seconds, ..., name")
-        start, seconds = _seconds(fields[3], where), _seconds(fields[4], where)
+        start, seconds = _seconds_in_line(fields[3], where), _seconds_in_line(fields[4], where)
         turns.setdefault(fields[1], []).append((fields[7], start, start + seconds))
     if not turns:
         raise FileFormatError(f"{file}: holds no turns of speakers")
@@ -135,13 +135,13 @@ def read_activity(path: Path_) -> dict[str, Array]:
     return activity
 
 
-def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
+def _lines_of_list(file: Path) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         if line.strip():
             yield number, line.split()
 
 
-def _seconds(text: str, where: str) -> float:
+def _seconds_in_line(text: str, where: str) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -42,9 +42,9 @@ def read_kaldi_plda(path: Path_) -> PLDA:
     """
     file = existing_file(path)
     with file.open("rb") as raw:
-        binary = _is_binary(raw)
+        binary = _is_binary_model(raw)
         _require_token(raw, b"<Plda>", file)
-        mean, transform, psi = (_read_object(raw, file, binary) for _ in range(3))
+        mean, transform, psi = (_read_kaldi_object(raw, file, binary) for _ in range(3))
         _require_token(raw, b"</Plda>", file)
     dim = mean.shape[0]
     if mean.ndim != 1 or transform.shape != (dim, dim) or psi.shape != (dim,):
@@ -79,13 +79,13 @@ def read_kaldi_transform(path: Path_) -> Affine:
     """
     file = existing_file(path)
     with file.open("rb") as raw:
-        array = _read_object(raw, file, _is_binary(raw))
+        array = _read_kaldi_object(raw, file, _is_binary_model(raw))
     if array.ndim == 1:
         return Affine(array, name="centering")
     return Affine(np.zeros(array.shape[1]), array.T, name="Kaldi transform")
 
 
-def with_offset(transform: Affine, dim: int, where: str) -> Affine:
+def kaldi_transform_with_offset(transform: Affine, dim: int, where: str) -> Affine:
     """A transform for embeddings of so many dimensions: a last column may be an offset."""
     assert transform.matrix is not None
     if len(transform.matrix) == dim:
@@ -142,7 +142,7 @@ def kaldi_backend(
         linear = read_kaldi_transform(transform)
         if linear.matrix is None:
             raise FileFormatError(f"{transform}: a vector, expected a matrix")
-        steps.append(linear if dim is None else with_offset(linear, dim, str(transform)))
+        steps.append(linear if dim is None else kaldi_transform_with_offset(linear, dim, str(transform)))
     if not normalize_length:
         return Backend(Chain(tuple(steps)), model)
     values, directions = np.linalg.eigh(model.between + model.within)
@@ -154,7 +154,7 @@ def kaldi_backend(
     return Backend(Chain(tuple(steps)), moved)
 
 
-def _is_binary(raw: BinaryIO) -> bool:
+def _is_binary_model(raw: BinaryIO) -> bool:
     head = raw.read(2)
     if head == b"\0B":
         return True
@@ -171,10 +171,10 @@ def _require_token(raw: BinaryIO, token: bytes, file: Path) -> None:
     raw.read(1)  # the blank after it
 
 
-def _read_object(raw: BinaryIO, file: Path, binary: bool) -> Array:
+def _read_kaldi_object(raw: BinaryIO, file: Path, binary: bool) -> Array:
     """A vector or matrix where the file is now."""
     try:
-        array = _read_binary(raw, file) if binary else read_kaldi_text(raw)
+        array = _read_binary_object(raw, file) if binary else read_kaldi_text(raw)
     except (ValueError, UnicodeDecodeError) as error:
         raise FileFormatError(f"{file}: no Kaldi vector or matrix ({error})") from None
     if array.size == 0 or not np.isfinite(array).all():
@@ -182,7 +182,7 @@ def _read_object(raw: BinaryIO, file: Path, binary: bool) -> Array:
     return np.asarray(array, dtype=np.float64)
 
 
-def _read_binary(raw: BinaryIO, file: Path) -> Array:
+def _read_binary_object(raw: BinaryIO, file: Path) -> Array:
     kind = raw.read(3)
     if kind not in _KINDS:
         raise ValueError(f"the unknown kind {kind!r}")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit._atomic import replacing
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import FileFormatError
 from llrkit.io.binary.numpy_files import read_arrays
 

@@ -13,7 +13,7 @@ from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.speech_sources import Sources, some
+from llrkit.recognize.overlap_sources import Sources, some_names
 
 SPLIT_NAMES = ("split", "subset", "partition", "fold", "set")
 
@@ -37,7 +37,7 @@ def check_repeats(given: Sources) -> None:
             )
     if pairs:
         names = [f"{given.ids[j]} (as {given.ids[i]})" for i, j in pairs]
-        warn_caller(f"the same {what} under two names, and counted twice: {some(names)}", SpeechWarning)
+        warn_caller(f"the same {what} under two names, and counted twice: {some_names(names)}", SpeechWarning)
 
 
 def check_against_training(training: Sources, given: Sources, what: str) -> None:
@@ -62,10 +62,10 @@ def _warn_of_shared(one: Sources, other: Sources, use: str, of_utterances: str, 
     """Warn of utterances that both hold, or else of speakers, and say what follows from either."""
     utterances, speakers = one.segments_shared_with(other), one.speakers_shared_with(other)
     if utterances:
-        text = f"{counted(len(utterances), 'utterance')} {use}: {some(utterances)}; {of_utterances}"
+        text = f"{counted(len(utterances), 'utterance')} {use}: {some_names(utterances)}; {of_utterances}"
         warn_caller(text, SpeechWarning)
     elif speakers:
-        text = f"{counted(len(speakers), 'speaker')} {use}: {some(speakers)}; {of_speakers}"
+        text = f"{counted(len(speakers), 'speaker')} {use}: {some_names(speakers)}; {of_speakers}"
         warn_caller(text, SpeechWarning)
 
 
@@ -78,7 +78,7 @@ def check_test_enrolled(models: Sources, segments: Sources, model_ids: Iterable[
     shared = [name for name in models.segments_shared_with(segments) if name not in names]
     if shared:
         warn_caller(
-            f"{counted(len(shared), 'test utterance')} also enrolled: {some(shared)}; scores "
+            f"{counted(len(shared), 'test utterance')} also enrolled: {some_names(shared)}; scores "
             "against their own "
             "model are those of a recording with itself",
             SpeechWarning,
@@ -90,7 +90,8 @@ def check_adaptation(training: Sources, new: Sources) -> None:
     shared = training.segments_shared_with(new)
     if shared:
         warn_caller(
-            f"{counted(len(shared), 'utterance')} of the new domain trained the recognizer: {some(shared)}",
+            f"{counted(len(shared), 'utterance')} of the new domain trained the recognizer: "
+            f"{some_names(shared)}",
             SpeechWarning,
         )
 

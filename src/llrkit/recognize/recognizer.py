@@ -15,8 +15,8 @@ from llrkit._arrays import Array
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.backends.backend import MODELS, Backend
-from llrkit.recognize.backends.cohort_scoring import normalized_scores
-from llrkit.recognize.backends.pooled_sessions import rows_by_name
+from llrkit.recognize.backends.cohort_normalized_scores import normalized_scores
+from llrkit.recognize.backends.pooled_sessions import session_rows_by_name
 from llrkit.recognize.backends.svm import LinearModels, train_svm
 from llrkit.recognize.backends.trial_sides import Side, text_array
 from llrkit.recognize.embeddings import Embeddings
@@ -31,9 +31,9 @@ from llrkit.recognize.overlap_checks import (
     check_repeats,
     check_test_enrolled,
 )
-from llrkit.recognize.pair_tables import model_columns, pooled_columns, row_columns
+from llrkit.recognize.overlap_sources import Sources
 from llrkit.recognize.recognizer_options import RecognizerOptions
-from llrkit.recognize.speech_sources import Sources
+from llrkit.recognize.scored_pair_tables import model_columns, pooled_columns, row_columns
 
 SCHEMA = "llrkit.recognizer/1"
 
@@ -295,7 +295,7 @@ class Recognizer:
         names = frames.ids if each or frames.speakers is None else frames.speakers
         columns = pooled_columns(
             {name: np.asarray(values) for name, values in frames.columns.items()},
-            list(rows_by_name(text_array(names)).values()),
+            list(session_rows_by_name(text_array(names)).values()),
         )
         return Side(
             text_array(mixtures.ids), speakers, mixtures=mixtures, recognizer=self.fingerprint,

@@ -17,9 +17,9 @@ from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.extractor import Extractor, Watch, train_extractor
 from llrkit.recognize.overlap_checks import check_adaptation, length_profile
+from llrkit.recognize.overlap_sources import Sources
 from llrkit.recognize.recognizer import Recognizer
 from llrkit.recognize.recognizer_options import RecognizerOptions, require_options
-from llrkit.recognize.speech_sources import Sources
 from llrkit.recognize.training_sizes import Sizes, require_feasible, sizes_for
 from llrkit.recognize.training_stages import IVECTORS, Stages
 

@@ -92,7 +92,7 @@ def require_feasible(
     n = len(speech)
     named = [parsed_step(step) for step in steps or () if isinstance(step, str)]
     if backend in _NEED_SPEAKERS or any(name in ("lda", "wccn") for name, _ in named):
-        _require_sessions(speech)
+        _require_sessions_to_train(speech)
     if backend == "svm" and find_spec("sklearn") is None:
         raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn")
     if isinstance(speech, Embeddings):
@@ -113,11 +113,11 @@ def require_feasible(
                 f"{FRAMES_PER_GAUSSIAN:,} are the default",
                 SpeechWarning,
             )
-        dim = n_factors or sizes_for(0, n, _n_speakers(speech)).n_factors
+        dim = n_factors or sizes_for(0, n, _number_of_speakers(speech)).n_factors
     for name, size in named:
         if size is None:
             continue
-        most = min(dim, (_n_speakers(speech) or n) - 1) if name == "lda" else dim
+        most = min(dim, (_number_of_speakers(speech) or n) - 1) if name == "lda" else dim
         if not 1 <= size <= most:
             raise InputError(f"step {name}:{size}: {most} dimensions at most, from what there is")
         dim = size
@@ -128,11 +128,11 @@ def require_feasible(
         raise InputError(f"rank must be a whole number from 1 to {most}, got {rank}")
 
 
-def _n_speakers(speech: Frames | Embeddings) -> int | None:
+def _number_of_speakers(speech: Frames | Embeddings) -> int | None:
     return None if speech.speakers is None else len(set(map(str, speech.speakers)))
 
 
-def _require_sessions(speech: Frames | Embeddings) -> None:
+def _require_sessions_to_train(speech: Frames | Embeddings) -> None:
     if speech.speakers is None:
         what = "embeddings" if isinstance(speech, Embeddings) else "utterances"
         raise InputError(f"the speakers of these {what} are not known")

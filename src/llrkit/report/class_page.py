@@ -10,11 +10,12 @@ from llrkit._atomic import write_atomically
 from llrkit.errors import InputError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.multiclass.class_curves import PairHistogram
-from llrkit.multiclass.class_evaluation import ClassEvaluation, class_rows, rows, sentence
+from llrkit.multiclass.class_evaluation_result import ClassEvaluation, class_rows, class_sentence, rows
 from llrkit.multiclass.class_idempotence import Idempotence
-from llrkit.report.page import report_page
+from llrkit.report.html_page import report_page
 from llrkit.report.provenance import Provenance
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.report_tables import TextTable
+from llrkit.report.section_types import Section
 
 MOST_CLASSES = 12
 """Curves of more classes than this could not be told apart: those with the largest EER are drawn."""
@@ -66,17 +67,17 @@ def write_class_report(
         title=title,
         by="condition",
         comparison=None,
-        first=_sections(result, pairs, idempotence),
+        first=_class_sections(result, pairs, idempotence),
         sections=(),
         cautions=cautions,
         made_from=made_from,
-        headline=sentence(result),
+        headline=class_sentence(result),
         what="class",
     )
     write_atomically(path, page)
 
 
-def _sections(
+def _class_sections(
     result: ClassEvaluation, pairs: Sequence[PairHistogram], idempotence: Idempotence | None
 ) -> list[Section]:
     header, table = class_rows(result)

@@ -6,9 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 from llrkit._format import number
-from llrkit.multiclass.class_comparison import ClassComparison
-from llrkit.multiclass.class_evaluation import ClassEvaluation, ClassResult
-from llrkit.report.number_tables import ALL, Column, Table, of_one_kind, rate, table_of, whole_number
+from llrkit.multiclass.class_evaluation_result import ClassEvaluation, ClassResult
+from llrkit.multiclass.compare_classes import ClassComparison
+from llrkit.report.report_tables import (
+    ALL,
+    Column,
+    Table,
+    of_one_kind,
+    rate_in_percent,
+    table_of,
+    whole_number,
+)
 
 WANTED = "a table needs a ClassEvaluation, a ClassComparison, or a dict of ClassEvaluations by system"
 Either = ClassEvaluation | ClassResult
@@ -16,7 +24,7 @@ ClassResults = ClassEvaluation | ClassComparison | Mapping[str, ClassEvaluation]
 """What a table of several classes is made of."""
 
 
-def _losses(result: Either) -> tuple[float, float]:
+def _cllr_and_refined(result: Either) -> tuple[float, float]:
     if isinstance(result, ClassEvaluation):
         return result.cllr, result.refined_cllr
     return result.cllr.actual, result.cllr.refined
@@ -24,11 +32,11 @@ def _losses(result: Either) -> tuple[float, float]:
 
 COLUMNS: tuple[Column[Either], ...] = (
     ("n", "trials", lambda e: e.n, whole_number),
-    ("cllr", "Cllr", lambda e: _losses(e)[0], number),
-    ("refined_cllr", "refined Cllr", lambda e: _losses(e)[1], number),
-    ("cllr_cal", "Cllr − refined", lambda e: _losses(e)[0] - _losses(e)[1], number),
-    ("error_rate", "errors (%)", lambda e: e.error_rate.actual, rate),
-    ("refined_error_rate", "refined errors (%)", lambda e: e.error_rate.refined, rate),
+    ("cllr", "Cllr", lambda e: _cllr_and_refined(e)[0], number),
+    ("refined_cllr", "refined Cllr", lambda e: _cllr_and_refined(e)[1], number),
+    ("cllr_cal", "Cllr − refined", lambda e: _cllr_and_refined(e)[0] - _cllr_and_refined(e)[1], number),
+    ("error_rate", "errors (%)", lambda e: e.error_rate.actual, rate_in_percent),
+    ("refined_error_rate", "refined errors (%)", lambda e: e.error_rate.refined, rate_in_percent),
 )
 
 
@@ -68,9 +76,11 @@ def class_table(
     columns.insert(2, ("cllr_normalized", "Cllr, normalized", lambda e: e.cllr_normalized, number))
     for of, title in (("costs", "cost"), ("cavgs", "Cavg")):
         for i, cost in enumerate(getattr(first, of)):
-            columns.append((f"{title.lower()} {cost.name}", f"{title} {cost.name}", _cost(of, i), number))
+            columns.append(
+                (f"{title.lower()} {cost.name}", f"{title} {cost.name}", _class_cost(of, i), number)
+            )
     return table_of(named, columns, row_title=row_title, caption=caption)
 
 
-def _cost(of: str, i: int) -> Callable[[ClassEvaluation], float]:
+def _class_cost(of: str, i: int) -> Callable[[ClassEvaluation], float]:
     return lambda evaluation: float(getattr(evaluation, of)[i].actual)

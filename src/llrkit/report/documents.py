@@ -23,20 +23,21 @@ from llrkit.evaluation.compare import Comparison
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.evaluation_words import rows
-from llrkit.plot.llr_plots import histogram
 from llrkit.plot.picture import Ink, Line, Mark, Picture, Stairs
-from llrkit.report import page_contents
+from llrkit.plot.tippett_histogram_pav import histogram
+from llrkit.report import verdict_and_curve_sections
+from llrkit.report.html_page import NOTHING, evaluations_by_name, said_of, system_sections
+from llrkit.report.interval_and_test_sections import validation
 from llrkit.report.method_text import methods_text
-from llrkit.report.page import NOTHING, by_name, said_of, system_sections
-from llrkit.report.paper_tables import same_points
 from llrkit.report.provenance import Provenance, provenance
+from llrkit.report.report_tables import TextTable, text_tables
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section, TextTable, text_tables
-from llrkit.report.sections_on_results import validation
+from llrkit.report.section_types import Section
+from llrkit.report.summary_table import same_points
 from llrkit.report.templating import HTML, trusted
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
-from llrkit.trust.intervals.bands import CurveBands
+from llrkit.trust.intervals.curve_bands import CurveBands
 from llrkit.validation.case_report import CaseReport
 from llrkit.validation.case_words import (
     PLACE_HEADER,
@@ -78,7 +79,7 @@ class Document:
             {
                 "title": section.title,
                 "paragraphs": section.paragraphs,
-                "tables": _tables(section),
+                "tables": _tables_as_text(section),
                 "pictures": [(picture.title, _data_address(picture)) for picture in section.pictures],
                 "note": section.note,
                 "banner": section.banner,
@@ -97,11 +98,11 @@ class Document:
     def write_word(self, path: str | Path) -> None:
         """A Word document with real headings, tables, pictures and captions."""
         docx = require_docx()
-        from llrkit.report.word_file import fill
+        from llrkit.report.word_file import fill_word_file
 
         document = docx.Document()
         with tempfile.TemporaryDirectory() as place:
-            fill(document, self.title, self.all_sections, Path(place))
+            fill_word_file(document, self.title, self.all_sections, Path(place))
             with replacing(path) as temporary, temporary.open("wb") as file:
                 document.save(file)
 
@@ -115,7 +116,7 @@ def require_docx() -> ModuleType:
     return docx
 
 
-def _tables(section: Section) -> list[TextTable]:
+def _tables_as_text(section: Section) -> list[TextTable]:
     tables = []
     for table in section.tables:
         tables += [table] if isinstance(table, TextTable) else text_tables(table)
@@ -146,14 +147,14 @@ def case_document(
     ]
     places = place_rows(report)
     if places:
-        pictures = [] if report.training is None else [_among(report, report.training)]
+        pictures = [] if report.training is None else [_case_among_training(report, report.training)]
         sections.append(Section(PLACES_TITLE, (), [TextTable(PLACE_HEADER, places)], pictures))
     sections.append(Section("What the LLRs rest on", (), [TextTable(("", ""), tuple(facts(report, unit)))]))
     said = Said(vocabulary(words), report.names, of_sources=True)
     return Document("Case report", [said.section(section) for section in sections], made_from)
 
 
-def _among(report: CaseReport, training: ScoreSource) -> Picture:
+def _case_among_training(report: CaseReport, training: ScoreSource) -> Picture:
     """The scores of the case as lines in the histograms of the training scores, as they were read."""
     drawn: Picture = histogram(evaluate(training), predicted=False, renderer="none")
     top = drawn.y.limits[1] / 1.3 if drawn.y.limits else 1.0
@@ -207,14 +208,18 @@ def evaluation_document(
     """
     unit = llr_unit(base_10)
     comparison = results if isinstance(results, Comparison) else comparison
-    systems = by_name(results)
+    systems = evaluations_by_name(results)
     same_points(systems)
     alone = isinstance(results, Comparison) and bool(results.maps)
-    headline = comparison.sentence if alone and comparison else page_contents.headline(systems, checks)
+    headline = (
+        comparison.sentence if alone and comparison else verdict_and_curve_sections.headline(systems, checks)
+    )
     shown: list[Section] = [Section("Read this first", tuple(cautions))] if cautions else []
     shown += [
         *first,
-        Section("Summary", (headline, *_verdicts(systems, checks, ties, advise=not alone, unit=unit))),
+        Section(
+            "Summary", (headline, *_verdict_paragraphs(systems, checks, ties, advise=not alone, unit=unit))
+        ),
     ]
     said = said_of(systems, words, unit)
     numbers = []
@@ -253,7 +258,7 @@ def validation_document(
     )  # fmt: skip
 
 
-def _verdicts(
+def _verdict_paragraphs(
     systems: Mapping[str, Evaluation],
     checks: Mapping[str, CalibrationCheck],
     ties: Mapping[str, TiedScores],
@@ -262,6 +267,6 @@ def _verdicts(
     unit: LlrUnit,
 ) -> list[str]:
     """What is said about each system, and what to do, a paragraph each."""
-    told = page_contents.verdicts(systems, checks, ties, advise=advise, unit=unit)
+    told = verdict_and_curve_sections.verdicts(systems, checks, ties, advise=advise, unit=unit)
     names = [f"{one.name} ({one.word}): " if len(systems) > 1 else "" for one in told]
     return [name + " ".join((one.said, *one.todo)) for name, one in zip(names, told, strict=True)]

@@ -64,7 +64,7 @@ def methods_text(
 
     return TEXT.get_template("methods.txt.j2").render(
         version=__version__,
-        counts=_counts(systems),
+        counts=_counts_in_words(systems),
         points=first.points,
         ece=first.ece is not None,
         methods=list(methods),
@@ -76,7 +76,7 @@ def methods_text(
     )
 
 
-def _counts(systems: Mapping[str, Evaluation]) -> str:
+def _counts_in_words(systems: Mapping[str, Evaluation]) -> str:
     counts = {(e.n_target, e.n_nontarget) for e in systems.values()}
     if len(counts) == 1:
         target, nontarget = next(iter(counts))

@@ -25,10 +25,10 @@ def exact_rates(evaluation: Evaluation) -> dict[str, Json]:
     curve, n_target, n_nontarget = evaluation.bayes_error, evaluation.n_target, evaluation.n_nontarget
     marks = evaluation.marks
     return {
-        "actual_miss": encoded(curve.actual_p_miss, n_target),
-        "actual_fa": encoded(curve.actual_p_fa, n_nontarget),
-        "best_miss": encoded(curve.minimum_p_miss, n_target),
-        "best_fa": encoded(curve.minimum_p_fa, n_nontarget),
+        "actual_miss": encoded_counts(curve.actual_p_miss, n_target),
+        "actual_fa": encoded_counts(curve.actual_p_fa, n_nontarget),
+        "best_miss": encoded_counts(curve.minimum_p_miss, n_target),
+        "best_fa": encoded_counts(curve.minimum_p_fa, n_nontarget),
         "points": [
             [float(rate) for rate in rates]
             for rates in zip(
@@ -38,14 +38,14 @@ def exact_rates(evaluation: Evaluation) -> dict[str, Json]:
     }
 
 
-def encoded(rates: FloatArray, n: float) -> dict[str, Json]:
+def encoded_counts(rates: FloatArray, n: float) -> dict[str, Json]:
     """Counts as a first value and steps, where that gives the very same rates; else the rates.
 
     Examples
     --------
-    >>> encoded(np.array([0.5, 0.25, 0.25]), 4)
+    >>> encoded_counts(np.array([0.5, 0.25, 0.25]), 4)
     {'n': 4, 'steps': [2, -1, 0]}
-    >>> encoded(np.array([0.5, 1 / 3]), 4)
+    >>> encoded_counts(np.array([0.5, 1 / 3]), 4)
     {'rates': [0.5, 0.3333333333333333]}
     """
     counts = np.rint(rates * n)
@@ -93,7 +93,7 @@ def page_figures(
 def _page_figure(picture: Picture) -> PageFigure:
     figure = plain_figure(picture)
     for name, axis in (("x", picture.x), ("y", picture.y)):
-        _round(figure["data"], name, axis.limits)
+        _rounded_figure(figure["data"], name, axis.limits)
     layout = figure["layout"]
     del layout["title"]
     layout["margin"] = {"l": 60, "r": 15, "t": 15, "b": 50}
@@ -106,8 +106,8 @@ def _page_figure(picture: Picture) -> PageFigure:
     }
 
 
-def _round(traces: list[Plain], name: str, limits: tuple[float, float] | None) -> None:
-    places = [(trace, _coordinates(trace[name])) for trace in traces if name in trace]
+def _rounded_figure(traces: list[Plain], name: str, limits: tuple[float, float] | None) -> None:
+    places = [(trace, _trace_coordinates(trace[name])) for trace in traces if name in trace]
     values = [value for _, coordinates in places for value in coordinates if value is not None]
     width = limits[1] - limits[0] if limits else float(np.ptp(values)) if values else 0.0
     decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
@@ -115,7 +115,7 @@ def _round(traces: list[Plain], name: str, limits: tuple[float, float] | None) -
         trace[name] = [None if value is None else round(value, decimals) for value in coordinates]
 
 
-def _coordinates(values: Json) -> list[float | None]:
+def _trace_coordinates(values: Json) -> list[float | None]:
     """The numbers of a trace; None where there is a gap."""
     assert isinstance(values, list)
     return [value if isinstance(value, (int, float)) else None for value in values]

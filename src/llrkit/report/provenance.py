@@ -72,17 +72,17 @@ def provenance(
     ('ba7816bf', 3)
     """
     moment = datetime.now().astimezone() if now is None else now
-    named = dict.fromkeys(file for path in paths for file in _files(str(path)))
-    files = tuple(_facts(file, file if full_paths else Path(file).name or file) for file in named)
+    named = dict.fromkeys(file for path in paths for file in _files_of_name(str(path)))
+    files = tuple(_facts_of_file(file, file if full_paths else Path(file).name or file) for file in named)
     return Provenance(f"{moment:%Y-%m-%d %H:%M:%S %z}".strip(), command, files)
 
 
-def _files(path: str) -> list[str]:
+def _files_of_name(path: str) -> list[str]:
     """The files that a name stands for; itself if there are none on this machine."""
     return [str(file) for file in local_files(path)] or [path]
 
 
-def _facts(path: str, shown: str) -> SourceFile:
+def _facts_of_file(path: str, shown: str) -> SourceFile:
     place = Path(path)
     if not place.is_file():
         return SourceFile(shown, 0, "")

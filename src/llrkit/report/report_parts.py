@@ -11,7 +11,7 @@ from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.report.provenance import Provenance
 from llrkit.report.section_types import Section
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
-from llrkit.trust.intervals.bands import CurveBands
+from llrkit.trust.intervals.curve_bands import CurveBands
 
 Results: TypeAlias = Evaluation | Comparison | Mapping[str, Evaluation]
 """What a report is about."""

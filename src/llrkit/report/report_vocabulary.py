@@ -11,11 +11,11 @@ from llrkit._plain import Json
 from llrkit._vocabulary import Vocabulary
 from llrkit.plot.base_ten import to_base_10
 from llrkit.plot.picture import Picture
-from llrkit.report.number_tables import Table
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.report_tables import Table, TextTable
+from llrkit.report.section_types import Section
 
 if TYPE_CHECKING:
-    from llrkit.report.page_contents import SystemVerdict
+    from llrkit.report.verdict_and_curve_sections import SystemVerdict
 
 
 class AboutSystems(TypedDict):

@@ -6,20 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llrkit.plot.picture import Picture
-from llrkit.report.number_tables import Table
-from llrkit.report.paper_tables import COLUMNS
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table of words: a header and rows of text."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    caption: str = ""
-    numeric: bool = False
-    """Whether all columns but the first are numbers, to be set flush right."""
-
+from llrkit.report.report_tables import Table, TextTable
 
 GRADES = {"PASS": "good", "FAIL": "poor", "NOT DECIDED": "fair"}
 """Words that stand out wherever they are a cell of a table, and how."""
@@ -57,25 +44,3 @@ class Section:
     hint: str = ""
     """How to use the section on a screen; not printed."""
     banner: Banner | None = None
-
-
-WIDEST = 14
-"""Columns that fit on paper; wider tables are cut, each part with the names of the rows."""
-N_GENERAL = len(COLUMNS)
-
-
-def text_tables(table: Table) -> list[TextTable]:
-    """A table of numbers as it is shown: in one piece, or in pieces that fit on paper.
-
-    The costs at operating points then follow the numbers that need none.
-    """
-    n = len(table.titles)
-    if n < WIDEST:
-        return [_columns(table, 0, n)]
-    starts = [0, *range(N_GENERAL, n, WIDEST - 2)]
-    return [_columns(table, start, stop) for start, stop in zip(starts, [*starts[1:], n], strict=True)]
-
-
-def _columns(table: Table, start: int, stop: int) -> TextTable:
-    rows = tuple((name, *texts[start:stop]) for name, texts in zip(table.names, table.texts, strict=True))
-    return TextTable((table.row_title, *table.titles[start:stop]), rows, table.caption, numeric=True)

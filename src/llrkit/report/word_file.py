@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llrkit.plot.picture import Picture
-from llrkit.report.section_types import Banner, Section, TextTable, text_tables
+from llrkit.report.report_tables import TextTable, text_tables
+from llrkit.report.section_types import Banner, Section
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -32,18 +33,18 @@ _MINUS = re.compile(r"(?<![\w)-])-(?=\d)")
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def fill(document: Document, title: str, sections: Sequence[Section], place: Path) -> None:
+def fill_word_file(document: Document, title: str, sections: Sequence[Section], place: Path) -> None:
     """Write sections into an empty document; pictures pass through files in ``place``."""
     from docx.shared import Inches
 
-    document.core_properties.title = _text(title)
+    document.core_properties.title = _text_for_xml(title)
     document.core_properties.author = ""
     for paper in document.sections:
         paper.left_margin = paper.right_margin = Inches(MARGIN)
-    document.add_heading(_text(title), level=0)
+    document.add_heading(_text_for_xml(title), level=0)
     figures = tables = 0
     for section in sections:
-        document.add_heading(_text(section.title), level=1)
+        document.add_heading(_text_for_xml(section.title), level=1)
         if section.banner is not None:
             _add_banner(document, section.banner)
         for paragraph in section.paragraphs:
@@ -53,12 +54,12 @@ def fill(document: Document, title: str, sections: Sequence[Section], place: Pat
         for table in section.tables:
             for part in [table] if isinstance(table, TextTable) else text_tables(table):
                 tables += 1
-                _caption(document, f"Table {tables}: {part.caption or section.title}", above=True)
+                _add_caption(document, f"Table {tables}: {part.caption or section.title}", above=True)
                 _add_table(document, part)
         for picture in section.pictures:
             figures += 1
             _add_picture(document, picture, place / f"{figures}.png")
-            _caption(document, f"Figure {figures}: {picture.title}")
+            _add_caption(document, f"Figure {figures}: {picture.title}")
         if section.note:
             document.add_paragraph(running_text(section.note))
 
@@ -68,7 +69,7 @@ def _add_banner(document: Document, banner: Banner) -> None:
 
     line = document.add_paragraph()
     line.paragraph_format.keep_with_next = True
-    words = line.add_run(_text(banner.word))
+    words = line.add_run(_text_for_xml(banner.word))
     words.bold, words.font.size = True, Pt(20)
     words.font.color.rgb = RGBColor.from_string(COLORS[banner.grade])
 
@@ -91,10 +92,10 @@ def _add_table(document: Document, table: TextTable) -> None:
     for i, row in enumerate(rows):
         added = made.add_row()
         is_header = i == 0 and headed
-        _keep_whole(added, is_header=is_header)
+        _keep_rows_whole(added, is_header=is_header)
         for cell, text, width in zip(added.cells, row, widths, strict=True):
             cell.width = Inches(width)
-            cell.text = _text(text)
+            cell.text = _text_for_xml(text)
             cell.paragraphs[0].paragraph_format.keep_with_next = is_header
             for run in cell.paragraphs[0].runs:
                 run.font.size = size
@@ -121,7 +122,7 @@ def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -
     """
     columns = list(zip(*rows, strict=True))
     words = [
-        max((_width(word, bold=i == 0 or text is column[0]) for text in column for word in text.split()),
+        max((_word_width(word, bold=i == 0 or text is column[0]) for text in column for word in text.split()),
             default=1.0)
         for i, column in enumerate(columns)
     ]  # fmt: skip
@@ -136,13 +137,13 @@ def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -
     return [width * share / sum(shares) for share in shares]
 
 
-def _width(word: str, *, bold: bool) -> float:
+def _word_width(word: str, *, bold: bool) -> float:
     """Of a word, in letters of usual width; the first row and the first column are bold."""
     letters = sum(1.5 if letter in "mwMW%@" else 1.25 if letter.isupper() else 1.0 for letter in word)
     return 1.15 * letters if bold else letters
 
 
-def _keep_whole(row: _Row, *, is_header: bool) -> None:
+def _keep_rows_whole(row: _Row, *, is_header: bool) -> None:
     """Let no row be divided between two pages; a header is repeated on each."""
     from docx.oxml import OxmlElement
 
@@ -163,8 +164,8 @@ def _add_picture(document: Document, picture: Picture, file: Path) -> None:
     document.paragraphs[-1].paragraph_format.keep_with_next = True
 
 
-def _caption(document: Document, text: str, *, above: bool = False) -> None:
-    document.add_paragraph(_text(text), style="Caption").paragraph_format.keep_with_next = above
+def _add_caption(document: Document, text: str, *, above: bool = False) -> None:
+    document.add_paragraph(_text_for_xml(text), style="Caption").paragraph_format.keep_with_next = above
 
 
 def running_text(text: str) -> str:
@@ -175,9 +176,9 @@ def running_text(text: str) -> str:
     >>> running_text("from -65.4 to 8, in cross-validation of SRE-08").split("-")
     ['from −65.4 to 8, in cross', 'validation of SRE', '08']
     """
-    return _MINUS.sub("\N{MINUS SIGN}", _text(text))
+    return _MINUS.sub("\N{MINUS SIGN}", _text_for_xml(text))
 
 
-def _text(text: str) -> str:
+def _text_for_xml(text: str) -> str:
     """Text without the characters that XML cannot hold."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -13,9 +13,9 @@ from llrkit._arrays import Array, Rows
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.checked_arrays import column_array, frozen, refuse_nan, score_array, unchanging
-from llrkit.scores.labels import expecting_scores_first, holds_words, looks_like_labels, target_mask
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
+from llrkit.scores.target_labels import expecting_scores_first, holds_words, looks_like_labels, target_mask
 
 Prepared = TypeVar("Prepared")
 

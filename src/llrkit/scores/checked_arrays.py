@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit.errors import InputError, NaNScoreError
-from llrkit.scores.foreign_arrays import as_numpy
+from llrkit.scores.arrays_of_other_libraries import as_numpy
 from llrkit.scores.source import each_in_threads, thread_count
 
 Result = TypeVar("Result")
@@ -26,19 +26,19 @@ INEXACT = (
 
 def number_array(values: object, what: str) -> Array:
     """An array of float32 or float64; what is not a number is named by its place."""
-    return _floats(as_numpy(values, what), what)
+    return _as_floats(as_numpy(values, what), what)
 
 
-def _floats(array: Array, what: str) -> Array:
+def _as_floats(array: Array, what: str) -> Array:
     if array.dtype == object or array.dtype.kind in "USOcmM":
-        return _from_objects(array, what)
+        return _floats_from_objects(array, what)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
 def score_array(values: object, what: str) -> Array:
     """Scores of one system or of several, read-only."""
     given = as_numpy(values, what)
-    array = _floats(given, what)
+    array = _as_floats(given, what)
     refuse_inexact(given, what)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
@@ -81,11 +81,11 @@ def beyond_exact(text: str) -> bool:
     return digits.isdecimal() and (len(digits) > 400 or int(digits) > EXACT)
 
 
-def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
+def _floats_from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
     converted = np.empty(array.shape, dtype=np.float64)
     for index, value in np.ndenumerate(array):
         try:
-            converted[index] = np.nan if value is None else _real(value)
+            converted[index] = np.nan if value is None else _real_number(value)
         except (TypeError, ValueError):
             place = index[0] if len(index) == 1 else index
             shown = value.item() if isinstance(value, np.generic) else value
@@ -93,7 +93,7 @@ def _from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
     return converted
 
 
-def _real(value: float | str) -> float:
+def _real_number(value: float | str) -> float:
     if isinstance(value, (complex, np.complexfloating)):
         raise TypeError("complex")  # float() would drop the imaginary part
     return float(value)
@@ -128,31 +128,31 @@ def unchanging(array: Array, given: object) -> Array:
     ):
         return array  # a new array was made of it already
     foreign = hasattr(given, "__dlpack__") and not hasattr(given, "__array__")
-    return frozen(_copied(array)) if foreign or _writeable(array) else array
+    return frozen(_copied_array(array)) if foreign or _is_writeable(array) else array
 
 
-def _copied(array: Array) -> Array:
+def _copied_array(array: Array) -> Array:
     if array.size < _WORTH_THREADS:
         return array.copy()
     copy = np.empty_like(array)
-    _in_threads(array, lambda piece: np.copyto(copy[piece], array[piece]))
+    _pieces_in_threads(array, lambda piece: np.copyto(copy[piece], array[piece]))
     return copy
 
 
-def _smallest(array: Array) -> float:
+def _smallest_of_array(array: Array) -> float:
     if array.size < _WORTH_THREADS:
         return float(array.min())
-    return float(np.min(_in_threads(array, lambda piece: array[piece].min())))
+    return float(np.min(_pieces_in_threads(array, lambda piece: array[piece].min())))
 
 
-def _in_threads(array: Array, work: Callable[[slice], Result]) -> list[Result]:
+def _pieces_in_threads(array: Array, work: Callable[[slice], Result]) -> list[Result]:
     """What ``work`` makes of the pieces of an array, one for each thread."""
     threads = thread_count()
     edges = [len(array) * i // threads for i in range(threads + 1)]
     return each_in_threads(work, [slice(*ends) for ends in pairwise(edges)], threads=threads)
 
 
-def _writeable(array: object) -> bool:
+def _is_writeable(array: object) -> bool:
     """Whether an array, or one that it is a view of, can be written to."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
@@ -177,7 +177,7 @@ def first_nan(array: Array) -> tuple[int, ...] | None:
 
 def refuse_nan(array: Array, what: str) -> None:
     """Refuse NaN, naming its place."""
-    if len(array) and math.isnan(_smallest(array)):
+    if len(array) and math.isnan(_smallest_of_array(array)):
         place = ", system ".join(map(str, first_nan(array) or ()))
         raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
 

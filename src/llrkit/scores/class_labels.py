@@ -24,7 +24,7 @@ def class_names(classes: Iterable[object]) -> tuple[str, ...]:
     Traceback (most recent call last):
     llrkit.errors.LabelError: the class 'en' is named twice
     """
-    names = tuple(_text(name) for name in classes)
+    names = tuple(_label_as_text(name) for name in classes)
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise LabelError(f"the class {twice!r} is named twice")
@@ -51,24 +51,26 @@ def class_codes(labels: object, classes: tuple[str, ...]) -> npt.NDArray[np.intp
     array = np.asarray(labels)
     if array.ndim != 1:
         raise InputError(f"labels must be one-dimensional, got shape {array.shape}")
-    if array.dtype.kind in "iub" and not any(_is_number(name) for name in classes):
-        return _places(array, classes)
+    if array.dtype.kind in "iub" and not any(_is_number_label(name) for name in classes):
+        return _places_of_labels(array, classes)
     if array.dtype.kind == "O":
         missing = [i for i, label in enumerate(array) if label is None or label != label]
         if missing:
             raise LabelError(f"there is no label at index {missing[0]}")
-        array = np.array([_text(label) for label in array], dtype=object)
+        array = np.array([_label_as_text(label) for label in array], dtype=object)
         distinct, inverse = np.unique(array.astype(str), return_inverse=True)
     else:
         distinct, inverse = np.unique(array, return_inverse=True)
         if array.dtype.kind == "f" and np.isnan(distinct).any():
             raise LabelError(f"there is no label at index {int(np.argmax(np.isnan(array)))}")
     known = {name: i for i, name in enumerate(classes)}
-    codes = np.array([known.get(_text(label), -1) for label in distinct], dtype=np.intp)[inverse.ravel()]
+    codes = np.array([known.get(_label_as_text(label), -1) for label in distinct], dtype=np.intp)[
+        inverse.ravel()
+    ]
     if len(codes) and codes.min() < 0:
         at = int(np.argmax(codes < 0))
         raise LabelError(
-            f"unknown class {_text(array[at])!r} at index {at}; the classes are {listed(classes)}"
+            f"unknown class {_label_as_text(array[at])!r} at index {at}; the classes are {listed(classes)}"
         )
     return np.asarray(codes, dtype=np.intp)
 
@@ -86,7 +88,7 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _places(array: Array, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
+def _places_of_labels(array: Array, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
     codes = array.astype(np.intp)
     bad = (codes < 0) | (codes >= len(classes))
     if bad.any():
@@ -97,7 +99,7 @@ def _places(array: Array, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
     return codes
 
 
-def _text(name: object) -> str:
+def _label_as_text(name: object) -> str:
     value = name.item() if isinstance(name, np.generic) else name
     if isinstance(value, bool):
         return str(int(value))
@@ -106,7 +108,7 @@ def _text(name: object) -> str:
     return str(value).strip()
 
 
-def _is_number(name: str) -> bool:
+def _is_number_label(name: str) -> bool:
     try:
         float(name)
     except ValueError:

@@ -116,7 +116,7 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
 
     @cached_property
     def _in_memory(self) -> Scores:
-        parts = self.reduce(_Gathered.of).parts
+        parts = self.reduce(_GatheredChunks.of).parts
         target, nontarget = (
             frozen(np.concatenate([getattr(part, name) for part in parts]))
             for name in ("target", "nontarget")
@@ -148,17 +148,17 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
 
 
 @dataclass(frozen=True)
-class _Gathered:
+class _GatheredChunks:
     """Chunks in their order."""
 
     parts: tuple[Scores, ...]
 
     @classmethod
-    def of(cls, chunk: Scores) -> _Gathered:
+    def of(cls, chunk: Scores) -> _GatheredChunks:
         return cls((chunk,))
 
-    def __add__(self, other: _Gathered) -> _Gathered:
-        return _Gathered(self.parts + other.parts)
+    def __add__(self, other: _GatheredChunks) -> _GatheredChunks:
+        return _GatheredChunks(self.parts + other.parts)
 
-    def __mul__(self, weight: float) -> _Gathered:
+    def __mul__(self, weight: float) -> _GatheredChunks:
         raise InputError("weighted trials are counted, not held: their scores cannot be brought into memory")

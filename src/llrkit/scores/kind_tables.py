@@ -9,10 +9,10 @@ import polars as pl
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.errors import LabelError
-from llrkit.scores.any_table import as_table
-from llrkit.scores.kinds import KIND, KINDS, TARGET, Kind, kind_of
 from llrkit.scores.label_columns import distinct_labels
 from llrkit.scores.roles import require_column, row_in_words
+from llrkit.scores.spoof_kind_words import KIND, KINDS, TARGET, Kind, kind_of
+from llrkit.scores.tables_of_other_libraries import as_table
 from llrkit.scores.trials import Trials
 
 
@@ -57,9 +57,9 @@ class KindTable:
 
     def _where_scored(self, *names: str) -> pl.DataFrame:
         """The trials that have all of these scores; the table itself where none is missing."""
-        if all(_is_complete(self.frame[name]) for name in names):
+        if all(_has_all_scores(self.frame[name]) for name in names):
             return self.frame
-        return self.frame.filter(*map(_scored, names))
+        return self.frame.filter(*map(_scored_rows, names))
 
     def trials_of_both(self, first: str, second: str) -> Trials:
         """The trials that have both scores, targets against all others."""
@@ -70,7 +70,7 @@ class KindTable:
         self, first: str, second: str, name: str, fuse: Callable[[FloatArray], FloatArray]
     ) -> KindTable:
         """The trials that have both scores, with one more column made of them."""
-        kept = self.frame.filter(_scored(first) & _scored(second))
+        kept = self.frame.filter(_scored_rows(first) & _scored_rows(second))
         both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
         return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
 
@@ -82,7 +82,7 @@ class KindTable:
     def gated(self, gate: str, threshold: float, score: str) -> KindTable:
         """The trials that have both scores, the second -inf where the first is below a threshold."""
         passed = pl.when(pl.col(gate) >= threshold).then(pl.col(score).cast(pl.Float64)).otherwise(-np.inf)
-        both = self.frame.filter(_scored(gate) & _scored(score))
+        both = self.frame.filter(_scored_rows(gate) & _scored_rows(score))
         return KindTable(both.with_columns(passed.alias(score)), self.label)
 
     def counts(self) -> dict[Kind, int]:
@@ -104,12 +104,12 @@ def _kind_codes(labels: pl.Series) -> pl.Series:
     return pl.Series(labels.name, kinds)
 
 
-def _is_complete(column: pl.Series) -> bool:
+def _has_all_scores(column: pl.Series) -> bool:
     if column.has_nulls() or not column.dtype.is_numeric():
         return False
     return not column.dtype.is_float() or not column.is_nan().any()
 
 
-def _scored(name: str) -> pl.Expr:
+def _scored_rows(name: str) -> pl.Expr:
     value = pl.col(name).cast(pl.Float64)
     return value.is_not_null() & value.is_not_nan()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from llrkit.errors import LabelError
-from llrkit.scores.labels import ACCEPTED, classify_words
+from llrkit.scores.target_labels import ACCEPTED, classify_words
 
 Label: TypeAlias = str | int | float | bool
 """A value of a column of labels."""

@@ -26,14 +26,14 @@ def same_trials(first: Trials, second: Trials) -> SameTrials:
     n_ids = len(first.roles.ids)
     if n_ids == 0 or len(second.roles.ids) != n_ids or len(first) != len(second):
         return "other trials"
-    left, right = _in_order(first), _in_order(second)
+    left, right = _table_in_order_of_ids(first), _table_in_order_of_ids(second)
     names = left.columns[: n_ids + 1]  # the label stands behind the ids
     if not left.select(names).equals(right.select(names)):
         return "other trials"
     return "same scores" if left.equals(right) else "other scores"
 
 
-def _in_order(trials: Trials) -> pl.DataFrame:
+def _table_in_order_of_ids(trials: Trials) -> pl.DataFrame:
     """Ids as text, label and scores in columns that are named by number, in the order of the ids."""
     ids, scores = trials.roles.ids, trials.roles.score
     texts = [trials.table[name].cast(pl.String).alias(f"id{i}") for i, name in enumerate(ids)]

@@ -13,7 +13,7 @@ from llrkit._arguments import argument_check
 from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
-from llrkit.scores.foreign_arrays import LazyTable
+from llrkit.scores.arrays_of_other_libraries import LazyTable
 from llrkit.scores.source import ScoreSource, as_source
 from llrkit.scores.weights import WeightedSource
 

@@ -31,14 +31,16 @@ def trials_of(chunks: Iterable[Scores], *, enroll: str | None = None, test: str 
     for chunk in chunks:
         if chunk.n_systems > 1:
             systems = [f"score_{i + 1}" for i in range(chunk.n_systems)]
-        tables.append(_table(chunk, systems))
+        tables.append(_table_of_chunk(chunk, systems))
     if not tables:
         raise InputError("there are no chunks to make trials of")
     return Trials(pl.concat(tables), score=systems, enroll=enroll, test=test)
 
 
-def _table(chunk: Scores, systems: list[str]) -> pl.DataFrame:
-    columns = [_column(name, np.concatenate(values), chunk) for name, values in chunk.columns.items()]
+def _table_of_chunk(chunk: Scores, systems: list[str]) -> pl.DataFrame:
+    columns = [
+        _column_of_chunk(name, np.concatenate(values), chunk) for name, values in chunk.columns.items()
+    ]
     scores = np.concatenate([chunk.target, chunk.nontarget]).reshape(-1, len(systems))
     columns += [pl.Series(name, scores[:, i]) for i, name in enumerate(systems)]
     labels = np.repeat(np.array([0, 1], dtype=np.uint32), [chunk.n_target, chunk.n_nontarget])
@@ -46,7 +48,7 @@ def _table(chunk: Scores, systems: list[str]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _column(name: str, values: Array, chunk: Scores) -> pl.Series:
+def _column_of_chunk(name: str, values: Array, chunk: Scores) -> pl.Series:
     if name not in chunk.categories:
         return pl.Series(name, values)
     return pl.Series(name, chunk.categories[name]).gather(pl.Series(values.astype(np.uint32))).alias(name)

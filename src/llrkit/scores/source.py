@@ -151,12 +151,12 @@ def as_source(given: object) -> ScoreSource:
         raise InputError(
             f"expected trials, got {type(given).__name__}: give two arrays, (scores, labels), "
             "lk.Scores(target, nontarget), lk.Trials(table), lk.read_trials(path) or lk.scan_trials(path)"
-            f"{_hint(given)}"
+            f"{_hint_on_source(given)}"
         )
     return given
 
 
-def _hint(given: object) -> str:
+def _hint_on_source(given: object) -> str:
     if hasattr(given, "classes"):
         return SEVERAL_CLASSES
     if isinstance(given, Mapping) or any(hasattr(given, name) for name in ("collect_schema", "columns")):
@@ -211,9 +211,9 @@ def reduce_chunks(
     if not ahead:
         raise InputError("a source without chunks cannot be summarized")
     if workers == 1 or len(ahead) == 1:  # a pool would cost more than it gives
-        return _merge(summarize(chunk) for chunk in chain(ahead, rest))
+        return _merge_summaries(summarize(chunk) for chunk in chain(ahead, rest))
     with ThreadPoolExecutor(workers) as pool:
-        return _merge(in_order(pool, summarize, chain(ahead, rest), 2 * workers))
+        return _merge_summaries(in_order(pool, summarize, chain(ahead, rest), 2 * workers))
 
 
 def each_in_threads(
@@ -247,5 +247,5 @@ def in_order(
         yield waiting.popleft().result()
 
 
-def _merge(parts: Iterator[S]) -> S:
+def _merge_summaries(parts: Iterator[S]) -> S:
     return reduce(add, parts)

@@ -14,14 +14,14 @@ import polars as pl
 from llrkit._arrays import Array
 from llrkit._forks import refuse_after_fork
 from llrkit.errors import InputError, NaNScoreError
-from llrkit.scores.any_table import as_table
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import first_nan
 from llrkit.scores.label_columns import target_rows
-from llrkit.scores.labels import warn_of_pooled
 from llrkit.scores.roles import COUNTED, POSITION, ROW, RoleChanges, Roles, require_column, row_in_words
 from llrkit.scores.score_columns import as_array, groupable, is_plain_number, require_exact, weight_numbers
 from llrkit.scores.source import S, ScoreSource
+from llrkit.scores.tables_of_other_libraries import as_table
+from llrkit.scores.target_labels import warn_of_pooled
 from llrkit.scores.weights import weighted
 
 WEIGHT = "how often each trial counts"

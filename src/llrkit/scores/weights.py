@@ -84,7 +84,7 @@ def weighted(summarize: Callable[[Scores], S], column: str) -> Callable[[Scores]
     """
 
     def make(chunk: Scores) -> S:
-        target, nontarget = (_numbers(chunk, column, side) for side in (0, 1))
+        target, nontarget = (_weight_numbers(chunk, column, side) for side in (0, 1))
         values = np.unique(np.concatenate([target, nontarget]))
         if len(values) > MOST_WEIGHTS:
             raise InputError(
@@ -99,19 +99,19 @@ def weighted(summarize: Callable[[Scores], S], column: str) -> Callable[[Scores]
     return make
 
 
-def _number(word: object) -> float:
+def _weight_number(word: object) -> float:
     if not isinstance(word, (str, SupportsFloat)):
         raise TypeError("not a number")
     return float(word)
 
 
-def _numbers(chunk: Scores, column: str, side: int) -> Array:
+def _weight_numbers(chunk: Scores, column: str, side: int) -> Array:
     """The weights of one class; columns of text are codes with the words they stand for."""
     values, words = chunk.columns[column][side], chunk.categories.get(column)
     try:
         if any(isinstance(word, bytes) for word in words or ()):
             raise TypeError("bytes")  # float() would read them
-        given = values if words is None else np.array([_number(word) for word in words])[values]
+        given = values if words is None else np.array([_weight_number(word) for word in words])[values]
         if np.asarray(given).dtype.kind in "mMS":
             raise TypeError("dates")
         numbers = np.asarray(given, dtype=np.float64)
@@ -148,7 +148,7 @@ class WeightedClasses:
 
     Examples
     --------
-    >>> from llrkit.multiclass.class_priors import ClassCounts
+    >>> from llrkit.multiclass.class_counts_and_priors import ClassCounts
     >>> trials = ClassVectors([[0.0], [1.0], [2.0]], ["a", "b", "b"], columns={"times": [1.0, 2.0, 3.0]})
     >>> WeightedClasses(trials, "times").reduce(ClassCounts.of).n.tolist()
     [1.0, 5.0]

@@ -11,7 +11,7 @@ from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.discrimination import min_cllr
 from llrkit.metrics.llr_costs import cllr
 from llrkit.scores import ScoreSource
-from llrkit.shift.check import ALPHA, ClassMove, Setting, ShiftCheck, check_from
+from llrkit.shift.check_shift import ALPHA, ClassMove, ShiftCheck, ShiftSetting, check_from
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.moved_mixture import SHARES
 from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of
@@ -64,7 +64,7 @@ def shift_note(fitted: Map, scores: ScoreSource, llrs: ScoreSource) -> str:
         return ""
     counts = as_new_source(fitted, scores, judge.of).reduce(ScoreHistogram.of)
     try:
-        check = harmful_shift(counts.pooled, Setting.of(fitted))
+        check = harmful_shift(counts.pooled, ShiftSetting.of(fitted))
     except TooFewTrialsError:
         return ""
     return "" if check is None else text_by_labels(fitted, check, scores, llrs)
@@ -72,7 +72,7 @@ def shift_note(fitted: Map, scores: ScoreSource, llrs: ScoreSource) -> str:
 
 def text_by_labels(fitted: Map, check: ShiftCheck, scores: ScoreSource, llrs: ScoreSource) -> str:
     """What was found of a shift, with the moves and the loss as the labels of the trials have them."""
-    known = Setting.of(fitted).densities
+    known = ShiftSetting.of(fitted).densities
     counts = as_new_source(fitted, scores, known.of).reduce(ScoreHistogram.of)
     target, nontarget = (
         ClassMove(float((new.mean - old.mean) / old.sd), float(new.sd / old.sd))
@@ -84,7 +84,7 @@ def text_by_labels(fitted: Map, check: ShiftCheck, scores: ScoreSource, llrs: Sc
     return labeled_text(check, target, nontarget, cllr=cllr(llrs), least=min_cllr(llrs))
 
 
-def harmful_shift(counts: ClassHistogram, setting: Setting) -> ShiftCheck | None:
+def harmful_shift(counts: ClassHistogram, setting: ShiftSetting) -> ShiftCheck | None:
     """What scores tell of a shift that costs, or that nothing describes; None if there is none."""
     new = NewScores.of_counts(counts, setting.densities.cuts)
     test = shift_test(setting.densities, new)
@@ -114,7 +114,7 @@ def judge_shift(counts: ClassHistogram, *, fitted: Map, policy: str) -> str:
     'A shift: the 1,000 s'
     """
     try:
-        check = harmful_shift(counts, Setting.of(fitted))
+        check = harmful_shift(counts, ShiftSetting.of(fitted))
     except TooFewTrialsError as error:
         return f"no shift was looked for: {error}" if policy == "error" else ""
     if check is None:

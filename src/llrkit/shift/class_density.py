@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.score_histogram import ClassHistogram
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 
 _POINTS = 4096
 _TAIL = 0.003

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import chdtri, gammaln
 
 from llrkit._arrays import FloatArray
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 
 _FEW, _MANY = 60, 4_000
 """Steps of the maximization: to begin with, and where an alarm depends on it."""
@@ -40,7 +40,7 @@ class TrainedCells(ReadOnlyArrays):
     @property
     def maximum(self) -> float:
         """The largest log-likelihood of the training counts."""
-        return sum(_log_likelihood(row, row / row.sum()) for row in self.counts)
+        return sum(_log_likelihood_of_cells(row, row / row.sum()) for row in self.counts)
 
     def log_e(self, batches: FloatArray, enough: float = math.inf) -> float:
         """Log of the e-process after batches (rows of counts).
@@ -67,7 +67,10 @@ class TrainedCells(ReadOnlyArrays):
             before, value = (
                 value,
                 float((batches * np.log(mixed)).sum())
-                + sum(_log_likelihood(row, cells) for row, cells in zip(self.counts, classes, strict=True)),
+                + sum(
+                    _log_likelihood_of_cells(row, cells)
+                    for row, cells in zip(self.counts, classes, strict=True)
+                ),
             )
             if value - before < 1e-6:
                 break
@@ -78,7 +81,7 @@ class TrainedCells(ReadOnlyArrays):
         return value, classes, share
 
 
-def _log_likelihood(counts: FloatArray, cells: FloatArray) -> float:
+def _log_likelihood_of_cells(counts: FloatArray, cells: FloatArray) -> float:
     seen = counts > 0.0
     return float(counts[seen] @ np.log(np.maximum(cells[seen], 1e-300)))
 

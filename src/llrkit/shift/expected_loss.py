@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.likelihood_maximizer import maximize
 from llrkit.core.elementary_functions import softplus
-from llrkit.shift.moved_mixture import Mixture
+from llrkit.shift.moved_mixture import MovedMixture
 
 Llrs = Callable[[FloatArray], FloatArray]
 
@@ -26,7 +26,7 @@ def expected_cllr(llrs: FloatArray, masses: FloatArray) -> float:
     return float(masses[0] @ softplus(-llrs) + masses[1] @ softplus(llrs)) / (2.0 * math.log(2.0))
 
 
-def best_line_before(llrs: Llrs, mixture: Mixture, scale: float) -> tuple[float, float]:
+def best_line_before(llrs: Llrs, mixture: MovedMixture, scale: float) -> tuple[float, float]:
     """The line ``a s + b`` after which a map loses least on the classes of a mixture.
 
     On the rungs with one move for both classes it is that move; with a move per class none undoes both, and
@@ -51,7 +51,7 @@ def best_line_before(llrs: Llrs, mixture: Mixture, scale: float) -> tuple[float,
     return slope, middle + best[1] * scale - slope * moved
 
 
-Moved = tuple[Mixture, tuple[float, float]]
+Moved = tuple[MovedMixture, tuple[float, float]]
 """A description of the scores, and the line that undoes its move."""
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit._plain import as_object
-from llrkit.calibrate.bounds.bounds import bound_sources
+from llrkit.calibrate.bounds.bounding_methods import bound_sources
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.core.elementary_functions import sigmoid, softplus
@@ -115,7 +115,7 @@ def confirmed_line(few: FewLlrs, margin: float) -> ShrunkLine:
     Examples
     --------
     >>> few = FewLlrs((np.array([3.0, 1.0, 2.5, 4.0, -30.0]), np.array([-2.0, -3.0, -1.0, 0.5, -2.0])))
-    >>> _line_of(*few.classes).slope < 0.1  # one trial does that
+    >>> _line_of_few_llrs(*few.classes).slope < 0.1  # one trial does that
     True
     >>> confirmed_line(few, 2.0).slope  # and no other one bears it out
     1.0
@@ -128,7 +128,7 @@ def confirmed_line(few: FewLlrs, margin: float) -> ShrunkLine:
         rest = [each[number != fold] for each, number in zip(kept, fold_of, strict=True)]
         if min(len(each) for each in rest) == 0:
             continue
-        line = _line_of(*rest)
+        line = _line_of_few_llrs(*rest)
         for number, change in zip(fold_of, moved, strict=True):
             change[number == fold] = line.slope - 1.0, line.offset
 
@@ -141,7 +141,7 @@ def confirmed_line(few: FewLlrs, margin: float) -> ShrunkLine:
 
     gains = [sure_gain(losses(0.0), losses(part), margin) for part in PARTS]
     best = int(np.argmax(gains))
-    part, line = PARTS[best] if gains[best] > 0.0 else 0.0, _line_of(*few.classes)
+    part, line = PARTS[best] if gains[best] > 0.0 else 0.0, _line_of_few_llrs(*few.classes)
     return replace(line, slope=1.0 + part * (line.slope - 1.0), offset=part * line.offset)
 
 
@@ -161,17 +161,17 @@ def shrunk_line(llrs: ScoreSource) -> ShrunkLine:
     >>> round(off.offset)  # the LLRs are 5 too high
     -5
     """
-    return _line_of(*FewLlrs.of(llrs).classes)
+    return _line_of_few_llrs(*FewLlrs.of(llrs).classes)
 
 
-def _line_of(target: FloatArray, nontarget: FloatArray) -> ShrunkLine:
+def _line_of_few_llrs(target: FloatArray, nontarget: FloatArray) -> ShrunkLine:
     whole = 4.0 / (1.0 / len(target) + 1.0 / len(nontarget))
     x = np.concatenate([target, nontarget])
     sign = np.repeat([1.0, -1.0], [len(target), len(nontarget)])
     weight = np.repeat(
         [0.5 * whole / len(target), 0.5 * whole / len(nontarget)], [len(target), len(nontarget)]
     )
-    tried = [_line_at(x, sign, weight, np.array(widths)) for widths in product(SLOPES, OFFSETS)]
+    tried = [_line_at_widths(x, sign, weight, np.array(widths)) for widths in product(SLOPES, OFFSETS)]
     before = np.array([WIDER ** (i + j) for i, j in np.ndindex(len(SLOPES), len(OFFSETS))])
     before = np.append((1.0 - NO_CHANGE) * before / before.sum(), NO_CHANGE)
     unchanged = -float(weight @ softplus(-sign * x))
@@ -182,7 +182,7 @@ def _line_of(target: FloatArray, nontarget: FloatArray) -> ShrunkLine:
     return ShrunkLine(max(1.0 + float(slope), 0.0), float(offset), len(target), len(nontarget))
 
 
-def _line_at(
+def _line_at_widths(
     x: FloatArray, sign: FloatArray, weight: FloatArray, widths: FloatArray
 ) -> tuple[float, FloatArray]:
     """Log evidence and most likely line under priors of given widths."""

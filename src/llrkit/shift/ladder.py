@@ -17,8 +17,8 @@ from llrkit._arrays import FloatArray
 from llrkit.core.score_histogram import ClassHistogram
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs, best_line_before, expected_cllr, harm_interval
-from llrkit.shift.moved_mixture import RUNGS, SHARES, Mixture, Movable
-from llrkit.shift.refusals import (
+from llrkit.shift.moved_mixture import RUNGS, SHARES, MovableClasses, MovedMixture
+from llrkit.shift.reasons_against_rungs import (
     FEWEST_OF_CLASS,
     MOST_APART,
     MOST_APART_OF_CLASS,
@@ -31,10 +31,10 @@ DRAWS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class LadderStep:
     """A rung: its mixture, the map it leads to as a function, and what is expected of it, in bits."""
 
-    mixture: Mixture
+    mixture: MovedMixture
     line: tuple[float, float]
     old: float
     """Expected Cllr of the map as it is."""
@@ -56,7 +56,7 @@ class Step:
         return is_adequate(self.mixture)
 
 
-def is_adequate(mixture: Mixture) -> bool:
+def is_adequate(mixture: MovedMixture) -> bool:
     """Whether a mixture is close to the scores, as a whole and in the part that each class explains."""
     whole, *classes = mixture.distances()
     limits = class_limits(mixture)
@@ -64,7 +64,7 @@ def is_adequate(mixture: Mixture) -> bool:
     return whole <= MOST_APART and close
 
 
-def class_limits(mixture: Mixture) -> tuple[float, float]:
+def class_limits(mixture: MovedMixture) -> tuple[float, float]:
     """Distances that chance alone makes likely in the two parts of few scores."""
     n = float(mixture.counts.sum())
     return tuple(  # type: ignore[return-value]
@@ -76,18 +76,18 @@ def class_limits(mixture: Mixture) -> tuple[float, float]:
 class Climb:
     """Where a climb ended, or why no rung can be trusted."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LadderStep, ...]
     refusal: str = ""
     """Why none can be; empty otherwise."""
     free: FloatArray | None = None
     """At the top: LLRs by density ratio at the cells."""
-    above: Step | None = None
+    above: LadderStep | None = None
     """A rung that was looked at and is not needed, or may lose as well as gain."""
     harms: tuple[float, float] | None = None
     """Interval of the harm over all models that describe the scores; None where no move is made."""
 
     @property
-    def last(self) -> Step:
+    def last(self) -> LadderStep:
         """The rung that was reached."""
         return self.steps[-1]
 
@@ -126,19 +126,19 @@ def climb(
     edge
         Why infinite scores, which are in no cell, speak against any move.
     """
-    movable = Movable.of(*classes, new, shares)
+    movable = MovableClasses.of(*classes, new, shares)
     n = new.total / inflation
     n_sure = 1.0 / (1.0 / n + inflation / n_training)
 
-    def step(mixture: Mixture) -> Step:
-        return _step(llrs, movable, mixture, n_sure)
+    def step(mixture: MovedMixture) -> LadderStep:
+        return _step_of_ladder(llrs, movable, mixture, n_sure)
 
     steps = [step(movable.fitted(0))]
     if is_shifted and edge:
         return Climb(tuple(steps), edge)
     if not is_shifted or steps[0].adequate:
         if shares != SHARES:
-            anywhere = Movable.of(*classes, new).fitted(0)
+            anywhere = MovableClasses.of(*classes, new).fitted(0)
             if refusal := share_outside(steps[0].mixture, anywhere, n):
                 return Climb(tuple(steps), refusal)
         share = steps[0].mixture.share
@@ -147,7 +147,7 @@ def climb(
         return Climb(tuple(steps), above=above)
     if refusal := hard_edge(new):
         return Climb(tuple(steps), refusal)
-    moved: list[Mixture] = [steps[0].mixture]
+    moved: list[MovedMixture] = [steps[0].mixture]
     for rung in (1, 2, 3):
         moved.append(movable.fitted(rung, moved[-1]))
     normal = None
@@ -158,7 +158,7 @@ def climb(
             mixture = max(mixture, normal, key=lambda one: one.log_likelihood)
         made = step(mixture)
         steps.append(made)
-        if made.adequate and not _loses(llrs, made, moved[rung + 1 :]):
+        if made.adequate and not _loses_by_move(llrs, made, moved[rung + 1 :]):
             break
     last = steps[-1]
     if refusal := reason_against(last.mixture, shares, n, adequate=last.adequate):
@@ -175,7 +175,7 @@ def climb(
     return Climb(tuple(steps), free=free, harms=harms)
 
 
-def _loses(llrs: Llrs, step: Step, above: list[Mixture]) -> bool:
+def _loses_by_move(llrs: Llrs, step: LadderStep, above: list[MovedMixture]) -> bool:
     """Whether a rung above that describes the scores, too, expects a move to lose more than no move."""
     slope, offset = step.line
     for rival in above:
@@ -186,32 +186,39 @@ def _loses(llrs: Llrs, step: Step, above: list[Mixture]) -> bool:
     return False
 
 
-def _step(llrs: Llrs, movable: Movable, mixture: Mixture, n: float) -> Step:
+def _step_of_ladder(llrs: Llrs, movable: MovableClasses, mixture: MovedMixture, n: float) -> LadderStep:
     """What a rung promises, with an interval from the uncertainty of its parameters."""
     line = best_line_before(llrs, mixture, movable.scale)
 
-    def losses(drawn: Mixture, line: tuple[float, float]) -> tuple[float, float]:
+    def losses(drawn: MovedMixture, line: tuple[float, float]) -> tuple[float, float]:
         moved = llrs(line[0] * drawn.at + line[1])
         return expected_cllr(llrs(drawn.at), drawn.masses), expected_cllr(moved, drawn.masses)
 
     old, new = losses(mixture, line)
     gains, shares = [], []
     # the gain of this very move, were the truth a neighbor of what was estimated
-    for x in _neighbors(movable, mixture, n):
+    for x in _neighbor_parameters(movable, mixture, n):
         drawn = movable.mixture(mixture.rung, x, normal=mixture.normal)
         before, after = losses(drawn, line)
         gains.append(before - after)
         shares.append(drawn.share)
-    return Step(mixture, line, old, new, _interval(gains, old - new), _interval(shares, mixture.share))
+    return LadderStep(
+        mixture,
+        line,
+        old,
+        new,
+        _interval_of_promise(gains, old - new),
+        _interval_of_promise(shares, mixture.share),
+    )
 
 
-def _interval(drawn: list[float], estimate: float) -> tuple[float, float]:
+def _interval_of_promise(drawn: list[float], estimate: float) -> tuple[float, float]:
     """The middle 95 % of what was drawn, with the estimate in it."""
     low, high = np.quantile([*drawn, estimate], [0.025, 0.975]).tolist()
     return min(low, estimate), max(high, estimate)
 
 
-def _neighbors(movable: Movable, mixture: Mixture, n: float) -> list[FloatArray]:
+def _neighbor_parameters(movable: MovableClasses, mixture: MovedMixture, n: float) -> list[FloatArray]:
     """Parameters that are as good as the estimated ones, given so many independent scores."""
     if mixture.rung == 0:
         return []
@@ -225,7 +232,7 @@ def _neighbors(movable: Movable, mixture: Mixture, n: float) -> list[FloatArray]
     return list(mixture.x + (normal * np.minimum(width, 1.0)) @ vectors.T)
 
 
-def _free_shape(mixture: Mixture) -> FloatArray:
+def _free_shape(mixture: MovedMixture) -> FloatArray:
     """LLRs at the cells from densities without a shape: the scores, shared out between the classes."""
     own = mixture.responsibility
     first, width = 0, float(mixture.at[1] - mixture.at[0])

@@ -17,7 +17,7 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.score_histogram import ClassHistogram
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.shift.class_density import ClassDensity
 
 RUNGS = ("no shift", "common move", "a move per class", "free spread", "free shape")
@@ -44,7 +44,7 @@ class Move:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture(ReadOnlyArrays):
+class MovedMixture(ReadOnlyArrays):
     """A fitted rung: the masses of both classes in the cells of the new scores."""
 
     rung: int
@@ -92,13 +92,13 @@ class Mixture(ReadOnlyArrays):
         mixed = np.maximum(self.mixed, 1e-300)
         own = self.responsibility
         return (
-            max(_distance(self.counts, mixed), 1.0 - self.covered),
-            _distance(self.counts * own, mixed * own),
-            _distance(self.counts * (1.0 - own), mixed * (1.0 - own)),
+            max(_distance_of_masses(self.counts, mixed), 1.0 - self.covered),
+            _distance_of_masses(self.counts * own, mixed * own),
+            _distance_of_masses(self.counts * (1.0 - own), mixed * (1.0 - own)),
         )
 
 
-def _distance(counts: FloatArray, masses: FloatArray) -> float:
+def _distance_of_masses(counts: FloatArray, masses: FloatArray) -> float:
     seen, expected = np.cumsum(counts), np.cumsum(masses)
     if seen[-1] <= 0.0 or expected[-1] <= 0.0:
         return 1.0
@@ -106,7 +106,7 @@ def _distance(counts: FloatArray, masses: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Movable:
+class MovableClasses:
     """Both training classes, and new scores in cells, for every rung to be fitted.
 
     Examples
@@ -115,7 +115,7 @@ class Movable:
     >>> target, nontarget = rng.normal(3.0, 1.0, 5_000), rng.normal(0.0, 1.0, 5_000)
     >>> new = np.concatenate([rng.normal(7.0, 1.5, 1_000), rng.normal(2.5, 1.5, 9_000)])
     >>> trained = [ClassDensity.of(ClassHistogram.of(values)) for values in (target, nontarget)]
-    >>> found = Movable.of(*trained, ClassHistogram.of(new)).fitted(1)
+    >>> found = MovableClasses.of(*trained, ClassHistogram.of(new)).fitted(1)
     >>> round(found.share, 1), abs(found.target.spread - 1.5) < 0.1
     (0.1, True)
     """
@@ -131,7 +131,7 @@ class Movable:
         nontarget: ClassDensity,
         new: ClassHistogram,
         shares: tuple[float, float] = SHARES,
-    ) -> Movable:
+    ) -> MovableClasses:
         """From training densities and the counts of new scores."""
         return cls((target, nontarget), new, shares)
 
@@ -164,7 +164,7 @@ class Movable:
             Move(offset[i] * self.scale, math.exp(log_spread[i]), centers[i]) for i in (0, 1)
         )
 
-    def fitted(self, rung: int, below: Mixture | None = None, *, normal: bool = False) -> Mixture:
+    def fitted(self, rung: int, below: MovedMixture | None = None, *, normal: bool = False) -> MovedMixture:
         """The most likely mixture of a rung; the one below is where the search begins."""
         ends = [float(end) for end in logit(np.array(self.shares))]
         free = [[min(max(start, ends[0]), ends[1])] for start in (-4.0, -2.0, 0.0)]
@@ -181,7 +181,7 @@ class Movable:
         best = maximize(self._objective(rung, normal), starts, bounds)
         return self.mixture(rung, best.x, normal=normal)
 
-    def mixture(self, rung: int, x: FloatArray, *, normal: bool = False) -> Mixture:
+    def mixture(self, rung: int, x: FloatArray, *, normal: bool = False) -> MovedMixture:
         """The mixture with given parameters."""
         logs, _ = self._log_densities(rung, x, normal)
         masses = np.exp(logs)
@@ -190,7 +190,9 @@ class Movable:
         masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-300)
         value, _ = self._objective(rung, normal)(x)
         moves = self.moves(rung, x)
-        return Mixture(rung, share, *moves, self.at, self.counts, masses, value, x, min(covered, 1.0), normal)
+        return MovedMixture(
+            rung, share, *moves, self.at, self.counts, masses, value, x, min(covered, 1.0), normal
+        )
 
     def _split(self, share: float) -> list[float]:
         """Normal classes that cut the new scores at a quantile: a start that no class is too far from."""
@@ -235,7 +237,7 @@ class Movable:
                 back = move.back(self.at)
                 by_spread.append(float(weights @ (responsible * (-slope * (back - move.center) - 1.0))))
                 by_offset.append(float(weights @ (responsible * -slope)) * self.scale / move.spread)
-            gradient = [float(weights @ own) - share, *_packed(rung, by_spread, by_offset)]
+            gradient = [float(weights @ own) - share, *_packed_derivatives(rung, by_spread, by_offset)]
             return float(weights @ total), np.array(gradient)
 
         return objective
@@ -256,7 +258,7 @@ def unpacked(rung: int, x: FloatArray) -> tuple[tuple[float, float], tuple[float
     return (x[1], x[2]), (x[3], x[4])
 
 
-def _packed(rung: int, by_spread: Sequence[float], by_offset: Sequence[float]) -> list[float]:
+def _packed_derivatives(rung: int, by_spread: Sequence[float], by_offset: Sequence[float]) -> list[float]:
     """The derivatives by the parameters of a rung."""
     if rung == 0:
         return []

@@ -85,7 +85,7 @@ class NewScores:
         histogram = source.reduce(ScoreHistogram.of).pooled
         if speakers is None:
             return cls.of_counts(histogram, cuts)
-        _require_enough(histogram)
+        _require_enough_scores(histogram)
         cells = group_cells(source, names_of(speakers, "speakers"), cuts)
         covariance, df = share_covariance(cells.target + cells.nontarget)
         return cls(histogram, covariance, df, by_groups=True)
@@ -93,13 +93,13 @@ class NewScores:
     @classmethod
     def of_counts(cls, histogram: ClassHistogram, cuts: FloatArray) -> NewScores:
         """Scores that were counted already, taken as independent."""
-        _require_enough(histogram)
+        _require_enough_scores(histogram)
         share = share_below(histogram, cuts)
         independent = np.minimum.outer(share, share) - np.outer(share, share)
         return cls(histogram, independent / histogram.total, np.inf, by_groups=False)
 
 
-def _require_enough(histogram: ClassHistogram) -> None:
+def _require_enough_scores(histogram: ClassHistogram) -> None:
     if histogram.total < FEWEST:
         raise TooFewTrialsError(
             f"{histogram.total:,.0f} finite scores are too few to tell a shift from chance: "

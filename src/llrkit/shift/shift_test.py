@@ -44,7 +44,7 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
     target, nontarget = (share_below(one, cuts) for one in classes)
     seen = share_below(new.histogram, cuts)
     independent = [
-        _independent(share, one.total) for share, one in zip((target, nontarget), classes, strict=True)
+        _multinomial(share, one.total) for share, one in zip((target, nontarget), classes, strict=True)
     ]
     spread = densities.spread
     of_class = independent if spread is None else list(spread.covariance)
@@ -59,7 +59,7 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
         share = min(max(free, 0.0), 1.0)
     parts = [new.covariance, share**2 * of_class[0], (1.0 - share) ** 2 * of_class[1]]
     covariance = np.sum(parts, axis=0)
-    plain = _independent(seen, new.n) + share**2 * independent[0] + (1.0 - share) ** 2 * independent[1]
+    plain = _multinomial(seen, new.n) + share**2 * independent[0] + (1.0 - share) ** 2 * independent[1]
     inflation = max(float((weight * np.diag(covariance)).sum() / (weight * np.diag(plain)).sum()), 1.0)
     traces = [float((weight * np.diag(part)).sum()) for part in parts]
     dfs = (new.df, *df)
@@ -73,9 +73,9 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
     root = np.sqrt(weight)[:, None] * project
     values = np.linalg.eigvalsh(root @ covariance @ root.T)
     values = np.maximum(values, 0.0)
-    p_value = _tail(statistic, values, df_error)
+    p_value = _tail_of_squares(statistic, values, df_error)
     gain = apart * weight / scale if scale > 0.0 else np.zeros(len(cuts))
-    reach = math.sqrt(max(float(gain @ covariance @ gain), 0.0)) * _quantile(confidence, df_error)
+    reach = math.sqrt(max(float(gain @ covariance @ gain), 0.0)) * _quantile_of_test(confidence, df_error)
     return ShiftTest(
         p_value,
         share,
@@ -87,15 +87,15 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
     )
 
 
-def _independent(share: FloatArray, n: float) -> FloatArray:
+def _multinomial(share: FloatArray, n: float) -> FloatArray:
     return np.asarray((np.minimum.outer(share, share) - np.outer(share, share)) / n)
 
 
-def _quantile(confidence: float, df: float) -> float:
+def _quantile_of_test(confidence: float, df: float) -> float:
     return float(stdtrit(min(df, 1e9), 0.5 + 0.5 * confidence))
 
 
-def _tail(statistic: float, values: FloatArray, df_error: float) -> float:
+def _tail_of_squares(statistic: float, values: FloatArray, df_error: float) -> float:
     """Probability that a weighted sum of squares of normal variables is larger."""
     total, squares = float(values.sum()), float((values**2).sum())
     if total <= 0.0:

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from llrkit._format import number
-from llrkit.shift.refusals import FEWEST_OF_CLASS
+from llrkit.shift.reasons_against_rungs import FEWEST_OF_CLASS
 
 if TYPE_CHECKING:
-    from llrkit.shift.check import ClassMove, ShiftCheck
+    from llrkit.shift.check_shift import ClassMove, ShiftCheck
 
 
 _TAKEN = {
@@ -38,13 +38,13 @@ def labeled_text(
 ) -> str:
     """A shift of labeled trials: how each class moved, and how much of ``cllr`` their LLRs lose by it."""
     return (
-        f"{_fit(check)} By their labels, targets moved by {_move(target)}, non-targets by "
-        f"{_move(nontarget)}; of Cllr = {number(cllr)} bits, their LLRs lose {number(cllr - least)} "
+        f"{_fit_in_words(check)} By their labels, targets moved by {_move_in_words(target)}, non-targets by "
+        f"{_move_in_words(nontarget)}; of Cllr = {number(cllr)} bits, their LLRs lose {number(cllr - least)} "
         "to calibration."
     )
 
 
-def _fit(check: ShiftCheck) -> str:
+def _fit_in_words(check: ShiftCheck) -> str:
     """Whether the scores fit a mixture of the training classes."""
     taken = _TAKEN[check.by_groups, check.trained_by_groups]
     p = "p < 0.001" if check.p_value < 0.001 else f"p = {check.p_value:.3f}"
@@ -59,14 +59,14 @@ def shift_text(check: ShiftCheck) -> str:
     """What the scores tell of a shift, in a few sentences."""
     low, high = check.share_interval
     share = f"Estimated share of targets: {_percent(check.share)} ({_percent(low)} to {_percent(high)})."
-    said = _fit(check)
+    said = _fit_in_words(check)
     if not check.is_shifted:
         if check.refusal:
             return (
                 f"{said} But {check.refusal}: either that is wrong, or they changed in a way that only "
                 "labels show."
             )
-        return f"{said} {share} {_harm(check)}"
+        return f"{said} {share} {_harm_in_words(check)}"
     if check.refusal:
         return (
             f"{said} How they changed, and what it costs, cannot be known without labels: {check.refusal}. "
@@ -78,19 +78,22 @@ def shift_text(check: ShiftCheck) -> str:
             f" It is small: at most {100.0 * max(whole, *classes):.1f} % of the scores of a class are out of "
             "place."
         )
-        return f"{said} {share} {_harm(check)}"
-    moves = f"Targets moved by {_move(check.target)}, non-targets by {_move(check.nontarget)} ({check.rung})."
-    return f"{said} {moves} {share} {_harm(check)}"
+        return f"{said} {share} {_harm_in_words(check)}"
+    moves = (
+        f"Targets moved by {_move_in_words(check.target)}, non-targets by {_move_in_words(check.nontarget)} "
+    )
+    moves += f"({check.rung})."
+    return f"{said} {moves} {share} {_harm_in_words(check)}"
 
 
-def _harm(check: ShiftCheck) -> str:
+def _harm_in_words(check: ShiftCheck) -> str:
     if math.isnan(check.harm):
         return f"Expected harm: not estimated; it needs {FEWEST_OF_CLASS} scores of each class."
     low, high = check.harm_interval
     return f"Expected harm: {check.harm:.4f} bits of Cllr ({low:.4f} to {high:.4f})."
 
 
-def _move(move: ClassMove) -> str:
+def _move_in_words(move: ClassMove) -> str:
     return f"{move.offset:+.2f} standard deviations, their spread is {move.spread:.2f} times that of training"
 
 

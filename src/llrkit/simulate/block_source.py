@@ -85,8 +85,8 @@ class BlockSource(ScoreSource):
         columns: dict[str, tuple[object, object]] = {}
         for name in self.carried:
             columns[name] = (
-                np.concatenate([_decoded(block, name, 0) for block in blocks]),
-                np.concatenate([_decoded(block, name, 1) for block in blocks]),
+                np.concatenate([_decoded_column(block, name, 0) for block in blocks]),
+                np.concatenate([_decoded_column(block, name, 1) for block in blocks]),
             )
         target = np.concatenate([block.target for block in blocks])
         return Scores.from_classes(target, np.concatenate([block.nontarget for block in blocks]), columns)
@@ -117,6 +117,6 @@ class BlockSource(ScoreSource):
         return row_in_words(row)
 
 
-def _decoded(block: Scores, name: str, class_index: int) -> Array:
+def _decoded_column(block: Scores, name: str, class_index: int) -> Array:
     values = block.columns[name][class_index]
     return np.array(block.categories[name])[values] if name in block.categories else values

@@ -141,8 +141,8 @@ class Corpus:
                 spoken = d
                 cuts[d].append(space.shrinkage(d) * (base + heard / d))
             first += rows
-        vectors = {d: _read_only(np.concatenate(blocks)) for d, blocks in cuts.items()}
-        return Recordings(self.name, side, _read_only(speaker), MappingProxyType(vectors))
+        vectors = {d: _read_only_embeddings(np.concatenate(blocks)) for d, blocks in cuts.items()}
+        return Recordings(self.name, side, _read_only_embeddings(speaker), MappingProxyType(vectors))
 
     def _blocks(self, n: int, *key: int) -> Iterator[tuple[int, np.random.Generator]]:
         for start in range(0, n, _ROWS):
@@ -153,6 +153,6 @@ class Corpus:
         return np.asarray(drawn / np.linalg.norm(drawn))
 
 
-def _read_only(array: Array) -> Array:
+def _read_only_embeddings(array: Array) -> Array:
     array.flags.writeable = False
     return array

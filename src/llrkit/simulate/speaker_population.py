@@ -92,7 +92,7 @@ class Population:
                 f"the EER must rise as segments get shorter: got {eer_full!r} at {full!r} s, "
                 f"{eer_short!r} at {short!r} s"
             )
-        between, weak = (_correlation(eer, dim) for eer in (eer_full, eer_short))
+        between, weak = (_correlation_of_eer(eer, dim) for eer in (eer_full, eer_short))
         noise = (between / weak - 1.0) / (1.0 / short - 1.0 / full)
         channel = 1.0 - between - noise / full
         if not channel > 0.0:
@@ -160,7 +160,7 @@ class Population:
         return replace(self, channel=self.channel * factor, noise=self.noise * factor)
 
 
-def _correlation(eer: float, dim: int) -> float:
+def _correlation_of_eer(eer: float, dim: int) -> float:
     """The correlation at which exact PLDA LLRs in ``dim`` dimensions have a given EER."""
     limit = float(-2.0 * probit(eer)) / dim**0.5  # what it tends to as the dimensions grow in number
     low, high = 0.3 * min(limit, 1.0), min(1.5 * limit, 1.0 - 1e-6)

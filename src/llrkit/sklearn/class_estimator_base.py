@@ -18,8 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from llrkit._arrays import Array, FloatArray, IntArray
-from llrkit.multiclass.class_maps import ClassMap, posteriors
-from llrkit.multiclass.class_priors import ClassCounts, Prior, class_prior
+from llrkit.multiclass.class_counts_and_priors import ClassCounts, Prior, class_prior
+from llrkit.multiclass.class_map_base import ClassMap, posteriors
 from llrkit.multiclass.softmax_fits import fit_affine
 from llrkit.scores.class_scores import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.weights import WeightedClasses
@@ -59,7 +59,7 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) == 1:
             raise ValueError("Only one class is present in y; at least two classes are needed.")
-        values, codes, columns = _sorted_if_few(*_weighted(values, codes, sample_weight))
+        values, codes, columns = _sorted_if_few(*_weighted_class_trials(values, codes, sample_weight))
         names = tuple(map(str, range(len(self.classes_))))
         n = np.bincount(codes, columns.get(WEIGHT), len(names))
         if not n.all():
@@ -98,7 +98,7 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
         return np.array([f"loglik_{name}" for name in self.classes_], dtype=object)
 
 
-def _weighted(
+def _weighted_class_trials(
     X: Array, codes: IntArray, sample_weight: Weights
 ) -> tuple[Array, IntArray, dict[str, FloatArray]]:
     """The trials that count, and the column with their weights if they are not repeated as often."""

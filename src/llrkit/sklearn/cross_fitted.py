@@ -120,7 +120,7 @@ class LLRClassifierCV(LLRMethods):
         self._learn_classes(labels)
         of_classifier, of_folds = self._routed(sample_weight, groups, fit_params)
         folds = list(self._splitter(groups).split(rows, labels, **of_folds))
-        _require_partition(folds, len(labels))
+        _require_partition_into_folds(folds, len(labels))
         scored = Parallel(n_jobs=self.n_jobs)(
             delayed(_score_fold)(clone(self._classifier), rows, labels, train, test, of_classifier)
             for train, test in folds
@@ -201,7 +201,7 @@ def _score_fold(
     return scores_for_last(classifier, _safe_indexing(X, test))
 
 
-def _require_partition(folds: list[tuple[Array, Array]], n: int) -> None:
+def _require_partition_into_folds(folds: list[tuple[Array, Array]], n: int) -> None:
     times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
     if not (times == 1).all():
         raise InputError(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from textwrap import dedent, indent
 
 from llrkit.calibrate.maps import Map
-from llrkit.multiclass.class_maps import ClassMap
-from llrkit.multiclass.class_priors import Prior
+from llrkit.multiclass.class_counts_and_priors import Prior
+from llrkit.multiclass.class_map_base import ClassMap
 from llrkit.scores import ScoreSource
 from llrkit.scores.class_scores import ClassVectors
 from llrkit.sklearn.class_estimator_base import ClassCalibrator, counted
@@ -41,13 +41,13 @@ def calibrator_of(
     options = _options_of(fit, without)
 
     def _fit_map(self: Calibrator, scores: ScoreSource) -> Map:
-        return fit(scores, **_asked(self, options), **({"prior": self.prior} if at_prior else {}))
+        return fit(scores, **_options_asked(self, options), **({"prior": self.prior} if at_prior else {}))
 
     shared: dict[str, tuple[str, object, str]] = {
         "prior": ("float", 0.5, PRIOR.format(", in the fit too" if at_prior else "")),
         "pos_label": ("object", None, POS_LABEL),
     }
-    body = _body(fit, f"{summary}; see :func:`llrkit.{fit.__name__}`.", options, shared)
+    body = _estimator_body(fit, f"{summary}; see :func:`llrkit.{fit.__name__}`.", options, shared)
     body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.estimators"}
     return type(name, (Calibrator,), body)
 
@@ -76,7 +76,7 @@ def class_calibrator_of(
     options = _options_of(fit)
 
     def _fit_map(self: ClassCalibrator, trials: ClassVectors, prior: Prior) -> ClassMap:
-        asked = {**_asked(self, options), **({"prior": prior} if at_prior else {})}
+        asked = {**_options_asked(self, options), **({"prior": prior} if at_prior else {})}
         scores, first = (trials, None) if of_vectors else self.as_scores(trials, prior)
         fitted = with_safeguard(fit, counted(scores), **asked)
         return fitted if first is None else first.then(fitted)
@@ -84,7 +84,7 @@ def class_calibrator_of(
     shared: dict[str, tuple[str, object, str]] = {
         "prior": ("Prior", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))
     }
-    body = _body(fit, f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`.", options, shared)
+    body = _estimator_body(fit, f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`.", options, shared)
     body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.class_estimators"}
     return type(name, (ClassCalibrator,), body)
 
@@ -98,11 +98,11 @@ def _options_of(fit: Callable[..., object], without: tuple[str, ...] = ()) -> di
     }
 
 
-def _asked(estimator: object, options: Iterable[str]) -> dict[str, object]:
+def _options_asked(estimator: object, options: Iterable[str]) -> dict[str, object]:
     return {key: getattr(estimator, key) for key in options}
 
 
-def _body(
+def _estimator_body(
     fit: Callable[..., object],
     first_line: str,
     options: dict[str, inspect.Parameter],

@@ -32,7 +32,7 @@ from llrkit.core.elementary_functions import logit
 from llrkit.errors import InputError, MissingPackageError, UnknownNameError
 from llrkit.metrics import discrimination, llr_costs
 from llrkit.scores import ScoreSource
-from llrkit.scores.labels import classify_words
+from llrkit.scores.target_labels import classify_words
 from llrkit.theory.presets import AnyPoint
 
 try:  # the first module of this room to be imported, whatever is asked of it

@@ -8,7 +8,7 @@ from sklearn.utils.validation import _check_sample_weight
 from llrkit._arrays import Array, BoolArray
 from llrkit.errors import LabelError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.labels import classify_words
+from llrkit.scores.target_labels import classify_words
 from llrkit.scores.weights import WeightedSource
 from llrkit.sklearn.untyped import Weights
 

@@ -15,7 +15,7 @@ from llrkit.metrics.measure import measure
 from llrkit.metrics.threshold_choice import threshold_for_false_alarms
 from llrkit.scores import ScoreSource
 from llrkit.spoof.spoof_trials import SpoofTrials
-from llrkit.spoof.tandem_costs import cm_source
+from llrkit.spoof.t_dcf_costs import cm_source
 from llrkit.trust.intervals.miss_at_fa import miss_at_fa
 from llrkit.trust.intervals.speakers import Speakers
 
@@ -48,11 +48,11 @@ def bpcers_at(
     for name in sorted({name for _, name in highest.values()}):
         source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=species[name])
         own_rates = [rate for rate in wanted if highest[rate][1] == name]
-        intervals |= _intervals(source, own_rates, people, level)
+        intervals |= _bpcer_intervals(source, own_rates, people, level)
     return {rate: (highest[rate][0], intervals[rate]) for rate in wanted}
 
 
-def _intervals(
+def _bpcer_intervals(
     source: ScoreSource, rates: list[float], people: Speakers | None, level: float
 ) -> dict[float, Range | None]:
     """Of Pmiss at the lowest threshold whose Pfa is no higher than each rate; None where it rejects all."""

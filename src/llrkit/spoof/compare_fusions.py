@@ -16,10 +16,10 @@ from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.maps import Map
 from llrkit.choose.comparison_base import RAW, Compared, compared_on
 from llrkit.choose.methods import Methods
-from llrkit.spoof.detection_costs import Costs, spoof_costs
+from llrkit.spoof.a_dcf_costs import Costs, spoof_costs
+from llrkit.spoof.evaluate_spoof_trials import evaluate
 from llrkit.spoof.sasv_fusion import METHODS, fit_sasv
-from llrkit.spoof.spoof_evaluation import evaluate
-from llrkit.spoof.spoof_result import SpoofEvaluation
+from llrkit.spoof.spoof_evaluation_result import SpoofEvaluation
 from llrkit.spoof.spoof_trials import SpoofTrials
 
 _FITS: Mapping[str, Callable[..., Map]] = MappingProxyType(

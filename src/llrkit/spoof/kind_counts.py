@@ -17,7 +17,7 @@ from llrkit.core.pav_pooling import from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_ranges import ScoreRange
 from llrkit.core.spoof_kinds import BONA_FIDE, attack_name, attack_positions, spoof_mask
-from llrkit.core.summary import FieldwiseSums, Grouped, ReadOnlyArrays
+from llrkit.core.summary_algebra import FieldwiseSums, Grouped, ReadOnlyArrays
 from llrkit.core.threshold_grid import Grid, distinct_ascending
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.errors import EmptyClassError
@@ -155,7 +155,10 @@ class KindBins(ReadOnlyArrays):
     def _path(self) -> KindPath:
         missed, nontarget, spoof = self._rejected
         return KindPath(
-            _rate(missed, False), _rate(nontarget, True), _rate(spoof, True), np.append(self.low, np.inf)
+            _rate_of_kind(missed, False),
+            _rate_of_kind(nontarget, True),
+            _rate_of_kind(spoof, True),
+            np.append(self.low, np.inf),
         )
 
 
@@ -170,7 +173,7 @@ class KindPath(ReadOnlyArrays):
     """Scores at or above it are accepted; the last one is inf and rejects everything."""
 
 
-def _rate(sums: Counts, falling: bool) -> FloatArray:
+def _rate_of_kind(sums: Counts, falling: bool) -> FloatArray:
     errors = sums[-1] - sums if falling else sums
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(errors / sums[-1])
@@ -234,13 +237,13 @@ def at_thresholds(
 ) -> FloatArray:
     """The same at several thresholds: one row for each; of all spoofs, or those of one attack."""
     if trials.in_memory:
-        return _at_ascending(trials, system, thresholds, attack)
+        return _rates_at_ascending(trials, system, thresholds, attack)
     names = trials.kind_column, None if attack is None else trials.attack, attack
-    counts = trials.source_of(system).reduce(lambda chunk: _Accepted.of(chunk, names, thresholds))
+    counts = trials.source_of(system).reduce(lambda chunk: _AcceptedOfKinds.of(chunk, names, thresholds))
     return _error_rates(counts.accepted, counts.total)
 
 
-def _at_ascending(
+def _rates_at_ascending(
     trials: SpoofTrials, system: System, thresholds: Sequence[float], attack: str | None
 ) -> FloatArray:
     target, nontarget, spoof = trials.ascending_kinds(system)
@@ -261,7 +264,7 @@ def _error_rates(accepted: FloatArray, total: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Accepted(FieldwiseSums):
+class _AcceptedOfKinds(FieldwiseSums):
     """How many of each kind are accepted at some thresholds, of how many."""
 
     accepted: FloatArray
@@ -270,7 +273,7 @@ class _Accepted(FieldwiseSums):
     @classmethod
     def of(
         cls, chunk: Scores, names: tuple[str, str | None, str | None], thresholds: Sequence[float]
-    ) -> _Accepted:
+    ) -> _AcceptedOfKinds:
         kinds, column, attack = names
         spoof = spoof_mask(chunk, kinds)
         spoofs = chunk.nontarget[spoof]

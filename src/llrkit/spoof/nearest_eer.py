@@ -11,12 +11,12 @@ from llrkit._arguments import share, takes
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.spoof_kinds import attack_positions, spoof_mask
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.trial_counts import count_trials
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.kinds import KINDS
 from llrkit.scores.scores_and_labels import takes_labels
+from llrkit.scores.spoof_kind_words import KINDS
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 
 
@@ -75,13 +75,13 @@ def nearest_point(bins: ScoreBins) -> NearestPoint:
         x, y = -(-(f * n_t - m * n_n) // n_n), 0
     else:
         x, y = own, -(-(f * n_t - (m + own) * n_n) // n_t)
-    places = [_before(bins, i, x, y), (i, x, y)]
-    points = [_point(bins, m, f, place, i, (n_t, n_n)) for place in places]
+    places = [_one_trial_before(bins, i, x, y), (i, x, y)]
+    points = [_nearest_point_at(bins, m, f, place, i, (n_t, n_n)) for place in places]
     first, second = points
     return first if abs(first.p_miss - first.p_fa) <= abs(second.p_miss - second.p_fa) else second
 
 
-def _before(bins: ScoreBins, i: int, x: int, y: int) -> tuple[int, int, int]:
+def _one_trial_before(bins: ScoreBins, i: int, x: int, y: int) -> tuple[int, int, int]:
     """The place one trial earlier."""
     if y > 0:
         return i, x, y - 1
@@ -92,7 +92,7 @@ def _before(bins: ScoreBins, i: int, x: int, y: int) -> tuple[int, int, int]:
     return i - 1, int(bins.target[i - 1]), int(bins.nontarget[i - 1])
 
 
-def _point(
+def _nearest_point_at(
     bins: ScoreBins, m: int, f: int, place: tuple[int, int, int], i: int, n: tuple[int, int]
 ) -> NearestPoint:
     where, x, y = place
@@ -112,27 +112,27 @@ def nearest_threshold(source: ScoreSource, bins: ScoreBins) -> float:
     if low == high:
         return low
     x, y = point.n_rejected
-    target, nontarget = source.reduce(lambda chunk: _Within.of(chunk, low, high)).sorted
+    target, nontarget = source.reduce(lambda chunk: _ScoresWithin.of(chunk, low, high)).sorted
     return float(nontarget[y - 1] if y else target[x - 1])
 
 
 @dataclass(frozen=True, eq=False)
-class _Within(SummaryBase):
+class _ScoresWithin(SummaryBase):
     """The scores of both classes between two ends."""
 
     target: Array
     nontarget: Array
 
     @classmethod
-    def of(cls, chunk: Scores, low: float, high: float) -> _Within:
+    def of(cls, chunk: Scores, low: float, high: float) -> _ScoresWithin:
         return cls(*(v[(v >= low) & (v <= high)] for v in (chunk.target, chunk.nontarget)))
 
-    def __add__(self, other: _Within) -> _Within:
-        return _Within(
+    def __add__(self, other: _ScoresWithin) -> _ScoresWithin:
+        return _ScoresWithin(
             np.concatenate([self.target, other.target]), np.concatenate([self.nontarget, other.nontarget])
         )
 
-    def __mul__(self, weight: float) -> _Within:
+    def __mul__(self, weight: float) -> _ScoresWithin:
         return self
 
     @property
@@ -208,9 +208,9 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
     share(prevalence, "prevalence")
     if attack is not None and trials.attack is None:
         raise InputError(f"attack {attack!r}: the trials do not name attacks (attack=, the column)")
-    p_miss, p_fa, p_fa_spoof = _walk(*scores_by_kind(trials, "asv", attack))
+    p_miss, p_fa, p_fa_spoof = _rates_trial_by_trial(*scores_by_kind(trials, "asv", attack))
     target, nontarget, spoof = scores_by_kind(trials, "cm", attack)
-    cm_miss, cm_fa = _walk(np.concatenate([target, nontarget]), spoof)
+    cm_miss, cm_fa = _rates_trial_by_trial(np.concatenate([target, nontarget]), spoof)
     accepted = (1.0 - prevalence) * p_fa + prevalence * p_fa_spoof
     kept = p_miss < accepted  # elsewhere the ASV system alone rejects targets too often
     if not kept.any():
@@ -221,9 +221,9 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
         passed = 1.0 - cm_miss[k]
         return np.asarray(1.0 - passed * (1.0 - m + (1.0 - prevalence) * f) - prevalence * cm_fa[k] * s)
 
-    over = _first(gap, np.zeros(len(m)), len(cm_miss))
+    over = _first_place_at_level(gap, np.zeros(len(m)), len(cm_miss))
     before = np.maximum(over - 1, 0)
-    before = _first(gap, gap(before), len(cm_miss))  # the first of equal ones
+    before = _first_place_at_level(gap, gap(before), len(cm_miss))  # the first of equal ones
     nearest = np.where(np.abs(gap(before)) <= np.abs(gap(over)), before, over)
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.abs(f / s - cm_fa[nearest] / (1.0 - cm_miss[nearest]))
@@ -231,7 +231,7 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
     return float(s[best] * cm_fa[nearest[best]])
 
 
-def _first(gap: Callable[[IntArray], FloatArray], level: FloatArray, n: int) -> IntArray:
+def _first_place_at_level(gap: Callable[[IntArray], FloatArray], level: FloatArray, n: int) -> IntArray:
     """The first place where a gap that never falls reaches a level, or the last place there is."""
     low, high = np.zeros(len(level), dtype=np.intp), np.full(len(level), n - 1, dtype=np.intp)
     while (low < high).any():
@@ -241,7 +241,7 @@ def _first(gap: Callable[[IntArray], FloatArray], level: FloatArray, n: int) -> 
     return low
 
 
-def _walk(*kinds: Array) -> list[FloatArray]:
+def _rates_trial_by_trial(*kinds: Array) -> list[FloatArray]:
     """Error rates after each trial in ascending order: misses of the first kind, false alarms of others."""
     order = np.argsort(np.concatenate(kinds), kind="stable")
     label = np.repeat(np.arange(len(kinds)), [len(values) for values in kinds])[order]

@@ -15,14 +15,15 @@ from llrkit._results import Result
 from llrkit.core.elementary_functions import probability
 from llrkit.core.spoof_kinds import BONA_FIDE
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.metrics.llr_costs import eer_threshold, losses_at
+from llrkit.metrics.eer_threshold_and_hter import eer_threshold
+from llrkit.metrics.llr_costs import losses_at
 from llrkit.scores import ScoreSource
 from llrkit.spoof.bpcer_at_apcer import bpcers_at
 from llrkit.spoof.kind_counts import attack_names
 from llrkit.spoof.spoof_trials import SpoofTrials
-from llrkit.spoof.tandem_costs import asv_eer_threshold, cm_source
+from llrkit.spoof.t_dcf_costs import asv_eer_threshold, cm_source
 from llrkit.trust.intervals.curve_rates import curve_rates
-from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.interval_formulas import clopper_pearson
 from llrkit.trust.intervals.speakers import Columns, Speakers, find_speakers
 
 Range = tuple[float, float]
@@ -114,11 +115,11 @@ class AttackDetection(Result):
     def rows(self) -> list[tuple[str, str, str]]:
         """The table: name, value, and what it is."""
         table = [
-            ("BPCER", percent(self.bpcer), f"{_ends(self.bpcer_interval)}  of {self.n_bona_fide:,}"),
+            ("BPCER", percent(self.bpcer), f"{_interval_ends(self.bpcer_interval)}  of {self.n_bona_fide:,}"),
             ("APCER", percent(self.apcer),
-             f"{_ends(self.worst.interval)}  worst species: {self.worst.species}"),
+             f"{_interval_ends(self.worst.interval)}  worst species: {self.worst.species}"),
             ("ACER", percent(self.acer),
-             f"{_ends(self.acer_interval)}  mean of both; not in the standard since 2023"),
+             f"{_interval_ends(self.acer_interval)}  mean of both; not in the standard since 2023"),
         ]  # fmt: skip
         table += [
             (f"BPCER{round(1 / rate)}", percent(value),
@@ -128,19 +129,25 @@ class AttackDetection(Result):
         if self.iapar is not None:
             where = f"ASV threshold {(self.asv_threshold or 0.0) + 0.0:.4g}, worst species"
             worst = max(self.species, key=lambda one: -1.0 if one.iapar is None else one.iapar)
-            ends = "" if worst.iapar_interval is None else f"{_ends(worst.iapar_interval)}  "
+            ends = "" if worst.iapar_interval is None else f"{_interval_ends(worst.iapar_interval)}  "
             table.append(("IAPAR", percent(self.iapar), f"{ends}{where}: {worst.species}"))
         for one in self.species:
-            table.append((f"APCER {one.species}", percent(one.apcer), f"{_ends(one.interval)}  of {one.n:,}"))
+            table.append(
+                (
+                    f"APCER {one.species}",
+                    percent(one.apcer),
+                    f"{_interval_ends(one.interval)}  of {one.n:,}",
+                )
+            )
         for one in self.species:
             if one.iapar is not None and one.iapar_interval is not None:
-                table.append((f"IAPAR {one.species}", percent(one.iapar), _ends(one.iapar_interval)))
+                table.append((f"IAPAR {one.species}", percent(one.iapar), _interval_ends(one.iapar_interval)))
         return table
 
     def _bpcer_ends(self, rate: float) -> str:
         ends = self.bpcer_at_intervals[rate]
         if ends is not None:
-            return _ends(ends)
+            return _interval_ends(ends)
         few = "" if self.n_subjects is None else ", or of too few subjects"
         return f"[no interval: too few errors of a kind{few}]"
 
@@ -161,7 +168,7 @@ class AttackDetection(Result):
         return "\n".join(f"{name:<12}  {value:>9}  {note}".rstrip() for name, value, note in self.rows())
 
 
-def _ends(interval: Range) -> str:
+def _interval_ends(interval: Range) -> str:
     return f"[{percent(interval[0])}, {percent(interval[1])}]"
 
 
@@ -214,15 +221,15 @@ def attack_detection(
     cut = eer_threshold(cm_source(trials)) if threshold is None else number(threshold, "threshold")
     if math.isnan(cut):
         raise InputError("threshold must be a number")
-    names = _species(trials)
+    names = _species_names(trials)
     people = None if speakers is None else find_speakers(trials.source_of("cm"), speakers)
-    bona_fide = _rates(trials.pair("cm", BONA_FIDE, ("spoof",)), cut, people, level)[0]
-    found = bpcers_at(trials, {name: _attack(name) for name in names}, apcers, people, level)
-    asv_cut, accepted = _asv(trials, asv_threshold, names, people, level)
+    bona_fide = _apcer_and_bpcer(trials.pair("cm", BONA_FIDE, ("spoof",)), cut, people, level)[0]
+    found = bpcers_at(trials, {name: _attack_of_species(name) for name in names}, apcers, people, level)
+    asv_cut, accepted = _asv_threshold_and_iapar(trials, asv_threshold, names, people, level)
     species = []
     for name in names:
-        attacks = trials.pair("cm", BONA_FIDE, ("spoof",), attack=_attack(name))
-        own = _rates(attacks, cut, people, level)[1]
+        attacks = trials.pair("cm", BONA_FIDE, ("spoof",), attack=_attack_of_species(name))
+        own = _apcer_and_bpcer(attacks, cut, people, level)[1]
         species.append(SpeciesRate(name, own.n, own.rate, own.interval, *accepted.get(name, (None, None))))
     return AttackDetection(
         threshold=cut,
@@ -238,35 +245,37 @@ def attack_detection(
     )
 
 
-class _Rate(NamedTuple):
+class _RateWithInterval(NamedTuple):
     rate: float
     n: int
     interval: Range
 
 
-def _rates(source: ScoreSource, cut: float, people: Speakers | None, level: float) -> tuple[_Rate, _Rate]:
+def _apcer_and_bpcer(
+    source: ScoreSource, cut: float, people: Speakers | None, level: float
+) -> tuple[_RateWithInterval, _RateWithInterval]:
     """The shares rejected of the first class and accepted of the second, with intervals."""
     losses = losses_at(source, thresholds=[cut])
     pairs = ((losses.n_miss, losses.n_target), (losses.n_fa, losses.n_nontarget))
     counts = [(round(float(wrong[0])), round(float(n))) for wrong, n in pairs]
     if people is None:
-        first, second = (_Rate(k / n, n, clopper_pearson(k, n, level)) for k, n in counts)
+        first, second = (_RateWithInterval(k / n, n, clopper_pearson(k, n, level)) for k, n in counts)
         return first, second
     found = curve_rates(source, [cut], people, level)
     ends = [(float(one.low[0]), float(one.high[0])) for one in (found.miss, found.fa)]
-    first, second = (_Rate(k / n, n, pair) for (k, n), pair in zip(counts, ends, strict=True))
+    first, second = (_RateWithInterval(k / n, n, pair) for (k, n), pair in zip(counts, ends, strict=True))
     return first, second
 
 
-def _attack(species: str) -> str | None:
+def _attack_of_species(species: str) -> str | None:
     return None if species == ALL else species
 
 
-def _species(trials: SpoofTrials) -> list[str]:
+def _species_names(trials: SpoofTrials) -> list[str]:
     return [ALL] if trials.attack is None else attack_names(trials, "cm")
 
 
-def _asv(
+def _asv_threshold_and_iapar(
     trials: SpoofTrials, threshold: float | None, names: list[str], people: Speakers | None, level: float
 ) -> tuple[float | None, dict[str, tuple[float, Range]]]:
     """The threshold of the ASV system, and the share of each species that it accepts."""
@@ -281,7 +290,7 @@ def _asv(
     rates = {}
     for name in names:
         with suppress(EmptyClassError):  # attacks without ASV scores
-            source = trials.pair("asv", ("target",), ("spoof",), attack=_attack(name))
-            own = _rates(source, cut, people, level)[1]
+            source = trials.pair("asv", ("target",), ("spoof",), attack=_attack_of_species(name))
+            own = _apcer_and_bpcer(source, cut, people, level)[1]
             rates[name] = own.rate, own.interval
     return cut, rates

@@ -14,15 +14,15 @@ from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.sasv_map import SASV, SasvMap, combined
 from llrkit.calibrate.maps import Map
-from llrkit.calibrate.scale_of_input import reading_of
+from llrkit.calibrate.recorded_reading import reading_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import Moments
 from llrkit.core.spoof_kinds import BONA_FIDE, spoof_mask
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores
-from llrkit.spoof.detection_costs import Costs, SpoofCosts, spoof_costs
+from llrkit.spoof.a_dcf_costs import Costs, SpoofCosts, spoof_costs
 from llrkit.spoof.spoof_trials import SpoofTrials
 
 FusedScore = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -44,7 +44,10 @@ class KindLosses(FieldwiseSums):
         def make(chunk: Scores) -> KindLosses:
             spoof = spoof_mask(chunk, kinds)
             groups = ((chunk.target, -1.0), (chunk.nontarget[~spoof], 1.0), (chunk.nontarget[spoof], 1.0))
-            sums = [_sums(fused, np.asarray(s, dtype=np.float64), sign, log_odds) for s, sign in groups]
+            sums = [
+                _loss_sums_of_kind(fused, np.asarray(s, dtype=np.float64), sign, log_odds)
+                for s, sign in groups
+            ]
             n, loss, gradient = zip(*sums, strict=True)
             return cls(np.array(n), np.array(loss), np.stack(gradient))
 
@@ -56,7 +59,7 @@ class KindLosses(FieldwiseSums):
         return float(shares @ self.loss), np.asarray(shares @ self.gradient)
 
 
-def _sums(
+def _loss_sums_of_kind(
     fused: FusedScore, scores: FloatArray, sign: float, log_odds: float
 ) -> tuple[float, float, FloatArray]:
     values, slopes = fused(scores)
@@ -161,7 +164,7 @@ def fit_sasv(
     check_moments(both, moments)
     said, origin, read_as = f"{SASV}{method}", provenance(moments), reading_of(both.roles)
     if method == "linear":
-        weights = _trained(trials, chosen, regularization, _linear_form, np.zeros(3), moments)
+        weights = _trained_fusion(trials, chosen, regularization, _linear_form, np.zeros(3), moments)
         return LinearMap(
             weights=weights[:2], offset=float(weights[2]), systems=[asv_name, cm_name], method=said,
             options=options, provenance=origin, reading=read_as,
@@ -170,7 +173,7 @@ def fit_sasv(
     cm = fit_logistic(trials.pair_to_count("cm", BONA_FIDE, ("spoof",)), regularization=SAFEGUARD)
     lines = np.array([asv.a, cm.a, asv.b, cm.b])
     if method == "bayes-trained":
-        lines = _trained(trials, chosen, regularization, _bayes_form(share), lines, moments)
+        lines = _trained_fusion(trials, chosen, regularization, _bayes_form(share), lines, moments)
     a1, a2, b1, b2 = lines.tolist()
     return SasvMap(
         asv_slope=a1, asv_offset=b1, cm_slope=a2, cm_offset=b2, spoof_share=share, asv_name=asv_name,
@@ -203,7 +206,7 @@ def _bayes_form(share: float) -> Callable[[FloatArray], FusedScore]:
     return form
 
 
-def _trained(
+def _trained_fusion(
     trials: SpoofTrials,
     costs: SpoofCosts,
     regularization: float,

@@ -14,20 +14,20 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.core.pav_and_hull import error_path
-from llrkit.scores.kinds import Kind
-from llrkit.spoof.detection_costs import path_costs
+from llrkit.scores.spoof_kind_words import Kind
+from llrkit.spoof.a_dcf_costs import path_costs
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.spoof_numbers import SpoofCounts, SpoofSettings
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 from llrkit.trust.intervals.curve_rates import curve_rates
-from llrkit.trust.intervals.influence import false_alarm_share
+from llrkit.trust.intervals.influence_functions import false_alarm_share
 from llrkit.trust.intervals.speakers import Speakers
 
 SMALLEST = 0.1
 """No less than this share is ever left."""
 
 
-class _Sum(NamedTuple):
+class _RateSum(NamedTuple):
     """A number as it moves with error rates at a threshold."""
 
     threshold: float
@@ -77,8 +77,8 @@ def shares_counted_once(
     return dict(zip(sums, np.nan_to_num(np.clip(shares, SMALLEST, 1.0), nan=1.0).tolist(), strict=True))
 
 
-def _cost_sums(bins: KindBins, settings: SpoofSettings) -> dict[str, _Sum]:
-    sums: dict[str, _Sum] = {}
+def _cost_sums(bins: KindBins, settings: SpoofSettings) -> dict[str, _RateSum]:
+    sums: dict[str, _RateSum] = {}
     if not all(bins.n):
         return sums
     path = bins.path()
@@ -86,14 +86,17 @@ def _cost_sums(bins: KindBins, settings: SpoofSettings) -> dict[str, _Sum]:
         miss, fa, fa_spoof = (weight / costs.default for weight in costs.weights)
         weights = miss, fa, fa_spoof
         best = float(path.threshold[np.argmin(path_costs(path, costs))])
-        sums |= {f"a_dcf.{i}.min": _Sum(best, weights), f"a_dcf.{i}.act": _Sum(costs.threshold, weights)}
+        sums |= {
+            f"a_dcf.{i}.min": _RateSum(best, weights),
+            f"a_dcf.{i}.act": _RateSum(costs.threshold, weights),
+        }
     return sums
 
 
-def _eer_sums(bins: KindBins) -> dict[str, _Sum]:
+def _eer_sums(bins: KindBins) -> dict[str, _RateSum]:
     """EERs of targets against non-targets, spoofs, and both: a rate of both is the mean of theirs."""
     n_target, *others = bins.n
-    sums: dict[str, _Sum] = {}
+    sums: dict[str, _RateSum] = {}
     for name, chosen in (("sv_eer", (True, False)), ("spf_eer", (False, True)), ("sasv_eer", (True, True))):
         n = [size if one else 0.0 for size, one in zip(others, chosen, strict=True)]
         if not n_target or not all(size for size, one in zip(others, chosen, strict=True) if one):
@@ -104,5 +107,5 @@ def _eer_sums(bins: KindBins) -> dict[str, _Sum]:
         if 0.0 < rate < 1.0:
             of_misses = false_alarm_share(roc, rate)
             fa, fa_spoof = ((1.0 - of_misses) * size / sum(n) for size in n)
-            sums[name] = _Sum(float(roc.threshold[at]), (of_misses, fa, fa_spoof))
+            sums[name] = _RateSum(float(roc.threshold[at]), (of_misses, fa, fa_spoof))
     return sums

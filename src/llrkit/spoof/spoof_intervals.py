@@ -14,8 +14,8 @@ from llrkit.core.elementary_functions import probit
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.spoof_kinds import BONA_FIDE
 from llrkit.errors import TooFewTrialsError
-from llrkit.scores.kinds import Kind
-from llrkit.spoof.detection_costs import decision_score, path_costs
+from llrkit.scores.spoof_kind_words import Kind
+from llrkit.spoof.a_dcf_costs import decision_score, path_costs
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.speaker_pair_shares import shares_counted_once
 from llrkit.spoof.spoof_numbers import (
@@ -29,18 +29,18 @@ from llrkit.spoof.spoof_numbers import (
 )
 from llrkit.spoof.spoof_trials import SpoofTrials, System
 from llrkit.trust.intervals.evaluation_numbers import MOST_CELLS
+from llrkit.trust.intervals.few_speakers_or_errors import few_speakers_note
 from llrkit.trust.intervals.jackknife import Jackknife, Scale, from_scale
 from llrkit.trust.intervals.speaker_cells import SpeakerCells, speaker_cells
-from llrkit.trust.intervals.speaker_intervals import few_speakers_note
 from llrkit.trust.intervals.speakers import Speakers
-from llrkit.trust.intervals.uncertainty import Uncertainty
+from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 FEWEST_ERRORS = 5
 """With fewer errors of a kind there is no interval."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class _KindCells:
     """Counts of three kinds by speaker and cell of one system's score."""
 
     nontarget: SpeakerCells
@@ -77,18 +77,18 @@ def spoof_intervals(
     again without each speaker. Of a-DCFs and of EERs of the system that decides, trials between two speakers
     are not counted twice.
     """
-    jackknife = _jackknife(trials, counts, settings, speakers.grouped(), attack, asv_fixed)
+    jackknife = _jackknife_of_kinds(trials, counts, settings, speakers.grouped(), attack, asv_fixed)
     shares = shares_counted_once(trials, decision_score(trials), counts, settings, speakers, attack)
     exact, _ = spoof_numbers(counts, settings)
     names = [name for name in jackknife.names if name in exact]
     intervals, errors, reasons = {}, {}, {}
     for name in names:
         one = replace(jackknife.select([name]), counted_once=shares.get(name, 1.0))
-        reason = _reason(name, one, counts, settings)
+        reason = _reason_for_no_spoof_interval(name, one, counts, settings)
         if reason:
             reasons[name] = reason
             continue
-        scale = _scale(name)
+        scale = _scale_of_number(name)
         shift = exact[name] - one.values
         scaled = replace(one, values=one.values + shift, without=one.without + shift).on_scales([scale])
         if not (np.isfinite(scaled.values).all() and np.isfinite(scaled.without).all()):
@@ -108,11 +108,11 @@ def spoof_intervals(
         standard_error=MappingProxyType(errors),
         no_interval=MappingProxyType(reasons),
         n_speakers=n,
-        notes=(f"{counted(n, 'speaker')} left out in turn", *_few_note(trials, speakers)),
+        notes=(f"{counted(n, 'speaker')} left out in turn", *_few_speakers_of_kind(trials, speakers)),
     )
 
 
-def _few_note(trials: SpoofTrials, speakers: Speakers) -> list[str]:
+def _few_speakers_of_kind(trials: SpoofTrials, speakers: Speakers) -> list[str]:
     """Says so where the trials of a kind are of few speakers, or mostly of few."""
     groups = speakers.grouped()
     least: dict[str, float] = {}
@@ -126,7 +126,7 @@ def _few_note(trials: SpoofTrials, speakers: Speakers) -> list[str]:
     return few_speakers_note(least)
 
 
-def _jackknife(
+def _jackknife_of_kinds(
     trials: SpoofTrials,
     counts: SpoofCounts,
     settings: SpoofSettings,
@@ -137,7 +137,7 @@ def _jackknife(
     system = decision_score(trials)
     act = np.array([cost.threshold for cost in settings.costs], dtype=np.float64)
     asv_cuts = np.array([] if asv_fixed is None else [asv_fixed])
-    cells: dict[System, _Cells] = {}
+    cells: dict[System, _KindCells] = {}
     wanted: list[tuple[System, KindBins | None, FloatArray]] = [
         (system, counts.decision, act),
         ("asv", counts.asv, asv_cuts),
@@ -145,7 +145,7 @@ def _jackknife(
     for name, bins, cuts in wanted:
         if bins is not None and name != "cm":
             used = np.concatenate([act, asv_cuts]) if name == system == "asv" else cuts
-            cells[name] = _cells(trials, name, speakers, _cuts(bins, settings, used), attack)
+            cells[name] = _kind_cells(trials, name, speakers, _cuts_of_scores(bins, settings, used), attack)
     cm_cells, cm_act = None, np.array([])
     if counts.cm is not None:
         if counts.asv_rates is not None:
@@ -186,23 +186,23 @@ def _jackknife(
     return Jackknife(tuple(whole), np.array(list(whole.values())), without)
 
 
-def _cells(
+def _kind_cells(
     trials: SpoofTrials, system: System, speakers: Speakers, cuts: FloatArray, attack: str | None
-) -> _Cells:
+) -> _KindCells:
     target: tuple[Kind, ...] = ("target",)
-    return _Cells(
+    return _KindCells(
         speaker_cells(trials.pair(system, target, ("nontarget",)), speakers, cuts),
         speaker_cells(trials.pair(system, target, ("spoof",), attack=attack), speakers, cuts),
     )
 
 
-def _cuts(bins: KindBins, settings: SpoofSettings, more: FloatArray) -> FloatArray:
+def _cuts_of_scores(bins: KindBins, settings: SpoofSettings, more: FloatArray) -> FloatArray:
     """Where scores are cut into cells: at all that matter if they are few, else evenly in all rates."""
     path = bins.path()
     lows = bins.low
     if len(lows) > MOST_CELLS:
         rates = [rate for rate in (path.p_miss, path.p_fa, path.p_fa_spoof) if not np.isnan(rate[0])]
-        chosen = [_spread(rate[1:-1]) for rate in rates]
+        chosen = [_even_along_rates(rate[1:-1]) for rate in rates]
         best = [int(np.argmin(path_costs(path, costs))) for costs in settings.costs if len(rates) == 3]
         inner = np.unique(np.concatenate([*chosen, np.array(best, dtype=np.intp)]))
         lows = np.append(path.threshold[np.minimum(inner, len(path.threshold) - 1)], lows[0])
@@ -212,10 +212,10 @@ def _cuts(bins: KindBins, settings: SpoofSettings, more: FloatArray) -> FloatArr
 
 def _cm_cuts(bins: ScoreBins, more: FloatArray) -> FloatArray:
     as_kinds = KindBins(bins.target, bins.nontarget, np.zeros_like(bins.target), bins.low, bins.high)
-    return _cuts(as_kinds, SpoofSettings((), ()), more)
+    return _cuts_of_scores(as_kinds, SpoofSettings((), ()), more)
 
 
-def _spread(rates: FloatArray) -> IntArray:
+def _even_along_rates(rates: FloatArray) -> IntArray:
     """Places that are even along a rate, in shares and on a probit axis, which looks into the corners."""
     rising = rates if rates[-1] >= rates[0] else 1.0 - rates
     smallest = max(float(np.min(np.diff(np.unique(rising)), initial=1.0)) / 2.0, 1e-12)
@@ -226,24 +226,26 @@ def _spread(rates: FloatArray) -> IntArray:
     return np.unique(np.concatenate(places)) + 1
 
 
-def _scale(name: str) -> Scale:
+def _scale_of_number(name: str) -> Scale:
     return "cost" if name.endswith(".act") else "rate"
 
 
-def _reason(name: str, one: Jackknife, counts: SpoofCounts, settings: SpoofSettings) -> str:
+def _reason_for_no_spoof_interval(
+    name: str, one: Jackknife, counts: SpoofCounts, settings: SpoofSettings
+) -> str:
     """Why a number has no interval, if it has none."""
     if not np.isfinite(one.without).all():
         return "without one of the speakers a kind of trials has none left"
     if not one.standard_error[0] > 0.0:
         return "it does not vary: no standard error can be given"
-    errors = _errors(name, counts, settings)
+    errors = _fewest_errors(name, counts, settings)
     if errors is not None and errors < FEWEST_ERRORS:
         few = counted(round(errors), "error")
         return f"{few} of a kind: fewer than {FEWEST_ERRORS} say too little about their rate"
     return ""
 
 
-def _errors(name: str, counts: SpoofCounts, settings: SpoofSettings) -> float | None:
+def _fewest_errors(name: str, counts: SpoofCounts, settings: SpoofSettings) -> float | None:
     """The fewest errors of a kind that a number rests on, where that is plain."""
     bins = counts.decision
     if name.startswith("a_dcf.") and bins is not None:

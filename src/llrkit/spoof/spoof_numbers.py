@@ -14,10 +14,10 @@ from llrkit.core.ranking import RankedBins
 from llrkit.core.score_bins import ScoreBins
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_ranking
-from llrkit.spoof.detection_costs import SpoofCosts, min_a_dcf_from_bins
+from llrkit.spoof.a_dcf_costs import SpoofCosts, min_a_dcf_from_bins
 from llrkit.spoof.kind_counts import KindBins
 from llrkit.spoof.nearest_eer import nearest_point
-from llrkit.spoof.tandem_costs import TandemTerms, min_from_terms
+from llrkit.spoof.t_dcf_costs import TandemTerms, min_from_terms
 from llrkit.spoof.tandem_eer import t_eer_from_bins
 
 EERS: Mapping[str, Callable[[ScoreBins], float]] = MappingProxyType(
@@ -88,11 +88,11 @@ def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[st
         path = error_path(cm)
         put("t_eer", lambda: t_eer_from_bins(asv, path).t_eer)
         for i, costs in enumerate(settings.tandem):
-            _put_tandem(put, i, costs, counts, path)
+            _put_tandem_numbers(put, i, costs, counts, path)
     return numbers, reasons
 
 
-def _put_tandem(
+def _put_tandem_numbers(
     put: Callable[[str, Callable[[], float]], None],
     i: int,
     costs: SpoofCosts,

@@ -16,8 +16,8 @@ from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.kind_tables import KindTable
-from llrkit.scores.kinds import KIND, KINDS, Kind, kind_of
 from llrkit.scores.roles import require_column
+from llrkit.scores.spoof_kind_words import KIND, KINDS, Kind, kind_of
 
 System = Literal["asv", "cm", "sasv"]
 SYSTEMS: tuple[System, ...] = get_args(System)
@@ -220,7 +220,7 @@ class SpoofTrials:
         if attack is not None and self.attack is not None:
             spoof = self.ascending_attacks(system).get(attack, spoof[:0])
         kinds: dict[Kind, Array] = {"target": target, "nontarget": nontarget, "spoof": spoof}
-        pair = Scores.part(_merged(kinds, positive), _merged(kinds, negative))
+        pair = Scores.part(_merged_kinds(kinds, positive), _merged_kinds(kinds, negative))
         pair.ascending = True
         return pair
 
@@ -311,7 +311,7 @@ class SpoofTrials:
         """
         both = self.source_of_both()
         if self._table is None:
-            kept: KindTable | ScoreSource = DerivedSource(fusion.on(both), _unchanged, score=(name,))
+            kept: KindTable | ScoreSource = DerivedSource(fusion.on(both), _unchanged_kinds, score=(name,))
         else:
             asv, cm = self.systems["asv"], self.systems["cm"]
             kept = self._table.with_scores(asv, cm, name, lambda scores: fusion.checked(scores, {}))
@@ -375,7 +375,7 @@ class SpoofTrials:
         return f"SpoofTrials({kinds} trials: {systems})"
 
 
-def _merged(kinds: Mapping[Kind, Array], chosen: Sequence[Kind]) -> Array:
+def _merged_kinds(kinds: Mapping[Kind, Array], chosen: Sequence[Kind]) -> Array:
     """The scores of some kinds in ascending order."""
     if len(chosen) == 1:
         return kinds[chosen[0]]
@@ -384,5 +384,5 @@ def _merged(kinds: Mapping[Kind, Array], chosen: Sequence[Kind]) -> Array:
     return together
 
 
-def _unchanged(chunk: Scores) -> Scores:
+def _unchanged_kinds(chunk: Scores) -> Scores:
     return chunk

@@ -15,7 +15,7 @@ from llrkit.errors import InputError
 from llrkit.metrics.curve_base import Curve
 from llrkit.spoof.kind_counts import KindBins, count_kinds
 from llrkit.spoof.spoof_trials import SpoofTrials
-from llrkit.spoof.tandem_costs import cm_source
+from llrkit.spoof.t_dcf_costs import cm_source
 
 _HALVINGS = 60
 
@@ -92,18 +92,18 @@ def t_eer_from_bins(asv: KindBins, cm: ErrorPath) -> TandemPoint:
     end = int(np.argmax(path.p_miss >= path.p_fa))
     rates = np.stack([rate[: end + 1] for rate in (path.p_miss, path.p_fa, path.p_fa_spoof)])
     if end > 0:
-        crossed = _crossed(rates[:, end - 1], rates[:, end])
+        crossed = _crossing_between(rates[:, end - 1], rates[:, end])
         rates = np.column_stack([rates[:, :end], crossed])
     else:
         rates = rates[:, :1]
-    gaps = _gap(rates, countermeasure)
+    gaps = _gap_of_tandem(rates, countermeasure)
     # from "all pass the ASV system" on; where the CM system alone does worse, its rates are equal first
     changes = np.flatnonzero((gaps[:-1] > 0.0) & (gaps[1:] <= 0.0))
     if gaps[0] <= 0.0:
         return _tandem_point(rates[:, 0], countermeasure)
     if len(changes) == 0:  # spoofs are no danger: targets and non-targets alone decide
         return _tandem_point(rates[:, -1], countermeasure)
-    roots = (_root(rates[:, i], rates[:, i + 1], countermeasure) for i in changes)
+    roots = (_root_of_gap(rates[:, i], rates[:, i + 1], countermeasure) for i in changes)
     return min((_tandem_point(root, countermeasure) for root in roots), key=lambda point: point.t_eer)
 
 
@@ -131,25 +131,25 @@ class CmRoc:
         return np.asarray(np.interp(p_miss, self.p_miss, self.p_fa))
 
 
-def _gap(rates: FloatArray, cm: CmRoc) -> FloatArray:
+def _gap_of_tandem(rates: FloatArray, cm: CmRoc) -> FloatArray:
     """Accepted non-targets less accepted spoofs, where rejected targets are as frequent as the first."""
     p_miss = _cm_miss(rates)
     return np.asarray((1.0 - p_miss) * rates[1] - cm.false_alarms(p_miss) * rates[2])
 
 
-def _root(start: FloatArray, stop: FloatArray, cm: CmRoc) -> FloatArray:
+def _root_of_gap(start: FloatArray, stop: FloatArray, cm: CmRoc) -> FloatArray:
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         at = start + middle * (stop - start)
-        if _gap(at[:, None], cm)[0] > 0.0:
+        if _gap_of_tandem(at[:, None], cm)[0] > 0.0:
             low = middle
         else:
             high = middle
     return np.asarray(start + high * (stop - start))
 
 
-def _crossed(start: FloatArray, stop: FloatArray) -> FloatArray:
+def _crossing_between(start: FloatArray, stop: FloatArray) -> FloatArray:
     before, after = start[1] - start[0], stop[0] - stop[1]
     share = before / (before + after) if before + after > 0.0 else 0.0
     return np.asarray(start + share * (stop - start))
@@ -191,10 +191,12 @@ def t_eer_paths(trials: SpoofTrials, prevalences: Sequence[float] = (0.0, 0.5, 1
     for prevalence in prevalences:
         if not 0.0 <= prevalence <= 1.0:
             raise InputError(f"prevalence must be between 0 and 1, got {prevalence!r}")
-    return [_path(rates, asv.threshold, cm, float(prevalence)) for prevalence in prevalences]
+    return [_tandem_eer_path(rates, asv.threshold, cm, float(prevalence)) for prevalence in prevalences]
 
 
-def _path(rates: FloatArray, thresholds: FloatArray, cm: ErrorPath, prevalence: float) -> TandemEerPath:
+def _tandem_eer_path(
+    rates: FloatArray, thresholds: FloatArray, cm: ErrorPath, prevalence: float
+) -> TandemEerPath:
     accepted = (1.0 - prevalence) * rates[1] + prevalence * rates[2]
     kept = rates[0] <= accepted
     m, f, s = rates[:, kept]

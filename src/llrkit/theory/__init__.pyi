@@ -27,7 +27,6 @@ from .normal_distributions import Normal as Normal
 from .normal_distributions import NormalMixture as NormalMixture
 from .odds import llr_from_posterior as llr_from_posterior
 from .odds import log_odds as log_odds
-from .odds import other_class_density as other_class_density
 from .odds import posterior as posterior
 from .odds import posterior_log_odds as posterior_log_odds
 from .odds import probability_from_log_odds as probability_from_log_odds
@@ -42,6 +41,7 @@ from .presets import preset as preset
 from .tabulated_density import Axis as Axis
 from .tabulated_density import DensityDistribution as DensityDistribution
 from .tilting import TiltedLLR as TiltedLLR
+from .tilting import other_class_density as other_class_density
 from .tilting import tilt as tilt
 from .unequal_gaussians import MomentSolution as MomentSolution
 from .unequal_gaussians import UnequalGaussians as UnequalGaussians

@@ -44,7 +44,7 @@ def information_from_sigma(sigma: float | Numbers) -> float | FloatArray:
     >>> round(1e6 * information_from_sigma(1e-3), 6)  # 1/(8 ln 2) = 0.180337
     0.180337
     """
-    s = _checked(sigma)
+    s = _checked_sigma(sigma)
     half = 0.5 * (0.5 * s[:, None] ** 2 + s[:, None] * _Z)
     small = np.minimum(np.abs(half), 1.0)
     log_cosh = np.where(
@@ -79,7 +79,7 @@ def cllr_from_sigma(sigma: float | Numbers) -> float | FloatArray:
     >>> round(cllr_from_sigma(4.652695748082), 12)
     0.039463410636
     """
-    s = _checked(sigma)
+    s = _checked_sigma(sigma)
     loss = np.logaddexp(0.0, -(0.5 * s[:, None] ** 2 + s[:, None] * _Z))
     narrow = np.minimum(np.einsum("ij,j->i", loss, _PHI) / LN2, 1.0)
     return _shaped_like(np.where(s <= _WIDE, narrow, np.exp(_log_cllr_wide(s))), sigma)
@@ -105,8 +105,8 @@ def sigma_from_cllr(cllr: float | Numbers) -> float | FloatArray:
     >>> round(sigma_from_cllr(cllr_from_sigma(3.0)), 14)
     3.0
     """
-    values = _bits(cllr)
-    return _shaped_like(np.array([_solve(float(value)) for value in values.ravel()]), cllr)
+    values = _checked_bits(cllr)
+    return _shaped_like(np.array([_solve_for_sigma(float(value)) for value in values.ravel()]), cllr)
 
 
 @overload
@@ -134,18 +134,18 @@ def sigma_from_cllr_approx(cllr: float | Numbers) -> float | FloatArray:
     >>> round(sigma_from_cllr_approx(0.1835833745691), 2)
     3.29
     """
-    remainder = -np.expm1(np.log1p(-_bits(cllr)) / 1.1064)
+    remainder = -np.expm1(np.log1p(-_checked_bits(cllr)) / 1.1064)
     return _shaped_like((-np.log2(remainder) / 0.3073) ** (1.0 / 1.787), cllr)
 
 
-def _bits(cllr: float | Numbers) -> FloatArray:
+def _checked_bits(cllr: float | Numbers) -> FloatArray:
     values = np.asarray(cllr, dtype=np.float64)
     if not np.all((values > 0.0) & (values < 1.0)):
         raise InputError(f"cllr must be strictly between 0 and 1 bit, got {cllr!r}")
     return values
 
 
-def _solve(cllr: float) -> float:
+def _solve_for_sigma(cllr: float) -> float:
     from scipy.optimize import brentq
 
     start = float(sigma_from_cllr_approx(cllr))
@@ -171,7 +171,7 @@ def _log_cllr_wide(sigma: FloatArray) -> FloatArray:
     return np.asarray(-0.125 * s**2 + np.log(integral / (np.sqrt(2.0 * np.pi) * s * LN2)))
 
 
-def _checked(sigma: float | Numbers) -> FloatArray:
+def _checked_sigma(sigma: float | Numbers) -> FloatArray:
     values = np.asarray(sigma, dtype=np.float64)
     if not np.all((values >= 0.0) & np.isfinite(values)):
         raise InputError(f"sigma must be finite and not negative, got {sigma!r}")

@@ -70,7 +70,7 @@ def fuse_calibrated(systems: Sequence[GaussianLLR], correlation: npt.ArrayLike) 
         matrix = np.where(np.eye(sigma.size, dtype=bool), 1.0, matrix)
     if matrix.shape == (sigma.size, sigma.size) and not np.allclose(np.diag(matrix), 1.0, atol=1e-9):
         raise InputError("the diagonal of a correlation matrix must be 1; fuse_moments takes covariances")
-    half = _solve(matrix, sigma, "correlation")
+    half = _solve_for_weights(matrix, sigma, "correlation")
     return GaussianFusion(tuple((half / sigma).tolist()), 0.0, GaussianLLR(float(np.sqrt(sigma @ half))))
 
 
@@ -117,7 +117,7 @@ def fuse_moments(
     pooled = alpha * np.asarray(cov_target, dtype=np.float64) + (1.0 - alpha) * np.asarray(
         cov_nontarget, dtype=np.float64
     )
-    weights = _solve(np.atleast_2d(pooled), up - down, "covariance")
+    weights = _solve_for_weights(np.atleast_2d(pooled), up - down, "covariance")
     strength = float(weights @ (up - down))
     if not strength > 0.0:
         raise InputError("the means of the two classes are equal: there is nothing to fuse")
@@ -125,7 +125,7 @@ def fuse_moments(
     return GaussianFusion(tuple(weights.tolist()), offset, GaussianLLR(float(np.sqrt(strength))))
 
 
-def _solve(matrix: FloatArray, vector: FloatArray, name: str) -> FloatArray:
+def _solve_for_weights(matrix: FloatArray, vector: FloatArray, name: str) -> FloatArray:
     if matrix.shape != (vector.size, vector.size):
         raise InputError(f"{name} must be a {vector.size} by {vector.size} matrix, got shape {matrix.shape}")
     if not (np.isfinite(matrix).all() and np.isfinite(vector).all()):

@@ -119,8 +119,8 @@ class Hyperbolic(Distribution):
         mode = np.log((self.lam + root) / self.psi) if self.lam > 0 else np.log(chi / (root - self.lam))
         step = min(0.05, 0.25 / np.sqrt(root)) if root > 0 else 0.05
         # weights down to e^-700 above, for the far tails; below the bulk only the share of mass matters
-        s = mode + step * np.arange(-int(_reach(log_density, mode, -1.0, 42.0) / step),
-                                    int(_reach(log_density, mode, 1.0, 700.0) / step) + 1)  # fmt: skip
+        s = mode + step * np.arange(-int(_gh_reach(log_density, mode, -1.0, 42.0) / step),
+                                    int(_gh_reach(log_density, mode, 1.0, 700.0) / step) + 1)  # fmt: skip
         return s, log_density(s)
 
     def mean(self) -> float:
@@ -172,7 +172,9 @@ def _log_gig_constant(lam: float, delta: float, psi: float) -> float:
     return float(np.log(2.0) + lam * np.log(delta / root) + log_bessel_k(lam, np.array([delta * root]))[0])
 
 
-def _reach(log_density: Callable[[FloatArray], FloatArray], mode: float, sign: float, drop: float) -> float:
+def _gh_reach(
+    log_density: Callable[[FloatArray], FloatArray], mode: float, sign: float, drop: float
+) -> float:
     """Distance from the mode at which a log-concave log density has fallen by ``drop``."""
     top = log_density(np.array([mode]))[0]
     distance = 1.0

@@ -83,10 +83,10 @@ def _log_moment(pair: CalibratedPair, n: float) -> float:
         if up.min() <= 0.0 or down.min() <= 0.0:
             return float("inf")
         return float(d.loc * n - 0.5 * d.counts @ (np.log(up) + np.log(down)))
-    return _integrated(pair, n)
+    return _moment_integrated(pair, n)
 
 
-def _integrated(pair: CalibratedPair, n: float) -> float:
+def _moment_integrated(pair: CalibratedPair, n: float) -> float:
     """By quadrature of ``e^(n x) d(x)``, on an axis where its tails fall fast if the moment exists."""
     d = pair.nontarget
     axis = Axis(d.support(), d.mean(), d.std())
@@ -145,7 +145,7 @@ def misleading_bound(ratio: float | Numbers) -> float | FloatArray:
     >>> misleading_bound(100.0)
     0.01
     """
-    return number_or_array(1.0 / _ratios(ratio))
+    return number_or_array(1.0 / _likelihood_ratios(ratio))
 
 
 @overload
@@ -173,10 +173,10 @@ def misleading_bound_gaussian(ratio: float | Numbers) -> float | FloatArray:
     """
     from scipy.special import ndtr
 
-    return number_or_array(ndtr(-np.sqrt(2.0 * np.log(_ratios(ratio)))))
+    return number_or_array(ndtr(-np.sqrt(2.0 * np.log(_likelihood_ratios(ratio)))))
 
 
-def _ratios(ratio: float | Numbers) -> FloatArray:
+def _likelihood_ratios(ratio: float | Numbers) -> FloatArray:
     values = np.asarray(ratio, dtype=np.float64)
     if not np.all(values >= 1.0):
         raise InputError(f"the likelihood ratio must be at least 1, got {ratio!r}")

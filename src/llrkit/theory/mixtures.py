@@ -97,7 +97,7 @@ class MixtureLLR(MuMixture):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        weights, mu = _tuple(self.weights, "weights"), _tuple(self.mu, "mu")
+        weights, mu = _finite_tuple(self.weights, "weights"), _finite_tuple(self.mu, "mu")
         if len(weights) != len(mu) or not weights:
             raise InputError(f"as many weights as values of mu are needed, got {len(weights)} and {len(mu)}")
         if min(mu) < 0.0 or min(weights) < 0.0:
@@ -189,7 +189,7 @@ class DensityMixtureLLR(MuMixture):
         return self._nodes
 
 
-def _tuple(values: Sequence[float], name: str) -> tuple[float, ...]:
+def _finite_tuple(values: Sequence[float], name: str) -> tuple[float, ...]:
     try:
         out = tuple(float(value) for value in values)
     except (TypeError, ValueError):

@@ -110,7 +110,7 @@ class NormalMixture(Distribution):
 
         atom = self.scales == 0.0
         out = np.zeros(x.shape)
-        for rows in _chunks(x.size, int(np.sum(~atom))):
+        for rows in _chunks_of_pairs(x.size, int(np.sum(~atom))):
             z = sign * (x[rows, None] - self.locs[~atom]) / self.scales[~atom]
             out[rows] = ndtr(z) @ self.weights[~atom]
         if atom.any():
@@ -126,7 +126,7 @@ class NormalMixture(Distribution):
         if not use.any():
             return out
         constant = np.log(self.weights[use]) - np.log(self.scales[use]) - _LOG_ROOT_TWO_PI
-        for rows in _chunks(x.size, int(np.sum(use))):
+        for rows in _chunks_of_pairs(x.size, int(np.sum(use))):
             z = (x[rows, None] - self.locs[use]) / self.scales[use]
             out[rows] = logsumexp(constant - 0.5 * z * z, axis=1)
         return out
@@ -136,7 +136,7 @@ class NormalMixture(Distribution):
         return rng.normal(self.locs[which], self.scales[which])
 
 
-def _chunks(n: int, width: int) -> list[slice]:
+def _chunks_of_pairs(n: int, width: int) -> list[slice]:
     """Slices of at most about a million pairs, so that memory stays bounded."""
     step = max(1, 1_000_000 // max(width, 1))
     return [slice(start, start + step) for start in range(0, n, step)]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-from llrkit._arrays import Elementwise, FloatArray, Numbers, number_or_array
+from llrkit._arrays import FloatArray, Numbers, number_or_array
 from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.errors import InputError
 
@@ -30,7 +28,7 @@ def log_odds(p: float | Numbers) -> float | FloatArray:
     >>> log_odds(0.5), round(log_odds(0.01), 6)
     (0.0, -4.59512)
     """
-    return number_or_array(logit(_probabilities(p)))
+    return number_or_array(logit(_checked_probabilities(p)))
 
 
 @overload
@@ -96,7 +94,7 @@ def llr_from_posterior(p: float | Numbers, prior: float) -> float | FloatArray:
     >>> round(llr_from_posterior(0.5, 0.01), 12)  # log 99
     4.595119850135
     """
-    return number_or_array(logit(_probabilities(p)) - log_odds(probability(prior, "prior")))
+    return number_or_array(logit(_checked_probabilities(p)) - log_odds(probability(prior, "prior")))
 
 
 @overload
@@ -121,41 +119,7 @@ def posterior_log_odds(llr: float | Numbers, prior: float) -> float | FloatArray
     return number_or_array(np.asarray(llr, dtype=np.float64) + log_odds(probability(prior, "prior")))
 
 
-def other_class_density(
-    logpdf: Callable[[FloatArray], npt.ArrayLike], *, given: str = "nontarget"
-) -> Elementwise:
-    """Log density of a calibrated LLR in the other class: ``e(x) = e^x d(x)``.
-
-    Parameters
-    ----------
-    logpdf
-        Log density of the LLR in one class.
-    given
-        That class: ``"nontarget"`` or ``"target"``.
-
-    Examples
-    --------
-    >>> from llrkit.theory import GaussianLLR
-    >>> pair = GaussianLLR(2.0)
-    >>> bool(np.isclose(other_class_density(pair.nontarget.logpdf)(0.7), pair.target.logpdf(0.7)))
-    True
-    """
-    if given not in ("nontarget", "target"):
-        raise InputError(f'given must be "nontarget" or "target", got {given!r}')
-    sign = 1.0 if given == "nontarget" else -1.0
-
-    @overload
-    def other(x: float) -> float: ...
-    @overload
-    def other(x: Numbers) -> FloatArray: ...
-    def other(x: float | Numbers) -> float | FloatArray:
-        values = np.asarray(x, dtype=np.float64)
-        return number_or_array(np.asarray(logpdf(values), dtype=np.float64) + sign * values)
-
-    return other
-
-
-def _probabilities(p: float | Numbers) -> FloatArray:
+def _checked_probabilities(p: float | Numbers) -> FloatArray:
     values = np.asarray(p, dtype=np.float64)
     if not np.all((values >= 0.0) & (values <= 1.0)):
         raise InputError(f"a probability must lie between 0 and 1, got {p!r}")

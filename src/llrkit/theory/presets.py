@@ -60,13 +60,13 @@ _TABLE: tuple[tuple[str, tuple[tuple[float, float, float], ...], bool, str], ...
 _P_KNOWN = {"sre12": 0.5}
 
 
-def _points(name: str, costs: tuple[tuple[float, float, float], ...]) -> tuple[OperatingPoint, ...]:
+def _points_of_preset(name: str, costs: tuple[tuple[float, float, float], ...]) -> tuple[OperatingPoint, ...]:
     names = [name] if len(costs) == 1 else [f"{name}:P={prior:g}" for prior, _, _ in costs]
     return tuple(OperatingPoint(*cost, name=label) for cost, label in zip(costs, names, strict=True))
 
 
 PRESETS: dict[str, Preset] = {
-    name: Preset(name, _points(name, costs), source, confirmed, _P_KNOWN.get(name))
+    name: Preset(name, _points_of_preset(name, costs), source, confirmed, _P_KNOWN.get(name))
     for name, costs, confirmed, source in _TABLE
 }
 
@@ -159,10 +159,10 @@ def cost_of(point: AnyPoint, *, allow_unconfirmed: bool = False) -> Preset:
     """
     if isinstance(point, Preset):
         return point
-    numbers = _numbers(point)
+    numbers = _prior_and_costs(point)
     if isinstance(point, str) and numbers is None:
         return preset(point, allow_unconfirmed=allow_unconfirmed)
-    one = point if isinstance(point, OperatingPoint) else _point_of(numbers, point)
+    one = point if isinstance(point, OperatingPoint) else _point_of_numbers(numbers, point)
     return Preset(one.name, (one,), "an operating point")
 
 
@@ -174,11 +174,11 @@ def point_of_text(text: str) -> OperatingPoint | None:
     >>> point_of_text("5%,10,1").p_target, point_of_text("sre08")
     (0.05, None)
     """
-    numbers = _numbers(text)
-    return None if numbers is None else _point_of(numbers, text)
+    numbers = _prior_and_costs(text)
+    return None if numbers is None else _point_of_numbers(numbers, text)
 
 
-def _numbers(point: object) -> list[float] | None:
+def _prior_and_costs(point: object) -> list[float] | None:
     """The prior, and the costs if they were given; None of what is not numbers."""
     if isinstance(point, str):
         fields = [field.strip() for field in point.split(",")]
@@ -193,7 +193,7 @@ def _numbers(point: object) -> list[float] | None:
     return numbers if len(numbers) == len(given) else None
 
 
-def _point_of(numbers: list[float] | None, given: object) -> OperatingPoint:
+def _point_of_numbers(numbers: list[float] | None, given: object) -> OperatingPoint:
     if numbers is None or len(numbers) not in (1, 3) or not 0.0 < numbers[0] < 1.0:
         raise InputError(f"expected an operating point, got {given!r}; accepted are {ACCEPTED}")
     prior, c_miss, c_fa = [*numbers, 1.0, 1.0][:3]
@@ -224,7 +224,7 @@ def costs_of(points: Points, *, allow_unconfirmed: bool = False) -> list[Preset]
         several = list(cast("Sequence[AnyPoint]", points))
     except TypeError:
         raise InputError(f"expected operating points, got {points!r}; accepted are {ACCEPTED}") from None
-    numbers = _numbers(tuple(several))
+    numbers = _prior_and_costs(tuple(several))
     if numbers is not None and len(numbers) == 3 and not all(0.0 < number < 1.0 for number in numbers):
         text = ", ".join(f"{number:g}" for number in numbers)
         raise InputError(f"({text}) is read as three priors; one operating point with costs is [({text})]")

@@ -1,17 +1,17 @@
-"""A calibrated pair out of any density: shift it, and tilt it by e^x to get its partner."""
+"""A calibrated pair out of any density: shift it, and tilt it by e^x to get that of the other class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arguments import number
-from llrkit._arrays import FloatArray
+from llrkit._arrays import Elementwise, FloatArray, Numbers, number_or_array
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import refine
 from llrkit.theory.calibrated_pair import CalibratedPair
@@ -155,3 +155,37 @@ def tilt(
         1.0 if scale is None else scale,
     )
     return TiltedLLR(lambda x: np.asarray(log_density(x), dtype=np.float64), axis)
+
+
+def other_class_density(
+    logpdf: Callable[[FloatArray], npt.ArrayLike], *, given: str = "nontarget"
+) -> Elementwise:
+    """Log density of a calibrated LLR in the other class: ``e(x) = e^x d(x)``.
+
+    Parameters
+    ----------
+    logpdf
+        Log density of the LLR in one class.
+    given
+        That class: ``"nontarget"`` or ``"target"``.
+
+    Examples
+    --------
+    >>> from llrkit.theory import GaussianLLR
+    >>> pair = GaussianLLR(2.0)
+    >>> bool(np.isclose(other_class_density(pair.nontarget.logpdf)(0.7), pair.target.logpdf(0.7)))
+    True
+    """
+    if given not in ("nontarget", "target"):
+        raise InputError(f'given must be "nontarget" or "target", got {given!r}')
+    sign = 1.0 if given == "nontarget" else -1.0
+
+    @overload
+    def other(x: float) -> float: ...
+    @overload
+    def other(x: Numbers) -> FloatArray: ...
+    def other(x: float | Numbers) -> float | FloatArray:
+        values = np.asarray(x, dtype=np.float64)
+        return number_or_array(np.asarray(logpdf(values), dtype=np.float64) + sign * values)
+
+    return other

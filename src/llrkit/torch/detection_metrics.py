@@ -81,7 +81,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
     ) -> None:
         super().__init__(**options)
         self.points, self.positive = points, positive
-        self.names = _names(points)
+        self.names = _names_of_metrics(points)
         if metric is not None and metric not in self.names:
             raise UnknownNameError(f"there is no metric {metric!r}; there are {', '.join(self.names)}")
         self.metric = metric
@@ -131,7 +131,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         meter.load_state_dict({name: self._gathered(name) for name in ("target", "nontarget")})
         try:
             self.evaluation = meter.compute()
-            numbers = _numbers(self.evaluation)
+            numbers = _numbers_of_evaluation(self.evaluation)
         except EmptyClassError as error:
             if not self._of_one_batch:
                 warn_caller(f"{error}: the metrics are NaN", LlrkitWarning)
@@ -151,34 +151,34 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         return scores
 
 
-def _names(points: Points) -> tuple[str, ...]:
+def _names_of_metrics(points: Points) -> tuple[str, ...]:
     requested = resolve_points(points, allow_unconfirmed=False)
     of_points = [point.name for point in requested.points]
     of_means = [name for name, _ in requested.primaries]
-    costs = [f"{kind}_dcf_{_plain(name)}" for name in of_points for kind in ("min", "act")]
-    means = [f"{kind}_c_primary_{_plain(name)}" for name in of_means for kind in ("min", "act")]
+    costs = [f"{kind}_dcf_{_plain_logger_name(name)}" for name in of_points for kind in ("min", "act")]
+    means = [f"{kind}_c_primary_{_plain_logger_name(name)}" for name in of_means for kind in ("min", "act")]
     return (*PLAIN, *costs, *means)
 
 
-def _numbers(evaluation: Evaluation) -> dict[str, float]:
+def _numbers_of_evaluation(evaluation: Evaluation) -> dict[str, float]:
     numbers = {name: float(getattr(evaluation, name)) for name in PLAIN}
     for point in evaluation.points:
-        name = _plain(point.point.name)
+        name = _plain_logger_name(point.point.name)
         numbers |= {f"min_dcf_{name}": point.min_dcf, f"act_dcf_{name}": point.act_dcf}
     for mean in evaluation.primaries:
         numbers |= {
-            f"min_c_primary_{_plain(mean.name)}": mean.min,
-            f"act_c_primary_{_plain(mean.name)}": mean.act,
+            f"min_c_primary_{_plain_logger_name(mean.name)}": mean.min,
+            f"act_c_primary_{_plain_logger_name(mean.name)}": mean.act,
         }
     return numbers
 
 
-def _plain(name: str) -> str:
+def _plain_logger_name(name: str) -> str:
     """A name that every logger takes: letters, digits, underscores, dots and hyphens.
 
     Examples
     --------
-    >>> _plain("P=0.01,Cmiss=10,Cfa=1"), _plain("sre12:P=0.001")
+    >>> _plain_logger_name("P=0.01,Cmiss=10,Cfa=1"), _plain_logger_name("sre12:P=0.001")
     ('0.01_10_1', 'sre12_0.001')
     """
     return re.sub(r"[^\w.-]", "_", re.sub(r"\b(P|Cmiss|Cfa)=", "", name))

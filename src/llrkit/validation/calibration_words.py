@@ -23,10 +23,10 @@ def rows_of_tests(check: CalibrationCheck, unit: LlrUnit = NATS) -> list[tuple[s
     """Each number beside what calibrated LLRs have, its p-value, and the level of the verdict."""
     line, rows = check.recalibration, []
     if line is not None:
-        rows.append(("slope of the LLR of the LLR", _with_error(line.a, line.se_a), "1", "", ""))
-        offset = _with_error(unit.of(line.b), unit.of(line.se_b))
+        rows.append(("slope of the LLR of the LLR", _number_with_error(line.a, line.se_a), "1", "", ""))
+        offset = _number_with_error(unit.of(line.b), unit.of(line.se_b))
         rows.append((f"offset ({unit.short})", offset, "0", "", ""))
-        rows.append(("slope and offset together", "", "", chance(line.p_value), _level(LEVEL)))
+        rows.append(("slope and offset together", "", "", chance(line.p_value), _level_of_verdict(LEVEL)))
     losses = {"cllr_cal": check.evaluation.cllr_cal, "dev_pav": check.dev_pav}
     if check.loss is not None:
         losses["cv_loss"] = check.loss.loss
@@ -34,7 +34,7 @@ def rows_of_tests(check: CalibrationCheck, unit: LlrUnit = NATS) -> list[tuple[s
     for key, value in losses.items():
         by_chance = ("", "", "")
         if usual is not None and not math.isnan(usual[key]["mean"]):
-            level = _level(_JUDGED[key]) if key in _JUDGED else "not judged"
+            level = _level_of_verdict(_JUDGED[key]) if key in _JUDGED else "not judged"
             by_chance = (number(usual[key]["mean"]), chance(check.p_value(key)), level)
         rows.append((_NAMES[key], number(value), *by_chance))
     return rows
@@ -45,13 +45,17 @@ def p_with_level(check: CalibrationCheck, name: str) -> str:
     p = check.p_value(name)
     if math.isnan(p):
         return ""
-    level = f"level {_level(_JUDGED[name])} in the verdict" if name in _JUDGED else "the limit decides, not p"
+    level = (
+        f"level {_level_of_verdict(_JUDGED[name])} in the verdict"
+        if name in _JUDGED
+        else "the limit decides, not p"
+    )
     return f"{p_words(p)} if calibrated ({level})"
 
 
-def _level(level: float) -> str:
+def _level_of_verdict(level: float) -> str:
     return f"{100 * level:g} %"
 
 
-def _with_error(value: float, error: float) -> str:
+def _number_with_error(value: float, error: float) -> str:
     return f"{value:.3f} ± {error:.3f}"

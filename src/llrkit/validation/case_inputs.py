@@ -8,7 +8,7 @@ from pathlib import Path
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
 from llrkit.io.reading_options import ReadingOptions
-from llrkit.io.tables import read_table
+from llrkit.io.tables_of_paths import read_table
 from llrkit.scores.roles import no_column
 
 NAMES = ("name", "comparison")

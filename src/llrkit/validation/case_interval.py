@@ -14,7 +14,7 @@ from llrkit._progress import tracked
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.choose.methods import METHODS, fit_quietly
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError, LlrkitError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.calibration.map_errors import METHODS as LINES
@@ -68,7 +68,7 @@ def llr_intervals(
     True
     """
     inner, low, high = _without_bounds(calibration)
-    method, options = inner.method, _options(inner)
+    method, options = inner.method, _options_to_refit(inner)
     if method not in METHODS or inner.n_systems != 1 or inner.needs:
         return None, f"a calibration made by {method or inner.kind!r} cannot be fitted again here"
     _require_same_reading(inner, train)
@@ -76,13 +76,13 @@ def llr_intervals(
     plain = {name: value for name, value in options.items() if value}
     if isinstance(inner, AffineMap) and method in LINES and set(plain) <= {"prior", "alpha"}:
         known = map_uncertainty(train, method, speakers=speakers, **plain)
-        _require_same(inner, AffineMap(a=known.a, b=known.b), read)
+        _require_training_trials(inner, AffineMap(a=known.a, b=known.b), read)
         ends = np.array([known.interval(float(score), level)[1:] for score in read])
         how = "the calibration fitted again without each speaker" if speakers else _IF_INDEPENDENT
     else:
-        _require_same(inner, fit_quietly(method, train, options), read)
-        replicates = checked_replicates(_usual(method) if replicates is None else replicates)
-        drawn = _drawn(method, options, train, read, speakers, replicates, seed)
+        _require_training_trials(inner, fit_quietly(method, train, options), read)
+        replicates = checked_replicates(_usual_replicates(method) if replicates is None else replicates)
+        drawn = _llrs_of_drawn_trials(method, options, train, read, speakers, replicates, seed)
         if len(drawn) < FEWEST_FITS * replicates:
             return None, f"only {len(drawn)} of {replicates} drawn sets of trials could be fitted"
         n = speaker_resampling(train, speakers).speakers.n if speakers else 0
@@ -100,7 +100,7 @@ SLOW = frozenset({"rule", "saturating", "nig", "tied-nig", "mixture", "gamma", "
 """Methods that take five times as long as the others, and more: 500 fits would be minutes."""
 
 
-def _usual(method: str) -> int:
+def _usual_replicates(method: str) -> int:
     return FEWER if method in SLOW else REPLICATES
 
 
@@ -120,7 +120,7 @@ def _without_bounds(calibration: Map) -> tuple[Map, float, float]:
     return calibration, low, high
 
 
-def _options(fitted: Map) -> Mapping[str, object]:
+def _options_to_refit(fitted: Map) -> Mapping[str, object]:
     """What to ask for again; bounds and speakers are not asked of the map inside."""
     return {name: value for name, value in fitted.options.items() if name not in ("bound", "speakers")}
 
@@ -140,7 +140,7 @@ def read_as(factor: float) -> str:
     return f"{kind} where lower means more similar" if factor < 0.0 else kind
 
 
-def _require_same(fitted: Map, again: Map, read: FloatArray) -> None:
+def _require_training_trials(fitted: Map, again: Map, read: FloatArray) -> None:
     """Refuse trials that the calibration was not trained on."""
     first, second = fitted.checked(read, {}), again.checked(read, {})
     if not np.allclose(first, second, rtol=SAME_LLR, atol=SAME_LLR):
@@ -150,7 +150,7 @@ def _require_same(fitted: Map, again: Map, read: FloatArray) -> None:
         )
 
 
-def _drawn(
+def _llrs_of_drawn_trials(
     method: str,
     options: Mapping[str, object],
     train: ScoreSource,
@@ -162,7 +162,7 @@ def _drawn(
     """LLRs of the scores by calibrations of drawn trials, one row for each that could be fitted."""
     resampling = speaker_resampling(train, speakers, seed=seed) if speakers else None
     source = train.with_columns(*resampling.columns) if resampling else train
-    classes = source.reduce(_Classes.at(resampling)).classes
+    classes = source.reduce(_ScoresByClass.at(resampling)).classes
     rows = []
     for number in tracked(range(replicates), "fitting to drawn trials", replicates, "sets"):
         draw = resampling.draw(number) if resampling else None
@@ -182,14 +182,14 @@ def _drawn(
 
 
 @dataclass(frozen=True, eq=False)
-class _Classes(SummaryBase):
+class _ScoresByClass(SummaryBase):
     """All scores of each class, and the speakers of their trials where they are asked for."""
 
     classes: tuple[tuple[FloatArray, SpeakerIndices | None], ...]
 
     @classmethod
-    def at(cls, resampling: SpeakerResampling | None) -> Callable[[Scores], _Classes]:
-        def make(chunk: Scores) -> _Classes:
+    def at(cls, resampling: SpeakerResampling | None) -> Callable[[Scores], _ScoresByClass]:
+        def make(chunk: Scores) -> _ScoresByClass:
             return cls(
                 tuple(
                     (values, None if resampling is None else resampling.speaker_indices(chunk, class_index))
@@ -199,19 +199,19 @@ class _Classes(SummaryBase):
 
         return make
 
-    def __add__(self, other: _Classes) -> _Classes:
-        return _Classes(
+    def __add__(self, other: _ScoresByClass) -> _ScoresByClass:
+        return _ScoresByClass(
             tuple(
-                (np.concatenate([first, second]), _joined(of_first, of_second))
+                (np.concatenate([first, second]), _joined_classes(of_first, of_second))
                 for (first, of_first), (second, of_second) in zip(self.classes, other.classes, strict=True)
             )
         )
 
-    def __mul__(self, weight: float) -> _Classes:
+    def __mul__(self, weight: float) -> _ScoresByClass:
         return self
 
 
-def _joined(first: SpeakerIndices | None, second: SpeakerIndices | None) -> SpeakerIndices | None:
+def _joined_classes(first: SpeakerIndices | None, second: SpeakerIndices | None) -> SpeakerIndices | None:
     if first is None or second is None:
         return None
     return SpeakerIndices(

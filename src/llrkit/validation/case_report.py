@@ -22,7 +22,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.validation.case_interval import LLRInterval, llr_intervals
 from llrkit.validation.given_calibration import use_calibration
-from llrkit.validation.markdown import clean
+from llrkit.validation.markdown_tables import clean
 from llrkit.validation.misleading_evidence import LEVEL, AsExtreme, as_extreme
 from llrkit.validation.validated_scope import bounding_map, counts_trials
 
@@ -183,7 +183,7 @@ def case_report(
     the same region is the speaker (95 % interval 45 to 95).
     """
     seed = seed_of(rng)
-    first, second = _proposition(h1, "h1"), _proposition(h2, "h2")
+    first, second = _checked_proposition(h1, "h1"), _checked_proposition(h2, "h2")
     if first == second:
         raise InputError(f"h1 and h2 are the same proposition, {first!r}: an LLR compares two")
     if calibration.needs:
@@ -193,7 +193,7 @@ def case_report(
         )
     if calibration.n_systems != 1:
         raise InputError("a case report takes one score; this calibration takes several")
-    named = _named(scores)
+    named = _named_scores(scores)
     values = np.array(list(named.values()))
     llrs = np.asarray(calibration(values, outside="ignore"))
     confidence = LEVEL if level is None else level
@@ -232,11 +232,11 @@ def case_report(
         checked = given.llrs
     in_training = [None] * len(llrs) if trained is None else as_extreme(calibration.on(trained), llrs)
     in_validation = [None] * len(llrs) if checked is None else as_extreme(checked, llrs)
-    bounds = _bounds(calibration)
+    bounds = _bounds_of_map(calibration)
     comparisons = tuple(
         CaseLLR(
             name, float(values[i]), float(llrs[i]), None if intervals is None else intervals[i],
-            _at_bound(float(llrs[i]), bounds), _outside(float(values[i]), calibration),
+            _is_at_bound(float(llrs[i]), bounds), _side_outside_training(float(values[i]), calibration),
             in_training[i], in_validation[i],
         )
         for i, name in enumerate(named)
@@ -247,7 +247,7 @@ def case_report(
     )  # fmt: skip
 
 
-def _proposition(text: str, name: str) -> str:
+def _checked_proposition(text: str, name: str) -> str:
     cleaned = " ".join(str(text).split()).rstrip(".")
     if not cleaned:
         raise InputError(
@@ -257,7 +257,7 @@ def _proposition(text: str, name: str) -> str:
     return cleaned
 
 
-def _named(scores: float | Sequence[float] | Mapping[str, float]) -> dict[str, float]:
+def _named_scores(scores: float | Sequence[float] | Mapping[str, float]) -> dict[str, float]:
     if not isinstance(scores, Mapping):
         values = np.atleast_1d(np.asarray(scores, dtype=np.float64))
         if values.ndim != 1:
@@ -272,7 +272,7 @@ def _named(scores: float | Sequence[float] | Mapping[str, float]) -> dict[str, f
     return named
 
 
-def _bounds(calibration: Map) -> tuple[float, float] | None:
+def _bounds_of_map(calibration: Map) -> tuple[float, float] | None:
     low, high = -math.inf, math.inf
     while isinstance(calibration, BoundedMap | ComposedMap):
         if isinstance(calibration, ComposedMap):
@@ -283,13 +283,13 @@ def _bounds(calibration: Map) -> tuple[float, float] | None:
     return None if math.isinf(low) and math.isinf(high) else (low, high)
 
 
-def _at_bound(llr: float, bounds: tuple[float, float] | None) -> str:
+def _is_at_bound(llr: float, bounds: tuple[float, float] | None) -> str:
     if bounds is None:
         return ""
     return "lower" if llr <= bounds[0] else "upper" if llr >= bounds[1] else ""
 
 
-def _outside(score: float, calibration: Map) -> str:
+def _side_outside_training(score: float, calibration: Map) -> str:
     limits = calibration.training_range
     if limits is None:
         return ""

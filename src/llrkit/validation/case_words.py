@@ -11,7 +11,7 @@ from llrkit._plain import Json
 from llrkit._results import plain
 from llrkit.validation.case_interval import LLRInterval
 from llrkit.validation.case_report import CaseLLR, CaseReport
-from llrkit.validation.markdown import clean, markdown_table
+from llrkit.validation.markdown_tables import clean, markdown_table
 from llrkit.validation.misleading_evidence import AsExtreme
 from llrkit.validation.validated_scope import bounding_map, why_bounded
 from llrkit.validation.verbal_scale import verbal_word
@@ -105,10 +105,10 @@ def remarks(report: CaseReport, comparison: CaseLLR) -> Iterator[str]:
 
 def table_header(unit: LlrUnit = NATS) -> tuple[str, ...]:
     """The head of the table of comparisons: LLRs in a unit, and always to base ten."""
-    return ("comparison", "score", *(one.column for one in _units(unit)), "LR", "interval of the LR")
+    return ("comparison", "score", *(one.column for one in _units_of_table(unit)), "LR", "interval of the LR")
 
 
-def _units(unit: LlrUnit) -> list[LlrUnit]:
+def _units_of_table(unit: LlrUnit) -> list[LlrUnit]:
     return list(dict.fromkeys((unit, LOG10)))
 
 
@@ -116,27 +116,27 @@ def comparison_rows(report: CaseReport, unit: LlrUnit = NATS) -> tuple[tuple[str
     """One row for each comparison, under :func:`table_header`."""
     rows = []
     for item in report.comparisons:
-        ends = "" if item.interval is None else _ends(item.interval, report.bounds)
-        llrs = (f"{one.of(item.llr):.3f}" for one in _units(unit))
+        ends = "" if item.interval is None else _interval_ends_in_words(item.interval, report.bounds)
+        llrs = (f"{one.of(item.llr):.3f}" for one in _units_of_table(unit))
         rows.append(
-            (item.name, f"{item.score:.6g}", *llrs, _signed(item.llr, exact=bool(item.at_bound)), ends)
+            (item.name, f"{item.score:.6g}", *llrs, _signed_ratio(item.llr, exact=bool(item.at_bound)), ends)
         )
     return tuple(rows)
 
 
-def _ends(interval: LLRInterval, bounds: tuple[float, float] | None) -> str:
+def _interval_ends_in_words(interval: LLRInterval, bounds: tuple[float, float] | None) -> str:
     """An interval as likelihood ratios; an end that is a bound of the calibration is called one."""
     low, high = bounds or (-math.inf, math.inf)
     if interval.low == interval.high and interval.low in (low, high):
         which = "upper" if interval.low == high else "lower"
-        return f"{_signed(interval.low, exact=True)}, all of it at the {which} bound"
+        return f"{_signed_ratio(interval.low, exact=True)}, all of it at the {which} bound"
     at_low, at_high = interval.low <= low, interval.high >= high
-    said = f"{_signed(interval.low, exact=at_low)}{' (lower bound)' if at_low else ''}"
-    said += f" to {_signed(interval.high, exact=at_high)}"
+    said = f"{_signed_ratio(interval.low, exact=at_low)}{' (lower bound)' if at_low else ''}"
+    said += f" to {_signed_ratio(interval.high, exact=at_high)}"
     return f"{said} (upper bound)" if at_high else said
 
 
-def _signed(llr: float, *, exact: bool = False) -> str:
+def _signed_ratio(llr: float, *, exact: bool = False) -> str:
     """A likelihood ratio, as a fraction of one where it is below one.
 
     A bound is ``exact``: it is a count plus one, not an estimate, so its digits are kept.
@@ -152,11 +152,11 @@ def place_rows(report: CaseReport) -> tuple[tuple[str, ...], ...]:
     for item in report.comparisons:
         for kind, found in (("training", item.in_training), ("validation", item.in_validation)):
             if found is not None:
-                rows.append((f"{kind}, {item.name}", *_shares(found)))
+                rows.append((f"{kind}, {item.name}", *_shares_of_trials(found)))
     return tuple(rows)
 
 
-def _shares(found: AsExtreme) -> tuple[str, str]:
+def _shares_of_trials(found: AsExtreme) -> tuple[str, str]:
     pairs = ((found.as_low, found.n_target), (found.as_high, found.n_nontarget))
     return tuple(f"{count:,} of {n:,} ({100 * count / n:.3g} %)" for count, n in pairs)  # type: ignore[return-value]
 
@@ -176,9 +176,9 @@ def facts(report: CaseReport, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
         ("second proposition", report.h2),
         ("calibration", f"{made}{trained}"),
         ("bounds of the LLR", _bounds_in_words(report, unit)),
-        ("interval", _how(report)),
+        ("interval", _how_intervals_were_made(report)),
         ("conditions of use", report.conditions or "not stated"),
-        ("validation", _validated(report)),
+        ("validation", _validated_in_words(report)),
     ]
     if "training_sha256" in known:
         rows.append(("SHA-256 of the training file", str(known["training_sha256"])))
@@ -191,18 +191,18 @@ def _bounds_in_words(report: CaseReport, unit: LlrUnit) -> str:
     low, high = report.bounds
     bounded = bounding_map(report.calibration)
     why = "" if bounded is None else why_bounded(bounded)
-    said = f"LR from {_signed(low)} to {_signed(high)} ({unit.span(low, high)})"
+    said = f"LR from {_signed_ratio(low)} to {_signed_ratio(high)} ({unit.span(low, high)})"
     return f"{said}, {why}" if why else said
 
 
-def _how(report: CaseReport) -> str:
+def _how_intervals_were_made(report: CaseReport) -> str:
     interval = report.comparisons[0].interval
     if interval is None:
         return f"none: {report.no_interval}"
     return f"{100 * interval.level:g} %, the uncertainty due to the training trials: {interval.how}"
 
 
-def _validated(report: CaseReport) -> str:
+def _validated_in_words(report: CaseReport) -> str:
     found = report.comparisons[0].in_validation
     if found is None:
         return "no trials of a validation were given"
@@ -260,11 +260,11 @@ def all_remarks(report: CaseReport) -> list[str]:
     """Cautions, and what must be known of each LLR."""
     return [
         *report.cautions,
-        *(_capital(text) for item in report.comparisons for text in remarks(report, item)),
+        *(_capitalized(text) for item in report.comparisons for text in remarks(report, item)),
     ]
 
 
-def _capital(text: str) -> str:
+def _capitalized(text: str) -> str:
     return text[0].upper() + text[1:]
 
 

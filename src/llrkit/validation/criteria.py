@@ -185,9 +185,9 @@ def criteria_from_dict(plain: Mapping[str, object], *, folder: Path | None = Non
     if not isinstance(rows, list) or not rows:
         raise InputError("no [[criterion]] is given; at least one is needed")
     option_table = _known_table("[options]", plain.get("options", {}), tuple(_OPTIONS))
-    options = {name: _option(name, value) for name, value in option_table.items()}
+    options = {name: _evaluate_option(name, value) for name, value in option_table.items()}
     report = _known_table("[report]", plain.get("report", {}), REPORT_FIELDS)
-    criteria = tuple(_criterion(row, i + 1) for i, row in enumerate(rows))
+    criteria = tuple(_criterion_from_toml(row, i + 1) for i, row in enumerate(rows))
     texts = {name: str(value) for name, value in report.items()}
     made = Criteria(criteria, MappingProxyType(options), MappingProxyType(texts), folder)
     asked = made.keywords()
@@ -201,7 +201,7 @@ def criteria_from_dict(plain: Mapping[str, object], *, folder: Path | None = Non
     return made
 
 
-def _criterion(row: object, number: int) -> Criterion:
+def _criterion_from_toml(row: object, number: int) -> Criterion:
     where = f"criterion {number}"
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: expected a table")
@@ -215,10 +215,10 @@ def _criterion(row: object, number: int) -> Criterion:
     values = dict(row)
     for name in ("at_most", "at_least"):
         if name in values:
-            values[name] = _number(values[name], f"{where}: {name}")
+            values[name] = _number_in_criteria(values[name], f"{where}: {name}")
     for name in ("metric", "by", "change_from", "graph", "data"):
         if not isinstance(values.get(name, ""), str):
-            raise InputError(f"{where}: {name} must be a text, got {_shown(values[name])}")
+            raise InputError(f"{where}: {name} must be a text, got {_shown_in_criteria(values[name])}")
     if values.get("use", "estimate") not in _USES:
         raise InputError(f"{where}: use must be {' or '.join(_USES)}, got {values['use']!r}")
     criterion = Criterion(**{"metric": usual, "graph": graph, **values})
@@ -251,32 +251,35 @@ def _refuse_impossible_rates(criterion: Criterion, where: str) -> None:
             )
 
 
-def _option(name: str, value: object) -> object:
+def _evaluate_option(name: str, value: object) -> object:
     """An option of :func:`llrkit.evaluate`; whole numbers in a list of operating points are priors too."""
     items = value if isinstance(value, list) else [value]
     allowed = (str, float, int) if name == "points" else (str,) if list in _OPTIONS[name] else _OPTIONS[name]
     if not isinstance(value, _OPTIONS[name]) or any(
         isinstance(item, bool) or not isinstance(item, allowed) for item in items
     ):
-        raise InputError(f"[options]: {name} cannot be {_shown(value)}")
+        raise InputError(f"[options]: {name} cannot be {_shown_in_criteria(value)}")
     if name == "points":
-        return [item if isinstance(item, str) else _number(item, "[options]: points") for item in items]
+        return [
+            item if isinstance(item, str) else _number_in_criteria(item, "[options]: points")
+            for item in items
+        ]
     if name == "replicates" and isinstance(value, int):
         return checked_replicates(value)
     return value
 
 
-def _number(value: object, name: str) -> float:
+def _number_in_criteria(value: object, name: str) -> float:
     try:
         number = math.nan if isinstance(value, bool) or not isinstance(value, SupportsFloat) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if math.isnan(number):
-        raise InputError(f"{name} must be a number, got {_shown(value)}")
+        raise InputError(f"{name} must be a number, got {_shown_in_criteria(value)}")
     return number
 
 
-def _shown(value: object) -> str:
+def _shown_in_criteria(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."
 

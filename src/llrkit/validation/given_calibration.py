@@ -18,7 +18,7 @@ from llrkit.calibrate.training_checks import provenance
 from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import ValueCounts, decoded
 from llrkit.core.moments import Moments
-from llrkit.core.summary import Both, SummaryBase
+from llrkit.core.summary_algebra import Both, SummaryBase
 from llrkit.errors import InputError, SystemCountError, UnknownNameError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.io.text.layouts import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
@@ -66,18 +66,20 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
         if apply is not None:
             raise InputError("apply needs a calibration (calibration=)")
         return GivenCalibration(source)
-    if _is_raw(source, calibration) if apply is None else apply:
+    if _holds_raw_scores(source, calibration) if apply is None else apply:
         llrs = calibration.on(source)
         factor = 1.0 if calibration.reading is None else source.roles.factor
         moments, seen = source.reduce(
             partial(_moments_and_range, fitted=calibration, factor=factor)
         ).summaries
         outside = "" if isinstance(calibration, LineupMap) else seen.note(calibration)  # it looks at ranks
-        trained = _same_trials(moments, calibration)
+        trained = _same_as_training_trials(moments, calibration)
         shift = "" if trained or isinstance(calibration, LineupMap) else shift_note(calibration, source, llrs)
     else:
         llrs, outside = source, ""
-        trained = any(_same_trials(kept, calibration) for kept in _kept_scores(source, calibration))
+        trained = any(
+            _same_as_training_trials(kept, calibration) for kept in _kept_scores(source, calibration)
+        )
         kept = None if trained or isinstance(calibration, LineupMap) else scores_beside(source, calibration)
         shift = "" if kept is None else shift_note(calibration, kept, source)
     wrong = "" if llrs is not source else _other_llrs(source, calibration)
@@ -103,7 +105,7 @@ def _count_makers(chunk: Scores) -> ValueCounts:
     return ValueCounts.of(chunk, LLR_MAP)
 
 
-def _is_raw(source: ScoreSource, calibration: Map) -> bool:
+def _holds_raw_scores(source: ScoreSource, calibration: Map) -> bool:
     """Whether trials hold raw scores, from what they know of the file they were read from."""
     roles, trained_on_llrs = source.roles, bool((calibration.reading or {}).get("calibrated"))
     if roles.calibrated and not trained_on_llrs:
@@ -179,7 +181,9 @@ def scores_beside(source: ScoreSource, calibration: Map) -> ScoreSource | None:
 
 
 def _as_scores(chunk: Scores, names: tuple[str, ...]) -> Scores:
-    return Scores.part(_held(chunk, names, 0), _held(chunk, names, 1), chunk.columns, chunk.categories)
+    return Scores.part(
+        _columns_as_held(chunk, names, 0), _columns_as_held(chunk, names, 1), chunk.columns, chunk.categories
+    )
 
 
 def _kept_scores(source: ScoreSource, calibration: Map) -> Iterator[Moments]:
@@ -197,7 +201,9 @@ def _kept_scores(source: ScoreSource, calibration: Map) -> Iterator[Moments]:
 
 
 def _moments_of_columns(chunk: Scores, names: tuple[str, ...], factor: float) -> Moments:
-    return Moments.of(Scores.part(_held(chunk, names, 0) * factor, _held(chunk, names, 1) * factor))
+    return Moments.of(
+        Scores.part(_columns_as_held(chunk, names, 0) * factor, _columns_as_held(chunk, names, 1) * factor)
+    )
 
 
 def _other_llrs(source: ScoreSource, calibration: Map) -> str:
@@ -222,7 +228,7 @@ def _other_llrs(source: ScoreSource, calibration: Map) -> str:
 def _count_other_llrs(chunk: Scores, fitted: Map, names: tuple[str, ...]) -> ValueCounts:
     counts = []
     for class_index, llrs in enumerate((chunk.target, chunk.nontarget)):
-        held = _held(chunk, names, class_index)
+        held = _columns_as_held(chunk, names, class_index)
         known = np.isfinite(held) & np.isfinite(llrs)
         if fitted.training_range is not None:  # scores outside may have been held at its ends
             low, high = fitted.training_range
@@ -233,13 +239,13 @@ def _count_other_llrs(chunk: Scores, fitted: Map, names: tuple[str, ...]) -> Val
     return ValueCounts({True: (counts[0], counts[1])})
 
 
-def _held(chunk: Scores, names: tuple[str, ...], class_index: int) -> Array:
+def _columns_as_held(chunk: Scores, names: tuple[str, ...], class_index: int) -> Array:
     """Columns of one class as the file holds them, one per system."""
-    columns = [_numbers(decoded(chunk, name, class_index)) for name in names]
+    columns = [_column_as_numbers(decoded(chunk, name, class_index)) for name in names]
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
-def _numbers(column: Array) -> Array:
+def _column_as_numbers(column: Array) -> Array:
     """A column as numbers; one of words is no score, and like nothing."""
     try:
         return column.astype(np.float64)
@@ -247,30 +253,30 @@ def _numbers(column: Array) -> Array:
         return np.full(len(column), np.nan)
 
 
-def _same_trials(moments: Moments, calibration: Map) -> bool:
+def _same_as_training_trials(moments: Moments, calibration: Map) -> bool:
     """Whether scores have the counts, the moments and the range of the training scores.
 
     A file of the same trials may be a copy in another format, or hold their LLRs beside the scores: its hash
     says nothing. Other trials do not agree in both counts and ten real numbers.
     """
-    known = _training(calibration)
+    known = _training_of_calibration(calibration)
     if not {*_COUNTS, "mean_target", "mean_nontarget", "low", "high"} <= set(known):
         return False
     if (known["n_target"], known["n_nontarget"]) != (moments.target.count, moments.nontarget.count):
         return False
     found = provenance(moments)
-    spread = float(np.max(_array(found["high"]) - _array(found["low"])))
+    spread = float(np.max(_as_float_array(found["high"]) - _as_float_array(found["low"])))
 
     def agrees(name: str) -> bool:
         reach = _SAME if name.startswith(("skewness", "kurtosis")) else _SAME * spread
-        one = _array(known[name])[: calibration.n_systems]  # features of a fusion follow the scores
-        other = _array(found[name])
+        one = _as_float_array(known[name])[: calibration.n_systems]  # features of a fusion follow the scores
+        other = _as_float_array(found[name])
         return one.shape == other.shape and bool(np.all(np.abs(one - other) <= reach))
 
     return all(agrees(name) for name in found if name in known and name != "llrkit")
 
 
-def _array(numbers: object) -> FloatArray:
+def _as_float_array(numbers: object) -> FloatArray:
     return np.atleast_1d(np.asarray(numbers, dtype=np.float64))
 
 
@@ -279,7 +285,7 @@ def same_losses(result: Evaluation, calibration: Map) -> bool:
 
     This is how they are recognized where the file has no column with the scores.
     """
-    known = _training(calibration)
+    known = _training_of_calibration(calibration)
     if not {*_COUNTS, "training_cllr", "training_min_cllr"} <= set(known):
         return False
     if any(known[name] != getattr(result, name) for name in _COUNTS):
@@ -290,8 +296,8 @@ def same_losses(result: Evaluation, calibration: Map) -> bool:
     )
 
 
-def _training(calibration: Map) -> dict[str, object]:
+def _training_of_calibration(calibration: Map) -> dict[str, object]:
     """What is known of the trials that trained a calibration, or the first of two in a row."""
     if isinstance(calibration, ComposedMap) and "n_target" not in calibration.provenance:
-        return _training(calibration.first)
+        return _training_of_calibration(calibration.first)
     return dict(calibration.provenance)

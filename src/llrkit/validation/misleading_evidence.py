@@ -16,7 +16,7 @@ from llrkit._plain import Json
 from llrkit._results import Result, plain
 from llrkit.core.column_values import decoded, plain_value
 from llrkit.core.score_index import score_indexes
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.trial_counts import BelowCounts
 from llrkit.engine.scanned_files import Files
 from llrkit.errors import UnknownNameError
@@ -24,7 +24,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import POSITION
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import WrappedSource, as_source
-from llrkit.trust.intervals.interval import clopper_pearson
+from llrkit.trust.intervals.interval_formulas import clopper_pearson
 from llrkit.validation.verbal_scale import verbal_scale
 
 LEVEL = 0.95
@@ -180,7 +180,9 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
         for class_index, rows in enumerate((worst.targets, worst.nontargets))
         for llr, *values in rows
     ]
-    places = _places(source, [row for *_, trial in trials if isinstance(row := trial.get(ROW), int)])
+    places = _places_of_misleading(
+        source, [row for *_, trial in trials if isinstance(row := trial.get(ROW), int)]
+    )
     return tuple(
         MisleadingTrial(is_target, llr, trial, places.get(row, "") if isinstance(row, int) else "")
         for is_target, llr, trial in trials
@@ -188,7 +190,7 @@ def misleading_trials(source: ScoreSource, n: int = 10) -> tuple[MisleadingTrial
     )
 
 
-def _places(source: ScoreSource, rows: list[int]) -> dict[int, str]:
+def _places_of_misleading(source: ScoreSource, rows: list[int]) -> dict[int, str]:
     """Where rows are, in words; of files that are read in batches all of them in one pass."""
     while isinstance(source, WrappedSource):
         source = source.source

@@ -19,13 +19,13 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.calibration.check_calibration import CalibrationCheck, check_calibration
-from llrkit.trust.intervals.bands import CurveBands, curve_bands
+from llrkit.trust.intervals.curve_bands import CurveBands, curve_bands
 from llrkit.validation.criteria import Criteria, criteria_from_dict, read_criteria
 from llrkit.validation.given_calibration import TRAINED_ON, TRAINED_ON_NOTE, same_losses, use_calibration
-from llrkit.validation.markdown import clean
+from llrkit.validation.markdown_tables import clean
 from llrkit.validation.misleading_evidence import MisleadingTrial, misleading_trials
 from llrkit.validation.validated_scope import ValidatedScope, find_scope
-from llrkit.validation.validation_matrix import Judge, ValidationRow
+from llrkit.validation.validation_matrix import CriteriaJudge, ValidationRow
 from llrkit.validation.validation_words import markdown, summary_lines
 
 
@@ -204,7 +204,9 @@ def validate(
     setting = find_scope(
         source, result, speakers=speakers, recordings=options.get("recordings"), calibration=calibration
     )
-    judge = Judge(source, criteria, options, result, check, listed, calibration if given.applied else None)
+    judge = CriteriaJudge(
+        source, criteria, options, result, check, listed, calibration if given.applied else None
+    )
     rows = tuple(judge.row(criterion) for criterion in criteria.rows)
     trained = trained_on_these or given.on_training_trials
     if trained or (calibration is not None and same_losses(result, calibration)):

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._llr_units import NATS, LlrUnit
 from llrkit._plain import Json
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
-from llrkit.calibrate.bounds.bounds import bound_elub
+from llrkit.calibrate.bounds.bounding_methods import bound_elub
 from llrkit.calibrate.bounds.named_bounds import counted_for_bounds
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import AffineMap, Map
@@ -135,24 +135,26 @@ def find_scope(
     supported = bound_elub(AffineMap(a=1.0, b=0.0), source)
     below, above = _count_beyond(source, supported.low, supported.high)
     return ValidatedScope(
-        int(result.n_target), int(result.n_nontarget), _distinct_counts(source, _names(speakers)),
-        _distinct_counts(source, _names(recordings) or _ids(source)), *result.moments.extremes,
+        int(result.n_target), int(result.n_nontarget),
+        _distinct_counts_of(source, _names_of_columns(speakers)),
+        _distinct_counts_of(source, _names_of_columns(recordings) or _id_columns_of(source)),
+        *result.moments.extremes,
         (supported.low, supported.high), below + above,
-        _calibration_words(calibration) if calibration is not None else None,
+        _words_on_calibration(calibration) if calibration is not None else None,
         _count_at_bounds(source, bounded) if bounded is not None else None,
     )  # fmt: skip
 
 
-def _names(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+def _names_of_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
     return () if not columns else (columns,) if isinstance(columns, str) else tuple(columns)
 
 
-def _ids(source: ScoreSource) -> tuple[str, ...]:
+def _id_columns_of(source: ScoreSource) -> tuple[str, ...]:
     ids = source.roles.ids
     return ids if len(ids) == 2 else ()
 
 
-def _distinct_counts(source: ScoreSource, columns: tuple[str, ...]) -> DistinctCounts | None:
+def _distinct_counts_of(source: ScoreSource, columns: tuple[str, ...]) -> DistinctCounts | None:
     if not columns:
         return None
     counts = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
@@ -180,7 +182,7 @@ def why_bounded(bounded: BoundedMap) -> str:
 
     Examples
     --------
-    >>> from llrkit.calibrate.bounds.bounds import bound_sources
+    >>> from llrkit.calibrate.bounds.bounding_methods import bound_sources
     >>> why_bounded(bound_sources(AffineMap(a=1.0, b=0.0), n_sources=(39, 780)))
     'the logarithm of the number of training sources plus one (39 target sources, 780 non-target sources)'
     """
@@ -207,7 +209,7 @@ def _count_at_bounds(source: ScoreSource, bounded: BoundedMap) -> Bounds:
     return Bounds(bounded.low, bounded.high, how, *at, sum(beyond), why_bounded(bounded))
 
 
-def _calibration_words(calibration: Map) -> str:
+def _words_on_calibration(calibration: Map) -> str:
     known = calibration.provenance
     said = calibration.method or calibration.kind
     if "n_target" in known and "n_nontarget" in known:

@@ -110,7 +110,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class CriteriaJudge:
     """What criteria are judged by."""
 
     source: ScoreSource
@@ -134,7 +134,7 @@ class Judge:
             show = percent if criterion.is_rate else "{:.4g}".format
             note = f"{show(measured.value)} instead of {show(before)}"
             measured = Measured(measured.value - before, note=note)
-        return _row(criterion, measured, measured.met(criterion), measured.words(criterion))
+        return _row_of_matrix(criterion, measured, measured.met(criterion), measured.words(criterion))
 
     def verdict(self, criterion: Criterion) -> ValidationRow:
         """Whether there is evidence of miscalibration; too few trials give none either way.
@@ -143,7 +143,7 @@ class Judge:
         """
         verdict = self.check.verdict
         passed = {"none_found": True, "too_few": None}.get(verdict.outcome, False)
-        return replace(_row(criterion, verdict.text, passed, ""), amounts=verdict.amounts)
+        return replace(_row_of_matrix(criterion, verdict.text, passed, ""), amounts=verdict.amounts)
 
     def measured(self, criterion: Criterion) -> Measured:
         """The number, its interval where it has one, and what is to be said about it."""
@@ -184,7 +184,7 @@ class Judge:
             note += f"; {counted(len(evaluation.skipped_groups), 'value')} of {criterion.by} left out"
         words = groups[worst].words(criterion)
         passed = groups[worst].met(criterion)
-        return _row(criterion, groups[worst], passed, f"{note}; {words}" if words else note)
+        return _row_of_matrix(criterion, groups[worst], passed, f"{note}; {words}" if words else note)
 
     def value_before(self, criterion: Criterion) -> float:
         """The number in the file that the change is counted from."""
@@ -228,7 +228,9 @@ def number_of(result: Evaluation, name: str) -> tuple[float, str]:
     raise UnknownNameError(f"unknown metric {name!r}; known are {known}")
 
 
-def _row(criterion: Criterion, result: Measured | str, passed: bool | None, note: str) -> ValidationRow:
+def _row_of_matrix(
+    criterion: Criterion, result: Measured | str, passed: bool | None, note: str
+) -> ValidationRow:
     shown = result if isinstance(result, str) else result.value
     interval = None if isinstance(result, str) else result.interval
     return ValidationRow(

@@ -13,7 +13,7 @@ from llrkit.evaluation import evaluation_words as words
 from llrkit.validation.calibration_words import HEADER as TESTS_HEADER
 from llrkit.validation.calibration_words import LEGEND, rows_of_tests
 from llrkit.validation.criteria import REPORT_FIELDS
-from llrkit.validation.markdown import clean, markdown_rows, markdown_table
+from llrkit.validation.markdown_tables import clean, markdown_rows, markdown_table
 
 if TYPE_CHECKING:
     from llrkit.evaluation.evaluation_result import Evaluation
@@ -66,15 +66,15 @@ def outcome(validation: Validation) -> str:
     if failed:
         verb = "is" if len(failed) == 1 else "are"
         head = "The criterion" if n == 1 else f"{len(failed)} of {n} criteria"
-        said.append(f"{head} {verb} not met: {_named(failed)}")
+        said.append(f"{head} {verb} not met: {_criteria_named(failed)}")
     if open_rows:
         head = "the criterion" if n == 1 else f"{len(open_rows)} of {n} criteria"
         these = "these" if failed else "These"
-        said.append(f"{these} trials do not decide {head}: {_named(open_rows)}")
+        said.append(f"{these} trials do not decide {head}: {_criteria_named(open_rows)}")
     return "; ".join(said) + "."
 
 
-def _named(rows: Sequence[ValidationRow]) -> str:
+def _criteria_named(rows: Sequence[ValidationRow]) -> str:
     return ", ".join(f"{row.characteristic} ({row.metric})" for row in rows)
 
 
@@ -103,16 +103,16 @@ def markdown(
         "",
         misleading_shares(validation),
         "",
-        *_misleading(validation, verbal, unit),
+        *_misleading_in_words(validation, verbal, unit),
         "",
         "## Provenance",
         "",
-        *(f"- **{name}**: {clean(text)}" for name, text in made_from or _made_now()),
+        *(f"- **{name}**: {clean(text)}" for name, text in made_from or _made_now_in_words()),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _made_now() -> list[tuple[str, str]]:
+def _made_now_in_words() -> list[tuple[str, str]]:
     now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}"
     return [("made", now), ("with", f"llrkit {__version__}")]
 
@@ -166,6 +166,6 @@ def misleading_rows(
     return header, tuple(cells)
 
 
-def _misleading(validation: Validation, verbal: bool, unit: LlrUnit) -> list[str]:
+def _misleading_in_words(validation: Validation, verbal: bool, unit: LlrUnit) -> list[str]:
     header, cells = misleading_rows(validation, verbal, unit)
     return markdown_table(header, cells) if cells else ["None: no LLR points the wrong way."]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from importlib import import_module
 
-from llrkit.app.choices import Choices, Outcome
+from llrkit.app.choice_types import Choices, Outcome
 from llrkit.app.tasks.advise import advise_task
 from llrkit.app.tasks.calibrate import calibrate_task
 from llrkit.app.tasks.case import case_task

@@ -6,13 +6,14 @@ from typing import Any
 
 from llrkit._format import number
 from llrkit._plain import as_list, as_number, as_object, as_text
-from llrkit.app.choices import ToAdvise, Told
-from llrkit.app.commands import advise_commands
+from llrkit.app.choice_types import ToAdvise, Told
+from llrkit.app.step_commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.choose.fit_best import fit_best
 from llrkit.evaluation.diagnose import diagnose
+from llrkit.report.report_tables import TextTable
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.section_types import Section
 
 HEADER = ("method", "Cllr in cross-validation", "more than the best (95 % interval)", "advice")
 SIMPLEST = ("logistic", "cmlg", "gaussian", "saturating", "bigaussian", "tied-nig", "nig", "kde", "pav")
@@ -40,8 +41,8 @@ def advise_task(task: Task[ToAdvise]) -> Told:
         (
             as_text(row["method"]),
             number(as_number(row["cllr"])),
-            _difference(row, table[0]),
-            _advice(row, advice),
+            _difference_from_best(row, table[0]),
+            _advice_section(row, advice),
         )
         for row in table
     ]
@@ -72,7 +73,7 @@ def recommended(table: list[dict[str, Any]], advised: list[str]) -> tuple[str, s
     if not known:
         return SIMPLEST[0], "no method could be compared, and it asks for the least"
     best = known[0]
-    close = [row for row in known if row is best or _may_be_as_good(row, best)]
+    close = [row for row in known if row is best or _may_be_as_good_as_best(row, best)]
     close = [row for row in close if row["method"] in advised] or close
     chosen = min(close, key=lambda row: SIMPLEST.index(row["method"]))
     if chosen is best:
@@ -83,12 +84,12 @@ def recommended(table: list[dict[str, Any]], advised: list[str]) -> tuple[str, s
     )
 
 
-def _may_be_as_good(row: dict[str, Any], best: dict[str, Any]) -> bool:
+def _may_be_as_good_as_best(row: dict[str, Any], best: dict[str, Any]) -> bool:
     error = row.get("standard_error")
     return error is not None and row["cllr"] - best["cllr"] <= 1.96 * error
 
 
-def _difference(row: dict[str, Any], best: dict[str, Any]) -> str:
+def _difference_from_best(row: dict[str, Any], best: dict[str, Any]) -> str:
     """The distance from the best, with an interval where its error is known."""
     error = row.get("standard_error")
     if row is best or error is None or row.get("reason"):
@@ -97,7 +98,7 @@ def _difference(row: dict[str, Any], best: dict[str, Any]) -> str:
     return f"{gap:+.4f} [{gap - 1.96 * error:+.4f}, {gap + 1.96 * error:+.4f}]"
 
 
-def _advice(row: dict[str, Any], advice: dict[str, str]) -> str:
+def _advice_section(row: dict[str, Any], advice: dict[str, str]) -> str:
     said = [row["reason"]] if row.get("reason") else []
     said += [str(flag) for flag in row.get("flags", ())]
     return "; ".join([*said, advice.get(row["method"], "")]).strip("; ")

@@ -8,9 +8,9 @@ import numpy as np
 
 from llrkit import plot
 from llrkit._inputs import file_sha256
-from llrkit.app.choices import ToCalibrate, Told
-from llrkit.app.commands import calibrate_commands
+from llrkit.app.choice_types import ToCalibrate, Told
 from llrkit.app.project import CALIBRATION
+from llrkit.app.step_commands import calibrate_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
 from llrkit.calibrate.maps import Map
@@ -19,8 +19,9 @@ from llrkit.choose.methods import METHODS, method_name
 from llrkit.evaluation.compare import ScoreToLlr
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.report.report_tables import TextTable
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.section_types import Section
 
 
 def calibrate_task(task: Task[ToCalibrate]) -> Told:
@@ -48,7 +49,7 @@ def calibrate_task(task: Task[ToCalibrate]) -> Told:
     )
     fitted.save(task.out / CALIBRATION)
     said = Said(task.words, (), task.unit, of_sources=True)
-    own = [said.section(section) for section in _sections(fitted, before, after)]
+    own = [said.section(section) for section in _calibration_sections(fitted, before, after)]
     sections, pictures = shown(own, task)
     bounds = bound_sentence(fitted, base_10=task.unit.base_10)
     return {
@@ -60,7 +61,7 @@ def calibrate_task(task: Task[ToCalibrate]) -> Told:
     }
 
 
-def _sections(fitted: Map, before: Evaluation, after: Evaluation) -> list[Section]:
+def _calibration_sections(fitted: Map, before: Evaluation, after: Evaluation) -> list[Section]:
     rows = tuple(
         (name, f"{old:.4f}", f"{new:.4f}")
         for name, old, new in (

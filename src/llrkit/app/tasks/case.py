@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from llrkit._atomic import write_atomically
-from llrkit.app.choices import Told, ToReportCase
-from llrkit.app.commands import case_commands
+from llrkit.app.choice_types import Told, ToReportCase
 from llrkit.app.project import CALIBRATION
+from llrkit.app.step_commands import case_commands
 from llrkit.app.tasks.task import InWords, Task, in_documents, shown
 from llrkit.calibrate.map_files import load_map
 from llrkit.calibrate.maps import Map

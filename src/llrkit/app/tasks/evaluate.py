@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from llrkit import plot
 from llrkit._atomic import write_atomically
-from llrkit.app.choices import ToEvaluate, Told
-from llrkit.app.commands import evaluate_commands
+from llrkit.app.choice_types import ToEvaluate, Told
+from llrkit.app.step_commands import evaluate_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.calibrate.tied_scores import TiedScores
 from llrkit.evaluation import evaluation_words as words
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.io.several_systems import titles_of
-from llrkit.report.page import said_of, write_report
-from llrkit.report.page_contents import conditions, verdicts
-from llrkit.report.paper_tables import format_table
+from llrkit.io.join_systems import titles_of
+from llrkit.report.html_page import said_of, write_report
+from llrkit.report.latex_markdown_csv import format_table
+from llrkit.report.report_tables import TextTable
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section, TextTable
+from llrkit.report.section_types import Section
+from llrkit.report.verdict_and_curve_sections import conditions, verdicts
 from llrkit.scores import ScoreSource
 from llrkit.scores.trials import Trials
 from llrkit.theory.operating_points import OperatingPoint
@@ -52,10 +53,10 @@ def evaluate_task(task: Task[ToEvaluate]) -> Told:
     (told,) = verdicts({title: result}, {}, ties, unit=task.unit)
     todo = [text for text in told.todo if not text.startswith("llrkit ")]
     said = said_of({title: result}, task.words.name, task.unit)
-    sections, pictures = shown(_sections(title, result, by, said), task)
+    sections, pictures = shown(_evaluation_sections(title, result, by, said), task)
     return {
         "banner": {"word": said.text(told.word), "grade": told.grade, "text": said.text(told.said)},
-        "remarks": [said.text(text) for text in (*todo, *_notes(result))],
+        "remarks": [said.text(text) for text in (*todo, *_evaluation_notes(result))],
         "sections": sections,
         "documents": ["evaluation.html", "evaluation.json", "evaluation.csv", *pictures],
         "commands": commands,
@@ -70,11 +71,11 @@ def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
     return {} if n == 0 else {"repeated_trials": n}
 
 
-def _notes(result: Evaluation) -> list[str]:
+def _evaluation_notes(result: Evaluation) -> list[str]:
     return [f"Intervals: {note}" for note in (result.uncertainty.notes if result.uncertainty else ())]
 
 
-def _sections(title: str, result: Evaluation, by: str, said: Said) -> list[Section]:
+def _evaluation_sections(title: str, result: Evaluation, by: str, said: Said) -> list[Section]:
     rows = tuple(tuple(map(said.text, row)) for row in words.rows(result, said.unit))
     numbers = TextTable(("", "", ""), rows)
     one = {title: result}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from llrkit.app.choices import Facts, ReadFacts, ToRead
+from llrkit.app.choice_types import Facts, ReadFacts, ToRead
 from llrkit.app.tasks.task import Task
 from llrkit.core.moments import Moments
 from llrkit.engine.open_trials import open_trials, open_unlabeled
 from llrkit.errors import LlrkitError
 from llrkit.io.files_to_trials import table_options
 from llrkit.io.reading_options import Reading
-from llrkit.io.tables import scan_tables
+from llrkit.io.tables_of_paths import scan_tables
 
 ROWS = 5
 """Shown of a file."""
@@ -21,7 +21,7 @@ def read_task(task: Task[ToRead]) -> ReadFacts:
     """The facts about one file; what keeps it from being read is one of them."""
     name = task.choices["file"]
     path, reading = task.path(name), task.reading(name)
-    facts = _table_facts(path, reading)
+    facts = _facts_of_table(path, reading)
     if "columns" not in facts:
         return {"facts": facts}
     try:
@@ -32,19 +32,19 @@ def read_task(task: Task[ToRead]) -> ReadFacts:
         facts["range"] = [float(low), float(high)]
     except LlrkitError as error:
         facts["problem"] = str(error)
-        if reading.label is None and (n := _questioned(path, reading)) is not None:
+        if reading.label is None and (n := _count_questioned_scores(path, reading)) is not None:
             facts["n_questioned"] = n
     return {"facts": facts}
 
 
-def _table_facts(path: str, reading: Reading) -> Facts:
+def _facts_of_table(path: str, reading: Reading) -> Facts:
     """Format, columns and first rows, as far as the file has any."""
     try:
         (scan, *_) = scan_tables(path, **table_options(reading))
         columns = scan.like.table.columns
         first = next(iter(scan.read(columns)), scan.like).table.head(ROWS)
     except (LlrkitError, OSError) as error:
-        return {"problem": str(error), "lines": _first_lines(path)}
+        return {"problem": str(error), "lines": _first_lines_of_file(path)}
     roles = scan.like.roles
     return {
         "format": scan.like.format,
@@ -55,7 +55,7 @@ def _table_facts(path: str, reading: Reading) -> Facts:
     }  # fmt: skip
 
 
-def _questioned(path: str, reading: Reading) -> int | None:
+def _count_questioned_scores(path: str, reading: Reading) -> int | None:
     """How many scores there are, if they are nothing but scores: questioned ones."""
     try:
         trials = open_unlabeled(path, Reading(score=reading.score, columns=reading.columns))
@@ -64,7 +64,7 @@ def _questioned(path: str, reading: Reading) -> int | None:
         return None
 
 
-def _first_lines(path: str) -> list[str]:
+def _first_lines_of_file(path: str) -> list[str]:
     with open(path, "rb") as file:
         text = file.read(2000).decode("utf-8", errors="replace")
     lines = ["".join(c if c.isprintable() else "·" for c in line)[:120] for line in text.splitlines()]

@@ -13,14 +13,15 @@ from llrkit._atomic import write_atomically
 from llrkit._llr_units import LlrUnit, llr_unit
 from llrkit._plain import Json, spelled
 from llrkit._vocabulary import VOCABULARIES, Vocabulary
-from llrkit.app.choices import Choices, PlainTask, ShownFigure, ShownSection, TaskFile
+from llrkit.app.choice_types import Choices, PlainTask, ShownFigure, ShownSection, TaskFile
 from llrkit.app.project import DOCUMENTS
-from llrkit.app.settings import said_in
+from llrkit.app.project_settings import said_in
 from llrkit.engine.open_trials import open_trials
 from llrkit.errors import InputError
 from llrkit.io.reading_options import PLAIN, Reading, ReadingOptions
 from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.section_types import Section, TextTable, text_tables
+from llrkit.report.report_tables import TextTable, text_tables
+from llrkit.report.section_types import Section
 from llrkit.scores import ScoreSource
 
 PICTURE_WIDTH = 5.2

@@ -8,17 +8,17 @@ from pathlib import Path
 from llrkit._atomic import write_atomically
 from llrkit._format import printable
 from llrkit._inputs import file_sha256
-from llrkit.app.choices import Told, ToValidate
-from llrkit.app.commands import validate_commands
+from llrkit.app.choice_types import Told, ToValidate
 from llrkit.app.criteria_form import criteria_text
 from llrkit.app.project import CALIBRATION, DOCUMENTS
+from llrkit.app.step_commands import validate_commands
 from llrkit.app.tasks.task import InWords, Task, in_documents, shown
 from llrkit.calibrate.map_files import load_map
-from llrkit.io.several_systems import titles_of
+from llrkit.io.join_systems import titles_of
 from llrkit.report.documents import validation_document
-from llrkit.report.page import write_report
+from llrkit.report.html_page import write_report
+from llrkit.report.interval_and_test_sections import validation
 from llrkit.report.section_types import Banner
-from llrkit.report.sections_on_results import validation
 from llrkit.validation.criteria import read_criteria
 from llrkit.validation.validate import validate
 from llrkit.validation.validation_words import SHOWN, outcome

@@ -13,8 +13,8 @@ from llrkit.calibrate.densities.density_ratio import (
     monotone_interval,
 )
 from llrkit.calibrate.densities.student_t import StudentRatioMap
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
@@ -91,7 +91,7 @@ def fit_bayes(
     shared_variance = yes_or_no(shared_variance, "shared_variance")
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=1 if shared_variance or prior else 2)
-    beliefs = _beliefs(prior, shared_variance)
+    beliefs = _beliefs_of_classes(prior, shared_variance)
     by_class = (moments.target, moments.nontarget)
     posterior = [_update_belief(belief, seen) for belief, seen in zip(beliefs, by_class, strict=True)]
     if shared_variance:
@@ -128,7 +128,7 @@ def fit_bayes(
 Belief = tuple[float, float, float, float]
 
 
-def _beliefs(prior: tuple[NormalGamma, NormalGamma] | None, shared: bool) -> tuple[Belief, Belief]:
+def _beliefs_of_classes(prior: tuple[NormalGamma, NormalGamma] | None, shared: bool) -> tuple[Belief, Belief]:
     """Mean, kappa, shape and rate of both classes; the reference prior is the improper end of the family."""
     if prior is None:
         # p(means, precision) ~ 1/precision: each mean takes half a degree away from the shape

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from llrkit._plain import Json
 from llrkit._warn import warn_caller
-from llrkit.calibrate.affine.cmlg_alpha import choose_alpha
+from llrkit.calibrate.affine.choose_cmlg_alpha import choose_alpha
 from llrkit.calibrate.affine.cmlg_predicted_cost import PredictedCost, predicted_cost, why_unpredicted
 from llrkit.calibrate.affine.conditions.condition_cells import condition_cells
 from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells, residual_moments
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap
 from llrkit.calibrate.affine.conditions.condition_terms import BASES, condition_names
 from llrkit.calibrate.affine.gaussian_tests import gaussian_tests, shape_problems, shape_statistics
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.option_checks import class_weight, one_of
 from llrkit.calibrate.training_checks import provenance, training_moments
@@ -160,7 +160,7 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
     b = -a * (m_e + m_d) / 2.0
     mu = a * (m_e - m_d) / 2.0
     pair = GaussianLLR.from_mu(mu) if mu > 0 else None
-    se_a, se_b = _standard_errors(moments, alpha, a, v)
+    se_a, se_b = _cmlg_standard_errors(moments, alpha, a, v)
     details: dict[str, Json] = {
         "mean_target": m_e,
         "mean_nontarget": m_d,
@@ -178,7 +178,7 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
     )
 
 
-def _standard_errors(moments: Moments, alpha: float, a: float, v: float) -> tuple[float, float]:
+def _cmlg_standard_errors(moments: Moments, alpha: float, a: float, v: float) -> tuple[float, float]:
     """Delta method: a and b are functions of two means and two variances, estimated on independent trials."""
     middle = (float(moments.target.mean[0]) + float(moments.nontarget.mean[0])) / 2.0
     var_a = var_b = 0.0

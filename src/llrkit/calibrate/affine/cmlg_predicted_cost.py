@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.densities.weighted_points import WeightedPoints
+from llrkit.calibrate.densities.training_points import WeightedPoints
 from llrkit.core.elementary_functions import sigmoid, softplus
 from llrkit.core.moments import ClassMoments, Moments
 from llrkit.core.newton_minimizer import newton
@@ -72,7 +72,7 @@ def predicted_cost(moments: Moments, a: float, b: float, cost: Preset | None = N
         return None
     if why_unpredicted(moments):
         return None
-    return line_costs(_population(classes[0]), _population(classes[1]), a, b, cost)
+    return line_costs(_population_of_moments(classes[0]), _population_of_moments(classes[1]), a, b, cost)
 
 
 def why_unpredicted(moments: Moments) -> str:
@@ -110,18 +110,20 @@ def line_costs(
         return None
     # in units of the line itself, where the numbers are of the size of LLRs
     llrs = tuple((a * one.points + b, one.weights / one.total) for one in (target, nontarget))
-    best = newton(lambda x: _objective(x, llrs), np.array([1.0, 0.0]), tolerance=1e-9, max_evaluations=100)
+    best = newton(
+        lambda x: _line_objective(x, llrs), np.array([1.0, 0.0]), tolerance=1e-9, max_evaluations=100
+    )
     if not best.converged:
         return None
     lines = (np.array([1.0, 0.0]), best.x)
-    bits = [_objective(line, llrs)[0] / (2.0 * math.log(2.0)) for line in lines]
+    bits = [_line_objective(line, llrs)[0] / (2.0 * math.log(2.0)) for line in lines]
     if cost is None:
         return PredictedCost(bits[0], bits[1])
-    dcfs = [_dcf(line, llrs, cost) for line in lines]
+    dcfs = [_line_dcf(line, llrs, cost) for line in lines]
     return PredictedCost(bits[0], bits[1], cost.name, dcfs[0], dcfs[1])
 
 
-def _population(class_moments: ClassMoments) -> WeightedPoints:
+def _population_of_moments(class_moments: ClassMoments) -> WeightedPoints:
     skewness = float(np.clip(class_moments.skewness[0], -2.0, 2.0))
     kurtosis = float(np.clip(class_moments.excess_kurtosis[0], -2.0, 2.0))
     z = _Z + skewness * (_Z**2 - 1.0) / 6.0 + kurtosis * (_Z**3 - 3.0 * _Z) / 24.0
@@ -130,7 +132,7 @@ def _population(class_moments: ClassMoments) -> WeightedPoints:
     return WeightedPoints(scores, _WEIGHTS)
 
 
-def _objective(line: FloatArray, llrs: Llrs) -> tuple[float, FloatArray, FloatArray]:
+def _line_objective(line: FloatArray, llrs: Llrs) -> tuple[float, FloatArray, FloatArray]:
     """Twice the cross-entropy at a prior of 1/2, in nats."""
     value, gradient, hessian = 0.0, np.zeros(2), np.zeros((2, 2))
     for (x, weights), sign in zip(llrs, (-1.0, 1.0), strict=True):
@@ -143,7 +145,7 @@ def _objective(line: FloatArray, llrs: Llrs) -> tuple[float, FloatArray, FloatAr
     return value, gradient, hessian
 
 
-def _dcf(line: FloatArray, llrs: Llrs, cost: Preset) -> float:
+def _line_dcf(line: FloatArray, llrs: Llrs, cost: Preset) -> float:
     (target, of_target), (nontarget, of_nontarget) = llrs
     costs = []
     for point in cost.points:

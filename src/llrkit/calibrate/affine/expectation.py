@@ -11,14 +11,14 @@ import numpy as np
 from llrkit._arrays import Array, FloatArray
 from llrkit._plain import Json
 from llrkit._warn import warn_caller
-from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import WeightedPoints
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
 from llrkit.core.newton_minimizer import newton
-from llrkit.core.summary import FieldwiseSums, SummaryBase
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError, SeparationError, ShapeWarning
 from llrkit.scores import Scores, ScoreSource
 
@@ -158,7 +158,7 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     if not (isinstance(regularization, (int, float)) and 0.0 <= regularization < math.inf):
         raise InputError(f"regularization must be a number of at least 0, got {regularization!r}")
     moments = training_moments(source)
-    problem = _Problem(moments, float(regularization))
+    problem = _ExpectationEquations(moments, float(regularization))
     grid = source.reduce(DensityGrid.at(*moments.extremes))
     nodes = [WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
     scaled = [((weighted.points - problem.center) / problem.scale, weighted.weights) for weighted in nodes]
@@ -198,7 +198,7 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     )  # fmt: skip
 
 
-class _Problem:
+class _ExpectationEquations:
     """The equations in standardized scores, 0 in the middle of the class means; unknowns log a/a0 and b."""
 
     precision: tuple[float, float]

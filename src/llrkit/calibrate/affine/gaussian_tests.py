@@ -67,11 +67,11 @@ def shape_problems(moments: Moments) -> list[str]:
         skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
         limit = max(SKEWNESS, 5.0 * math.sqrt(6.0 / count))
         if abs(skewness) > limit:
-            problems.append(f"{scores} are skewed: skewness {_beyond(skewness, limit)}")
+            problems.append(f"{scores} are skewed: skewness {_beyond_limit(skewness, limit)}")
         limit = max(KURTOSIS, 6.0 * math.sqrt(24.0 / count))
         if abs(kurtosis) > limit:
             tails = "heavy" if kurtosis > 0 else "light"
-            said = f"excess kurtosis {_beyond(kurtosis, limit)}"
+            said = f"excess kurtosis {_beyond_limit(kurtosis, limit)}"
             problems.append(f"{scores} are {tails}-tailed: {said}")
     ratio = statistics["sd_ratio"]
     widest = spread_limit(n["target"], n["nontarget"])
@@ -84,7 +84,7 @@ def shape_problems(moments: Moments) -> list[str]:
     return problems
 
 
-def _beyond(value: float, limit: float) -> str:
+def _beyond_limit(value: float, limit: float) -> str:
     shown, _ = told_apart(abs(value), limit, 2)
     return f"{'-' if value < 0.0 else '+'}{shown} is beyond {limit:.3g}"
 
@@ -152,15 +152,15 @@ def gaussian_tests(moments: Moments) -> list[GaussianTest]:
     target, nontarget = moments.target, moments.nontarget
     if min(target.n, nontarget.n) < 2 or min(target.variance[0], nontarget.variance[0]) <= 0.0:
         return []
-    tests = [_equal_variances(target, nontarget)]
+    tests = [_test_equal_variances(target, nontarget)]
     tests += [
-        _skewness(f"skewness of {name} scores", one)
+        _test_skewness(f"skewness of {name} scores", one)
         for name, one in (("target", target), ("non-target", nontarget))
     ]
-    return [*tests, _mixture(target, nontarget)]
+    return [*tests, _test_mixture_of_mus(target, nontarget)]
 
 
-def _equal_variances(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
+def _test_equal_variances(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
     from scipy.special import chdtrc
 
     v_e, v_d, n = float(target.variance[0]), float(nontarget.variance[0]), target.n + nontarget.n
@@ -169,17 +169,17 @@ def _equal_variances(target: ClassMoments, nontarget: ClassMoments) -> GaussianT
     error = spread_error(target.n, nontarget.n)
     return GaussianTest(
         SPREADS, math.sqrt(v_d / v_e), gain, float(chdtrc(1, gain)),
-        RATIO, _two_sided(math.log(RATIO) / error),
+        RATIO, _two_sided_power(math.log(RATIO) / error),
     )  # fmt: skip
 
 
-def _skewness(name: str, class_moments: ClassMoments) -> GaussianTest:
+def _test_skewness(name: str, class_moments: ClassMoments) -> GaussianTest:
     from scipy.special import chdtrc
 
     value, n = float(class_moments.skewness[0]), class_moments.n
     statistic = n * value**2 / 6.0
     return GaussianTest(
-        name, value, statistic, float(chdtrc(1, statistic)), SKEW, _two_sided(SKEW * math.sqrt(n / 6.0))
+        name, value, statistic, float(chdtrc(1, statistic)), SKEW, _two_sided_power(SKEW * math.sqrt(n / 6.0))
     )
 
 
@@ -190,7 +190,7 @@ def kurtosis_p_value(class_moments: ClassMoments) -> float:
     return float(chdtrc(1, class_moments.n * float(class_moments.excess_kurtosis[0]) ** 2 / 24.0))
 
 
-def _mixture(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
+def _test_mixture_of_mus(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
     from scipy.special import ndtr, ndtri
 
     n = target.n + nontarget.n
@@ -203,14 +203,14 @@ def _mixture(target: ClassMoments, nontarget: ClassMoments) -> GaussianTest:
     score = math.sqrt(mu / 8.0) * third + fourth / 8.0
     z = score / math.sqrt(n * information)
     variation = math.sqrt(max(score / (n * information), 0.0))
-    shift = math.sqrt(n / information) * _mean_score(mu)
+    shift = math.sqrt(n / information) * _mean_score_of_mixture(mu)
     return GaussianTest(
         "variation of mu over trials", variation, max(z, 0.0) ** 2, float(ndtr(-z)), VARIATION,
         float(ndtr(shift + ndtri(LEVEL))),
     )  # fmt: skip
 
 
-def _mean_score(mu: float) -> float:
+def _mean_score_of_mixture(mu: float) -> float:
     """The mean score of a trial where mu is ``m (1 ± VARIATION)`` and looks like ``mu`` on the whole.
 
     The variance is ``2 m + s`` then with ``s = (m VARIATION)^2``, the third central moment ``±6 s``, the
@@ -223,7 +223,7 @@ def _mean_score(mu: float) -> float:
     return float(math.sqrt(mu / 8.0) * 6.0 * s / v**1.5 + fourth / 8.0)
 
 
-def _two_sided(shift: float) -> float:
+def _two_sided_power(shift: float) -> float:
     """Power of a two-sided test whose statistic is normal and moved by ``shift`` standard errors."""
     from scipy.special import ndtr, ndtri
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.class_gap import REMEDY
+from llrkit.calibrate.gap_between_classes import REMEDY
 from llrkit.calibrate.newton_passes import Settled, refuse_runaway, settle
 from llrkit.calibrate.training_checks import check_moments
 from llrkit.core.elementary_functions import logit, probability
@@ -21,7 +21,7 @@ from llrkit.core.newton_minimizer import Objective
 from llrkit.core.newton_sums import LOGARITHMIC, NewtonSums
 from llrkit.core.sample import Sample
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.errors import InputError, SeparationError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
@@ -91,8 +91,8 @@ def fit_linear(
     moments, sample = as_source(source).reduce(both(Moments.of, Sample.of)).summaries
     check_moments(source, moments)
     if len(moments.target.mean) == 1 and not shrinkage.present:
-        _refuse_separation(moments)
-    center, scale, start = _start(moments)
+        _refuse_separated_classes(moments)
+    center, scale, start = _start_of_linear_fit(moments)
 
     def objective_on(trials: ScoreSource, n_target: float, n_nontarget: float, mean: FloatArray) -> Objective:
         own, flipped = shrinkage.weights(prior, n_target, n_nontarget)
@@ -139,7 +139,7 @@ def fit_linear(
     )
 
 
-def _start(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _start_of_linear_fit(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Center and scale of the columns, and CMLG in those units."""
     center = (moments.target.mean + moments.nontarget.mean) / 2.0
     pooled = (moments.target.covariance + moments.nontarget.covariance) / 2.0
@@ -155,7 +155,7 @@ def _start(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
     return center, scale, np.append(slopes if norm <= 20.0 else slopes * (20.0 / norm), 0.0)
 
 
-def _refuse_separation(moments: Moments) -> None:
+def _refuse_separated_classes(moments: Moments) -> None:
     target, nontarget = moments.target, moments.nontarget
     for above, below, words in ((target, nontarget, "targets"), (nontarget, target, "non-targets")):
         if above.low[0] >= below.high[0]:

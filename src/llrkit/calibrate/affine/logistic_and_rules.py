@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.affine.linear_fit import LinearFit, Shrinkage, fit_linear
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.poor_fit_guard import TOLERATED, TrainingSample
 from llrkit.calibrate.training_checks import check_moments, provenance
@@ -19,7 +19,7 @@ from llrkit.core.elementary_functions import probability
 from llrkit.core.moments import Moments
 from llrkit.core.newton_sums import LOGARITHMIC
 from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.errors import ReversedScoresWarning, SeparationError, ShapeWarning, SystemCountError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
@@ -121,7 +121,7 @@ def fit_logistic(
     """
     fit = fit_linear(source, prior=prior, shrinkage=Shrinkage(robust, regularization, df))
     options = {"prior": prior, "robust": robust, "regularization": regularization, "df": df}
-    return _affine(fit, "logistic", options)
+    return _affine_map_of_fit(fit, "logistic", options)
 
 
 @fits_map
@@ -161,7 +161,7 @@ def fit_rule(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReversedScoresWarning)  # said once, above
         fit = fit_linear(source, prior=prior, rule=used)
-    fitted = _affine(fit, "rule", {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior})
+    fitted = _affine_map_of_fit(fit, "rule", {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior})
     if not isinstance(used, TemperedRule):
         return fitted
     warn_caller(
@@ -172,7 +172,7 @@ def fit_rule(
     return replace(fitted, details={**fitted.details, "log_share": used.share})
 
 
-def _affine(fit: LinearFit, method: str, options: Mapping[str, object]) -> AffineMap:
+def _affine_map_of_fit(fit: LinearFit, method: str, options: Mapping[str, object]) -> AffineMap:
     if len(fit.slopes) != 1:
         raise SystemCountError(f"one system expected, got {len(fit.slopes)}; use fit_fusion")
     return AffineMap(

@@ -11,18 +11,18 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._warn import warn_caller
-from llrkit.calibrate.affine.saturating_descent import (
+from llrkit.calibrate.affine.saturating_function import (
     SaturatingSums,
-    central_points,
-    class_sums,
-    descend,
     limits,
-    location_scale_gap,
     saturate,
+    saturating_class_sums,
+    saturating_descent,
+    saturating_start_points,
+    saturating_start_scale,
     unsaturate,
 )
-from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import WeightedPoints
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap, Columns, Map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.elementary_functions import binary_entropy, logit, probability
@@ -144,13 +144,13 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     if target.low[0] > nontarget.high[0] or nontarget.low[0] > target.high[0]:
         raise SeparationError("the classes do not overlap: the best slope is infinite")
     log_odds = float(logit(prior))
-    nodes, passes = central_points(source, *moments.extremes)
-    center, scale, gap = location_scale_gap(nodes)
+    nodes, passes = saturating_start_points(source, *moments.extremes)
+    center, scale, gap = saturating_start_scale(nodes)
 
     def on_points(nodes: Sequence[WeightedPoints]) -> Callable[[FloatArray], SaturatingSums]:
         points = [((weighted.points - center) / scale, weighted.weights) for weighted in nodes]
         return lambda p: SaturatingSums(
-            *(class_sums(*points[i], p, log_odds, sign) for i, sign in ((0, -1.0), (1, 1.0)))
+            *(saturating_class_sums(*points[i], p, log_odds, sign) for i, sign in ((0, -1.0), (1, 1.0)))
         )
 
     def on_trials(p: FloatArray) -> SaturatingSums:
@@ -158,9 +158,9 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
 
     slope = float(np.clip(2.0 * gap / scale, -20.0, 20.0))  # about that of CMLG, never wild
     few = on_points([weighted.fewer() for weighted in nodes])
-    starts = [descend(few, np.array([slope, 0.0, guess, guess]), prior, 300) for guess in STARTS]
-    on_cells = descend(on_points(nodes), min(starts, key=lambda end: end.value).x, prior, 300)
-    descent = descend(on_trials, on_cells.x, prior, max_passes)
+    starts = [saturating_descent(few, np.array([slope, 0.0, guess, guess]), prior, 300) for guess in STARTS]
+    on_cells = saturating_descent(on_points(nodes), min(starts, key=lambda end: end.value).x, prior, 300)
+    descent = saturating_descent(on_trials, on_cells.x, prior, max_passes)
     if not descent.converged or abs(descent.x[0]) > STEEP:
         _warn_of_descent(descent)
     a, b, r, s = (float(value) for value in descent.x)

@@ -13,14 +13,14 @@ import numpy as np
 from llrkit._arrays import Array, BoolArray, FloatArray
 from llrkit._warn import warn_caller
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
-from llrkit.calibrate.densities.weighted_points import WeightedPoints
-from llrkit.calibrate.fitting import FitFunction, fits_map
+from llrkit.calibrate.densities.training_points import WeightedPoints
+from llrkit.calibrate.fit_decorator import FitFunction, fits_map
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.core.moments import Moments
-from llrkit.core.summary import Both, Summarizer
+from llrkit.core.summary_algebra import Both, Summarizer
 from llrkit.errors import (
     ConstantScoreError,
     InputError,
@@ -128,7 +128,7 @@ def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> 
         none = Scores.part(chunk.target[:0], chunk.nontarget[:0])
         if name is None:
             return Both((make(chunk), make(none)))
-        t, n = (_is_labeled(values, chunk, name) for values in chunk.columns[name])
+        t, n = (_which_are_labeled(values, chunk, name) for values in chunk.columns[name])
         return Both(
             (
                 make(Scores.part(chunk.target[~t], chunk.nontarget[~n])),
@@ -139,7 +139,7 @@ def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> 
     return split
 
 
-def _is_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
+def _which_are_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
     if name in chunk.categories:  # codes: a table's true/false column arrives so
         meant = chunk.categories[name]
         if not all(isinstance(value, (bool, np.bool_)) for value in meant):
@@ -170,7 +170,9 @@ def unsupervised_from_points(
         sd = np.sqrt(max(1.0 - share * (1.0 - share) * gap**2, 0.05))
         starts.append([0.5 * (m0 + m1), float(np.log(gap)), float(np.log(sd)), float(logit(share))])
     hold = (float(logit(prior)),) * 2 if prior is not None else (-20.0, 20.0)
-    best = maximize(_objective(t, prior is None), starts, [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, hold])
+    best = maximize(
+        _unlabeled_objective(t, prior is None), starts, [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, hold]
+    )
     middle, log_gap, log_sd, log_odds = best.x.tolist()
     # with labeled trials, or a better fit than one Gaussian gives, there are two
     two = by_label[1].total + by_label[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
@@ -200,7 +202,7 @@ def unsupervised_from_points(
     )
 
 
-def _objective(by_label: tuple[WeightedPoints, ...], free_prior: bool) -> Objective:
+def _unlabeled_objective(by_label: tuple[WeightedPoints, ...], free_prior: bool) -> Objective:
     """Mean log-likelihood and gradient by middle, log gap, log sd and log-odds of the prior."""
     points = np.concatenate([weighted.points for weighted in by_label])
     weights = np.concatenate([weighted.weights for weighted in by_label])

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
-from llrkit.calibrate.bounds.bounds import bound_by_counts, training_gap
+from llrkit.calibrate.bounds.bounding_methods import bound_by_counts, training_gap
 from llrkit.calibrate.bounds.source_counts import SourceCounts, count_sources
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of

@@ -11,7 +11,7 @@ from llrkit._llr_units import LN10
 from llrkit._plain import as_list, as_number, as_text
 from llrkit._warn import warn_caller
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
-from llrkit.calibrate.bounds.bounds import (
+from llrkit.calibrate.bounds.bounding_methods import (
     bound_elub,
     bound_fixed,
     bound_invariance,
@@ -19,8 +19,8 @@ from llrkit.calibrate.bounds.bounds import (
     training_gap,
 )
 from llrkit.calibrate.bounds.source_counts import SourceCounts
-from llrkit.calibrate.class_gap import gap_sentence
 from llrkit.calibrate.composed_map import ComposedMap
+from llrkit.calibrate.gap_between_classes import gap_sentence
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.poor_fit_guard import is_judged
 from llrkit.errors import InputError, NoOverlapWarning, UnknownNameError

@@ -13,7 +13,7 @@ from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import ValueCounts, numbered
 from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
 from llrkit.core.moments import Moments
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.errors import InputError
 from llrkit.scores import Scores, ScoreSource
@@ -39,17 +39,17 @@ class SourceCounts:
 
     def __str__(self) -> str:
         about = "" if self.exact else "about "
-        of_targets, of_nontargets = (f"{_whole(n):,}" for n in (self.n_target, self.n_nontarget))
+        of_targets, of_nontargets = (f"{_whole_count(n):,}" for n in (self.n_target, self.n_nontarget))
         return (
-            f"{of_targets} {_words(self.target, 'target', self.n_target)}, "
-            f"{about}{of_nontargets} {_words(self.nontarget, 'non-target', self.n_nontarget)}"
+            f"{of_targets} {_words_for_sources(self.target, 'target', self.n_target)}, "
+            f"{about}{of_nontargets} {_words_for_sources(self.nontarget, 'non-target', self.n_nontarget)}"
         )
 
     def details(self) -> dict[str, Json]:
         """Plain values for the details of a map."""
         return {
-            "n_target_sources": _whole(self.n_target),
-            "n_nontarget_sources": _whole(self.n_nontarget),
+            "n_target_sources": _whole_count(self.n_target),
+            "n_nontarget_sources": _whole_count(self.n_nontarget),
             "target_sources": self.target,
             "nontarget_sources": self.nontarget,
             "exact": self.exact,
@@ -57,7 +57,7 @@ class SourceCounts:
         }
 
 
-def _words(counted: str, name: str, n: float) -> str:
+def _words_for_sources(counted: str, name: str, n: float) -> str:
     many = "" if n == 1 else "s"
     if counted == "pairs":
         return f"pair{many} of speakers with {name} trials"
@@ -69,7 +69,7 @@ def _words(counted: str, name: str, n: float) -> str:
     return f"{name} {kind.removesuffix('s')}{many}" + (f" {rest}" if rest else "")
 
 
-def _whole(n: float) -> float:
+def _whole_count(n: float) -> float:
     return int(n) if n == int(n) else n  # trials may have weights
 
 
@@ -126,11 +126,11 @@ def count_sources(
 
     numbers = {value: i for i, value in enumerate(values)}
     joined, pairs = wide.reduce(
-        both(_joined_by_targets(columns, numbers), _pairs(columns, numbers))
+        both(_joined_by_targets(columns, numbers), _pairs_of_sources(columns, numbers))
     ).summaries
     if joined.any_joined:  # the values are not speakers: those that share a target trial are one
         numbers = {value: int(joined.lowest[i]) for value, i in numbers.items()}
-        pairs, passes = wide.reduce(_pairs(columns, numbers)), passes + 1
+        pairs, passes = wide.reduce(_pairs_of_sources(columns, numbers)), passes + 1
     n_speakers = [len({numbers[value] for value in seen}) for seen in of_class]
     target = (n_speakers[0], "speakers") if n_speakers[0] > 1 else (trials[0], ONE)
     nontarget = (pairs.count, "pairs")
@@ -139,7 +139,7 @@ def count_sources(
     return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], pairs.exact, passes + 2)
 
 
-def _sides(
+def _sides_of_trial(
     chunk: Scores, columns: Sequence[str], numbers: Mapping[Hashable, int], class_index: int
 ) -> tuple[IntArray, IntArray]:
     left, right = (numbered(chunk, name, class_index, numbers) for name in columns)
@@ -149,14 +149,16 @@ def _sides(
 def _joined_by_targets(
     columns: Sequence[str], numbers: Mapping[Hashable, int]
 ) -> Callable[[Scores], JoinedNumbers]:
-    return lambda chunk: JoinedNumbers.of(len(numbers), *_sides(chunk, columns, numbers, 0))
+    return lambda chunk: JoinedNumbers.of(len(numbers), *_sides_of_trial(chunk, columns, numbers, 0))
 
 
-def _pairs(columns: Sequence[str], numbers: Mapping[Hashable, int]) -> Callable[[Scores], DistinctNumbers]:
+def _pairs_of_sources(
+    columns: Sequence[str], numbers: Mapping[Hashable, int]
+) -> Callable[[Scores], DistinctNumbers]:
     n = len(numbers)
 
     def make(chunk: Scores) -> DistinctNumbers:
-        left, right = _sides(chunk, columns, numbers, 1)
+        left, right = _sides_of_trial(chunk, columns, numbers, 1)
         return DistinctNumbers.of(np.minimum(left, right) * n + np.maximum(left, right))
 
     return make

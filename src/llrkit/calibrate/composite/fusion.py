@@ -14,13 +14,13 @@ from llrkit._plain import Json
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.side_information import quality
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.option_checks import class_weight, names_of, one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.elementary_functions import probability
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.errors import InputError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
@@ -110,7 +110,7 @@ def fit_fusion(
                 side_information.source(trials), prior=prior, shrinkage=Shrinkage(robust, regularization)
             )
             return linear.slopes, linear.offset, {**linear.settled.details()}, linear.moments
-        return (_gaussian if method == "gaussian" else _precalibrated)(trials, alpha)
+        return (_gaussian_fusion if method == "gaussian" else _precalibrated_systems)(trials, alpha)
 
     weights, offset, details, moments = fit(source)
     k = side_information.n_systems(len(moments.target.mean))
@@ -140,70 +140,27 @@ def fit_fusion(
     return replace(fitted, subsets=subsets)
 
 
-@fits_map
-def fit_quality(
-    source: ScoreSource,
-    *,
-    columns: Sequence[str] | str,
-    features: str = "linear",
-    scaled: bool = False,
-    prior: float = 0.5,
-    regularization: float = 0.0,
-) -> LinearMap:
-    """Calibrate with side information: logistic regression on the score and functions of columns.
-
-    ``features`` is ``linear`` (each column as it is), ``durations`` (two columns in seconds) or
-    ``bilinear`` (qualities of one side, then of the other); ``scaled`` lets the slope depend on them too.
-    The result is ``w_0 + w_1 s + Q(columns)`` (Mandasari et al. 2013; BOSARIS).
-
-    Parameters
-    ----------
-    columns
-        Columns with quality measures.
-    features
-        ``"linear"``, ``"durations"`` or another set of functions of the columns.
-    scaled
-        Let the columns change the slope, too.
-    prior
-        Where the fit should be best: the prior of a target, costs included.
-    regularization
-        Weight of copies of the trials that say nothing and pull LLRs towards 0.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> scores = lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0], {"snr": ([9, 20, 11], [15, 8, 21, 9])})
-    >>> lk.fit_quality(scores, columns="snr", regularization=1).needs
-    ('snr',)
-    """
-    wanted = names_of(columns, "columns")
-    if not wanted:
-        raise InputError("columns must name at least one column")
-    fitted = fit_fusion(
-        source,
-        prior=prior,
-        quality_columns=wanted,
-        features=features,
-        scaled=scaled,
-        regularization=regularization,
-    )
-    return replace(fitted, method="quality")
-
-
-def _gaussian(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, object], Moments]:
+def _gaussian_fusion(
+    source: ScoreSource, alpha: float
+) -> tuple[FloatArray, float, dict[str, object], Moments]:
     moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
     target, nontarget = moments.target, moments.nontarget
     fusion = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
-    details: dict[str, object] = {"correlation_target": _correlation(target.covariance), "passes": 1}
-    details["correlation_nontarget"] = _correlation(nontarget.covariance)
+    details: dict[str, object] = {
+        "correlation_target": _correlation_of_systems(target.covariance),
+        "passes": 1,
+    }
+    details["correlation_nontarget"] = _correlation_of_systems(nontarget.covariance)
     return np.asarray(fusion.weights), float(fusion.offset), details, moments
 
 
-def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float, dict[str, object], Moments]:
+def _precalibrated_systems(
+    source: ScoreSource, alpha: float
+) -> tuple[FloatArray, float, dict[str, object], Moments]:
     moments = as_source(source).reduce(Moments.of)
     check_moments(source, moments)
-    losses = source.reduce(both(*(_system_losses(i) for i in range(len(moments.target.mean))))).summaries
+    losses = source.reduce(both(*(_losses_of_systems(i) for i in range(len(moments.target.mean))))).summaries
     cllrs = [
         float(loss.target_loss[0] / loss.n_target + loss.nontarget_loss[0] / loss.n_nontarget)
         / (2 * np.log(2))
@@ -213,7 +170,8 @@ def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float
         if not 0.0 < value < 1.0:
             raise InputError(f"system {i + 1} is not a calibrated LLR: its Cllr is {value:.3f}")
     by_class = [
-        _correlation(class_moments.covariance) for class_moments in (moments.target, moments.nontarget)
+        _correlation_of_systems(class_moments.covariance)
+        for class_moments in (moments.target, moments.nontarget)
     ]
     fusion = fuse_calibrated(
         [GaussianLLR.from_cllr(value) for value in cllrs], (by_class[0] + by_class[1]) / 2
@@ -229,11 +187,11 @@ def _precalibrated(source: ScoreSource, alpha: float) -> tuple[FloatArray, float
     return np.asarray(fusion.weights), 0.0, details, moments
 
 
-def _system_losses(i: int) -> Callable[[Scores], LossSums]:
+def _losses_of_systems(i: int) -> Callable[[Scores], LossSums]:
     return lambda chunk: LossSums.of(_choose_systems(chunk, (i,)))
 
 
-def _correlation(covariance: FloatArray) -> FloatArray:
+def _correlation_of_systems(covariance: FloatArray) -> FloatArray:
     spread = np.sqrt(np.diag(covariance))
     return np.asarray(covariance / np.outer(spread, spread))
 

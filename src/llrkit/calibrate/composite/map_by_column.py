@@ -10,7 +10,7 @@ import numpy as np
 
 from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
 from llrkit.errors import InputError, LlrkitError, SystemCountError, UnknownNameError

@@ -11,7 +11,7 @@ import numpy as np
 
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
-from llrkit.calibrate.densities.density_ratio import InverseMap
+from llrkit.calibrate.inverse_map import InverseMap
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.errors import InputError, NotInvertibleError, SystemCountError
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypedDict, TypeVar, cast
+from typing import ClassVar, TypedDict, TypeVar
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints
+from llrkit.calibrate.inverse_map import InverseMap
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.training_checks import provenance
 from llrkit.core.moments import ClassMoments
@@ -106,77 +107,6 @@ class DensityRatioMap(RatioMap):
         return self.density_slope(s, *self.target.tolist()) - self.density_slope(s, *self.nontarget.tolist())
 
 
-class Monotone(Protocol):
-    """A map that :class:`InverseMap` can turn round."""
-
-    @property
-    def low(self) -> float:
-        """The LLR is constant below this score."""
-
-    @property
-    def high(self) -> float:
-        """The LLR is constant above this score."""
-
-    @property
-    def direction(self) -> int:
-        """1 when the LLR goes up in between, -1 when it goes down."""
-
-    def anchor(self) -> tuple[float, float]:
-        """A score in the bulk and the size of the bulk."""
-
-    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """LLRs of scores."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class InverseMap(Map):
-    """The inverse of a monotone map, by bisection to the last bit."""
-
-    of: Monotone
-
-    kind: ClassVar[str] = "inverse ratio"
-
-    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """The scores that have these LLRs."""
-        of, up = self.of, float(self.of.direction)
-        wanted = up * scores
-        center, scale = of.anchor()
-        center = min(max(center, of.low), of.high)
-
-        def at(s: FloatArray) -> FloatArray:
-            return up * of.llr(s, columns)
-
-        left, right = np.full(len(scores), center), np.full(len(scores), center)
-        reach = scale
-        for _ in range(250):  # 4^250 is where floating point ends
-            far_left, far_right = at(left) > wanted, at(right) < wanted
-            far_left &= left > of.low
-            far_right &= right < of.high
-            if not (far_left.any() or far_right.any()):
-                break
-            left = np.where(far_left, max(center - reach, of.low), left)
-            right = np.where(far_right, min(center + reach, of.high), right)
-            reach *= 4.0
-        out = np.where(at(left) >= wanted, left, right)
-        inside = (at(left) < wanted) & (at(right) > wanted)
-        a, b, goal = left[inside], right[inside], wanted[inside]
-        for _ in range(1100):
-            middle = 0.5 * (a + b)
-            if np.all((middle == a) | (middle == b)):
-                break
-            below = at(middle) < goal
-            a, b = np.where(below, middle, a), np.where(below, b, middle)
-        out[inside] = 0.5 * (a + b)
-        edge = at(np.array([of.low, of.high]))
-        out[wanted <= edge[0]] = of.low
-        out[wanted >= edge[1]] = of.high
-        return out
-
-    def back_to_scores(self) -> Map:
-        """The map this one turns round."""
-        return cast(Map, self.of)
-
-
 @dataclass(frozen=True)
 class MonotoneInterval:
     """Where a log-ratio is monotone, and which share of the training scores lies outside."""
@@ -205,7 +135,7 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     points = center + abs(scale) * np.sinh(u)
     rising = up * slope(points) > 0.0
     turns = np.flatnonzero(rising[1:] != rising[:-1])
-    ends = [-np.inf, *(_turning_point(slope, points[i], points[i + 1]) for i in turns), np.inf]
+    ends = [-np.inf, *(_turning_point_of_ratio(slope, points[i], points[i + 1]) for i in turns), np.inf]
     best = MonotoneInterval(-np.inf, np.inf, 0, 1.0)
     for i in range(len(ends) - 1):
         if rising[0] != (i % 2 == 0):
@@ -221,7 +151,7 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     return best
 
 
-def _turning_point(slope: Curve, left: float, right: float) -> float:
+def _turning_point_of_ratio(slope: Curve, left: float, right: float) -> float:
     from scipy.optimize import brentq
 
     def at(s: float) -> float:

@@ -7,8 +7,8 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.densities.likelihood_maximizer import Optimum, maximize
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints, training_points
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.elementary_functions import probability
@@ -61,9 +61,11 @@ def gamma_from_training(training: TrainingPoints, alpha: float, mirror: bool | N
     target, nontarget = training.standardized()
     optima: dict[bool, tuple[Optimum, float]] = {}
     if mirror is not True:
-        optima[False] = _fit(target, nontarget, alpha)
+        optima[False] = _fit_gamma_ratio(target, nontarget, alpha)
     if mirror is not False:
-        optima[True] = _fit(nontarget.standardized(0.0, -1.0), target.standardized(0.0, -1.0), 1.0 - alpha)
+        optima[True] = _fit_gamma_ratio(
+            nontarget.standardized(0.0, -1.0), target.standardized(0.0, -1.0), 1.0 - alpha
+        )
     chosen = max(optima, key=lambda key: optima[key][0].value)
     best, level = optima[chosen]
     a = float(np.exp(best.x[0])) / training.scale
@@ -84,7 +86,9 @@ def gamma_from_training(training: TrainingPoints, alpha: float, mirror: bool | N
     )  # fmt: skip
 
 
-def _fit(target: WeightedPoints, nontarget: WeightedPoints, alpha: float) -> tuple[Optimum, float]:
+def _fit_gamma_ratio(
+    target: WeightedPoints, nontarget: WeightedPoints, alpha: float
+) -> tuple[Optimum, float]:
     """Log a and log k at the largest likelihood, and the b that goes with them.
 
     The log-likelihood is ``log a + k log k - log Gamma(k) + k mean(x) + alpha mean_e(x) - k mean(e^x)``

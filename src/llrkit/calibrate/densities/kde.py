@@ -9,10 +9,10 @@ import numpy as np
 from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
-from llrkit.calibrate.affine.saturating_descent import saturate
-from llrkit.calibrate.densities.weighted_points import WeightedPoints, require_spread, spread_of
-from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin
+from llrkit.calibrate.affine.saturating_function import saturate
+from llrkit.calibrate.densities.training_points import WeightedPoints, require_spread, spread_of
+from llrkit.calibrate.fit_decorator import fits_map
+from llrkit.calibrate.knot_map import CLOSE, MAX_KNOTS, KnotMap, thin_knots
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments
@@ -22,7 +22,6 @@ from llrkit.scores import ScoreSource
 _SMALLEST_IN_CELLS = 2.0  # a narrower kernel would see the cells
 _REACH = 8.5  # a kernel ends here: exp(-36) of its height is nothing beside one trial
 _NOISE = 1e-13  # what rounding leaves of the fast convolution, in trials
-_CLOSE = 1e-4  # nats between the curve and the lines that are saved
 _NOTHING = 1e-18  # of a class in a cell where no trial is near; less than 1e9 trials would show
 
 
@@ -81,22 +80,22 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
     classes = ((grid.target, moments.target), (grid.nontarget, moments.nontarget))
     width = grid.high / grid.cells - grid.low / grid.cells
     wide = (
-        math.sqrt(math.prod(_silverman(cells, of_class, grid) for cells, of_class in classes))
+        math.sqrt(math.prod(_silverman_width(cells, of_class, grid) for cells, of_class in classes))
         if isinstance(bandwidth, str)
         else float(bandwidth)
     )
     h = max(wide / width, _SMALLEST_IN_CELLS)
-    target, nontarget = (_density(cells, float(of_class.n), h) for cells, of_class in classes)
+    target, nontarget = (_kernel_density(cells, float(of_class.n), h) for cells, of_class in classes)
     ratio = np.log(target + _NOTHING) - np.log(nontarget + _NOTHING)
     change = 0.0
     if monotone:
         up = bool(moments.target.mean[0] >= moments.nontarget.mean[0])
-        level = _pooled(target, nontarget, up)
+        level = _pooled_log_ratio(target, nontarget, up)
         # rounding must not leave a step the wrong way: the map would have no inverse
         level = np.maximum.accumulate(level) if up else np.minimum.accumulate(level)
         change = float(np.abs(_one_misleading(level, moments) - _one_misleading(ratio, moments)).max())
         ratio = level
-    score, llr_at, error = thin(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=_CLOSE)
+    score, llr_at, error = thin_knots(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=CLOSE)
     details: dict[str, Json] = {
         "bandwidth": h * width,
         "isotonic_change": change,
@@ -108,7 +107,7 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
     )  # fmt: skip
 
 
-def _density(cells: CellSums, n: float, h: float) -> FloatArray:
+def _kernel_density(cells: CellSums, n: float, h: float) -> FloatArray:
     """A kernel estimate per cell; a cell is put on three centers, with its count, mean and variance."""
     size = len(cells.count)
     deposit = np.zeros(size + 2)
@@ -117,11 +116,11 @@ def _density(cells: CellSums, n: float, h: float) -> FloatArray:
     deposit[2:] += 0.5 * (cells.second + cells.first)
     reach = min(size + 1, int(np.ceil(_REACH * h)))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / h) ** 2) / (np.sqrt(2.0 * np.pi) * h)
-    density = _convolved(deposit, kernel)[reach + 1 : reach + 1 + size] / n
+    density = _convolved_kernels(deposit, kernel)[reach + 1 : reach + 1 + size] / n
     return np.asarray(np.where(density > _NOISE / n, density, 0.0))
 
 
-def _convolved(values: FloatArray, kernel: FloatArray) -> FloatArray:
+def _convolved_kernels(values: FloatArray, kernel: FloatArray) -> FloatArray:
     """The convolution, by Fourier transforms of pieces that overlap.
 
     Rounding reaches as far as a piece; the tails do not see that of the bulk.
@@ -136,7 +135,7 @@ def _convolved(values: FloatArray, kernel: FloatArray) -> FloatArray:
     return out.ravel()
 
 
-def _pooled(target: FloatArray, nontarget: FloatArray, up: bool) -> FloatArray:
+def _pooled_log_ratio(target: FloatArray, nontarget: FloatArray, up: bool) -> FloatArray:
     """The log-ratio of the masses of both classes, pooled where the ratio goes the wrong way."""
     from scipy.optimize import isotonic_regression
 
@@ -155,7 +154,7 @@ def _one_misleading(ratio: FloatArray, moments: Moments) -> FloatArray:
     return saturate(ratio, -float(np.log(moments.target.n)), -float(np.log(moments.nontarget.n)))
 
 
-def _silverman(cells: CellSums, class_moments: ClassMoments, grid: DensityGrid) -> float:
+def _silverman_width(cells: CellSums, class_moments: ClassMoments, grid: DensityGrid) -> float:
     nodes, (_, sd) = WeightedPoints.of(cells, grid.low, grid.high), spread_of(class_moments)
     iqr = nodes.quantile(0.75) - nodes.quantile(0.25)
     return 0.9 * (min(sd, iqr / 1.349) if iqr > 0.0 else sd) * float(class_moments.n**-0.2)

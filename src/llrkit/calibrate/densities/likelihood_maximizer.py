@@ -51,19 +51,22 @@ def maximize(
     """
     low, high = np.array(bounds, dtype=np.float64).T
     easy = objective if rough is None else rough
-    tops = [_climb(easy, np.clip(np.array(start, dtype=float), low, high), low, high) for start in starts]
+    tops = [
+        _climb_likelihood(easy, np.clip(np.array(start, dtype=float), low, high), low, high)
+        for start in starts
+    ]
     _, best = max(tops, key=lambda top: top[0])
     if rough is not None:
-        best = _newton(rough, best, low, high).x
-    return _newton(objective, best, low, high, rough)
+        best = _newton_of_likelihood(rough, best, low, high).x
+    return _newton_of_likelihood(objective, best, low, high, rough)
 
 
-def _climb(
+def _climb_likelihood(
     objective: Objective, x: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[float, FloatArray]:
     """BFGS held within bounds. SciPy's calls LAPACK, whose threads cost more than all of a small fit."""
     value, gradient = objective(x)
-    inverse, free = np.eye(len(x)), _free(x, gradient, low, high)
+    inverse, free = np.eye(len(x)), _free_parameters(x, gradient, low, high)
     evaluations = 1
     while evaluations < _MOST_EVALUATIONS:
         if not free.any() or np.abs(gradient[free]).max() < 1e-7:
@@ -83,7 +86,7 @@ def _climb(
             break
         s, y = moved - x, gradient - new_gradient
         gain, x, value, gradient = new_value - value, moved, new_value, new_gradient
-        now = _free(x, gradient, low, high)
+        now = _free_parameters(x, gradient, low, high)
         inverse = _bfgs_update(inverse, s, y) if np.array_equal(now, free) else np.eye(len(x))
         if gain <= 1e-15 * (1.0 + abs(value)) and np.array_equal(now, free):
             break
@@ -103,17 +106,17 @@ def _bfgs_update(inverse: FloatArray, s: FloatArray, y: FloatArray) -> FloatArra
     )
 
 
-def _newton(
+def _newton_of_likelihood(
     objective: Objective, x: FloatArray, low: FloatArray, high: FloatArray, rough: Objective | None = None
 ) -> Optimum:
     value, gradient = objective(x)
     curved = objective if rough is None else rough
     for _ in range(25):
-        free = _free(x, gradient, low, high)
+        free = _free_parameters(x, gradient, low, high)
         if not free.any() or np.abs(gradient[free]).max() < 1e-13:
             break
         step = np.zeros_like(x)
-        step[free] = _newton_step(curved, x, gradient, np.flatnonzero(free), low, high)
+        step[free] = _newton_step_within_bounds(curved, x, gradient, np.flatnonzero(free), low, high)
         for _ in range(30):
             moved = np.clip(x + step, low, high)
             new_value, new_gradient = objective(moved)
@@ -129,16 +132,16 @@ def _newton(
         if np.abs(new_gradient[free]).max() > 0.1 * np.abs(gradient[free]).max():
             curved = objective  # the rough function bends another way
         x, value, gradient = moved, new_value, new_gradient
-    free = _free(x, gradient, low, high)
+    free = _free_parameters(x, gradient, low, high)
     left = float(np.abs(gradient[free]).max()) if free.any() else 0.0
     return Optimum(x, value, left, tuple(bool(f) for f in (x <= low) | (x >= high)))
 
 
-def _free(x: FloatArray, gradient: FloatArray, low: FloatArray, high: FloatArray) -> BoolArray:
+def _free_parameters(x: FloatArray, gradient: FloatArray, low: FloatArray, high: FloatArray) -> BoolArray:
     return ~(((x <= low) & (gradient <= 0.0)) | ((x >= high) & (gradient >= 0.0)))
 
 
-def _newton_step(
+def _newton_step_within_bounds(
     objective: Objective,
     x: FloatArray,
     gradient: FloatArray,

@@ -17,8 +17,8 @@ from llrkit.calibrate.densities.mixture_grid import (
     mixture_on_grid,
     weighted_trials,
 )
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, points_of_grid
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import TrainingPoints, points_of_grid
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import DensityGrid
@@ -75,27 +75,27 @@ def fit_mixture(
     """
     share = probability(alpha, "alpha")
     on_grid = isinstance(components, str) and components == GRID
-    grid = None if on_grid else _fixed_mu(components)
+    grid = None if on_grid else _fixed_mu_of_mixture(components)
     moments = training_moments(source, at_least=2)
     low, high = moments.extremes
     if point_mass is not None and not (isinstance(point_mass, (int, float)) and np.isfinite(point_mass)):
         raise InputError(f"point_mass must be a finite score, got {point_mass!r}")
     make = DensityGrid.at(low, high, GRID_CELLS) if on_grid else DensityGrid.at(low, high)
-    cells = source.reduce(make if point_mass is None else _without(float(point_mass), make))
+    cells = source.reduce(make if point_mass is None else _grid_without_point_mass(float(point_mass), make))
     training = points_of_grid(cells, moments)
     if on_grid:
-        return _from_grid(training, share, point_mass)
+        return _mixture_map_from_grid(training, share, point_mass)
     return mixture_from_training(training, components, grid, share, point_mass)  # type: ignore[arg-type]
 
 
-def _from_grid(training: TrainingPoints, alpha: float, point_mass: float | None) -> AffineMap:
+def _mixture_map_from_grid(training: TrainingPoints, alpha: float, point_mass: float | None) -> AffineMap:
     """The nonparametric estimate as a map."""
     gaussian = cmlg_from_moments(training.moments, alpha)
     found = mixture_on_grid(training, alpha, gaussian, MU, point_mass)
-    return _map_of(training, alpha, point_mass, found, gaussian, {"components": GRID})
+    return _map_of_mixture(training, alpha, point_mass, found, gaussian, {"components": GRID})
 
 
-def _fixed_mu(components: int | str | Sequence[float]) -> FloatArray | None:
+def _fixed_mu_of_mixture(components: int | str | Sequence[float]) -> FloatArray | None:
     if isinstance(components, (int, np.integer)) and not isinstance(components, bool):
         if components < 1:
             raise InputError(f"components must be at least 1, got {components}")
@@ -111,7 +111,9 @@ def _fixed_mu(components: int | str | Sequence[float]) -> FloatArray | None:
     return mu
 
 
-def _without(score: float, make: Callable[[Scores], DensityGrid]) -> Callable[[Scores], DensityGrid]:
+def _grid_without_point_mass(
+    score: float, make: Callable[[Scores], DensityGrid]
+) -> Callable[[Scores], DensityGrid]:
     def cells(chunk: Scores) -> DensityGrid:
         return make(
             Scores.part(chunk.target[chunk.target != score], chunk.nontarget[chunk.nontarget != score])
@@ -134,7 +136,7 @@ def mixture_from_training(
     gaussian = cmlg_from_moments(training.moments, alpha)
     pile = None if point_mass is None else (float(point_mass) - center) / scale
     k = len(grid) if grid is not None else int(components)  # type: ignore[arg-type]
-    objective = _objective(training, alpha, k, grid, pile)
+    objective = _mixture_objective(training, alpha, k, grid, pile)
     mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
     log_a = float(np.log(max(gaussian.a * scale, 1e-3)))
     starts, bounds = [], [(-12.0, 12.0), (-1e3, 1e3)] + [(-40.0, 40.0)] * (k - 1)
@@ -150,10 +152,10 @@ def mixture_from_training(
         float(np.exp(best.x[0])), float(best.x[1]), weights, mu, best.value, {"gradient_left": best.gradient}
     )
     options: dict[str, Json] = {"components": k if grid is None else grid.tolist()}
-    return _map_of(training, alpha, point_mass, found, gaussian, options)
+    return _map_of_mixture(training, alpha, point_mass, found, gaussian, options)
 
 
-def _map_of(
+def _map_of_mixture(
     training: TrainingPoints,
     alpha: float,
     point_mass: float | None,
@@ -193,7 +195,7 @@ def _mass_left(training: TrainingPoints, moments: Moments, alpha: float) -> floa
     ) * training.nontarget.total / float(moments.nontarget.n)
 
 
-def _objective(
+def _mixture_objective(
     training: TrainingPoints, alpha: float, k: int, grid: FloatArray | None, pile: float | None
 ) -> Objective:
     """Log-likelihood and gradient by log a, b, the log-odds of the weights, and log mu.

@@ -15,7 +15,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.densities.likelihood_maximizer import maximize
-from llrkit.calibrate.densities.weighted_points import TrainingPoints
+from llrkit.calibrate.densities.training_points import TrainingPoints
 from llrkit.calibrate.maps import AffineMap
 from llrkit.core.newton_minimizer import SHARES, Minimum, newton
 

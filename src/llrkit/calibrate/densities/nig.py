@@ -11,14 +11,14 @@ from llrkit._arguments import yes_or_no
 from llrkit._arrays import ComplexArray, FloatArray
 from llrkit.calibrate.densities.density_ratio import DensityRatioMap, fit_ratio
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
-from llrkit.calibrate.densities.weighted_points import (
+from llrkit.calibrate.densities.training_points import (
     TrainingPoints,
     WeightedPoints,
     require_spread,
     spread_of,
     training_points,
 )
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments
 from llrkit.scores import ScoreSource
@@ -145,11 +145,11 @@ class NIGRatioMap(DensityRatioMap):
 
     def anchor(self) -> tuple[float, float]:
         """Midpoint of the means and the larger standard deviation."""
-        spots = [_mean_sd(*parameters.tolist()) for parameters in (self.target, self.nontarget)]
+        spots = [_mean_sd_of_nig(*parameters.tolist()) for parameters in (self.target, self.nontarget)]
         return 0.5 * (spots[0][0] + spots[1][0]), max(spots[0][1], spots[1][1])
 
 
-def _mean_sd(alpha: float, beta: float, delta: float, loc: float) -> tuple[float, float]:
+def _mean_sd_of_nig(alpha: float, beta: float, delta: float, loc: float) -> tuple[float, float]:
     gamma = float(np.sqrt((alpha - beta) * (alpha + beta)))
     return loc + delta * beta / gamma, float(np.sqrt(delta * alpha**2 / gamma**3))
 
@@ -193,7 +193,7 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
 
 def nig_from_training(training: TrainingPoints, monotone: bool) -> NIGRatioMap:
     """The fit, from points that stand for the scores."""
-    return fit_ratio(NIGRatioMap, _fit_class, training, monotone, "nig")
+    return fit_ratio(NIGRatioMap, _fit_nig_class, training, monotone, "nig")
 
 
 def shape_of(f: N, p: N) -> N:
@@ -213,7 +213,7 @@ def natural_parameters(mean: float, sd: float, p: float, e: float) -> tuple[floa
     )
 
 
-def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
+def _fit_nig_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
     """``alpha, beta, delta, loc`` of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     t = nodes.standardized(mean, sd)
@@ -225,13 +225,13 @@ def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[Floa
         [t.quantile(0.5), float(np.log(width)), 0.6, 0.0],
     ]
     bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND]
-    best = maximize(_likelihood(t), starts, bounds, rough=_likelihood(t.fewer()))
+    best = maximize(_nig_likelihood(t), starts, bounds, rough=_nig_likelihood(t.fewer()))
     loc, log_sd, f, p = best.x.tolist()
     parameters = natural_parameters(mean + sd * loc, sd * float(np.exp(log_sd)), p, shape_of(f, p))
     return np.array(parameters), best.value - float(np.log(sd)), best.gradient
 
 
-def _likelihood(t: WeightedPoints) -> Objective:
+def _nig_likelihood(t: WeightedPoints) -> Objective:
     """Mean log-likelihood, and its gradient, of points around 0 given location, log sd, tail and bend."""
     weight = t.weights / t.total
 

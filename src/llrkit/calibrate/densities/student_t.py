@@ -11,14 +11,14 @@ from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.density_ratio import DensityRatioMap, fit_ratio
 from llrkit.calibrate.densities.likelihood_maximizer import maximize
-from llrkit.calibrate.densities.weighted_points import (
+from llrkit.calibrate.densities.training_points import (
     TrainingPoints,
     WeightedPoints,
     require_spread,
     spread_of,
     training_points,
 )
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.training_checks import training_moments
 from llrkit.core.moments import ClassMoments
 from llrkit.scores import ScoreSource
@@ -147,10 +147,10 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
 
 def student_from_training(training: TrainingPoints, monotone: bool) -> StudentRatioMap:
     """The fit, from points that stand for the scores."""
-    return fit_ratio(StudentRatioMap, _fit_class, training, monotone, "student_t")
+    return fit_ratio(StudentRatioMap, _fit_student_class, training, monotone, "student_t")
 
 
-def _fit_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
+def _fit_student_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[FloatArray, float, float]:
     """Degrees of freedom, location and scale of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     gaussian = -0.5 * float(np.log(2.0 * np.pi)) - 0.5 - float(np.log(sd))

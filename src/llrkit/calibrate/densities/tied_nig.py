@@ -11,8 +11,8 @@ from llrkit._plain import Json
 from llrkit.calibrate.affine.cmlg import cmlg_from_moments
 from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.calibrate.densities.nig import BEND, TAIL, natural_parameters, shape_of, standard_nig
-from llrkit.calibrate.densities.weighted_points import TrainingPoints, WeightedPoints, training_points
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints, training_points
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.elementary_functions import probability
@@ -68,7 +68,7 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     half = 0.5 * gaussian.a * scale  # half the slope, in units of the standardized scores
     if abs(half) > _STEEPEST:
         likelihood = gaussian.detail("log_likelihood")
-        return _affine(training, alpha, gaussian.a, gaussian.b, {
+        return _affine_map_of_tied_nig(training, alpha, gaussian.a, gaussian.b, {
             "log_likelihood": likelihood, "log_likelihood_cmlg": likelihood, "gaussian_limit": True,
             "shape": np.inf, "delta": np.inf,
         })  # fmt: skip
@@ -77,8 +77,8 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     starts = [[0.0, spread, tail, 0.0, half] for tail in (0.1, 0.5)]
     bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND, (-_STEEPEST, _STEEPEST)]
     exact, rough = (
-        _likelihood(target, nontarget, alpha),
-        _likelihood(target.fewer(), nontarget.fewer(), alpha),
+        _tied_nig_likelihood(target, nontarget, alpha),
+        _tied_nig_likelihood(target.fewer(), nontarget.fewer(), alpha),
     )
     best = maximize(exact, starts, bounds, rough=rough)
     likelihood = best.value - float(np.log(abs(scale)))
@@ -88,7 +88,9 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
         "gaussian_limit": likelihood <= gaussian.detail("log_likelihood"),
         "gradient_left": best.gradient,
     }
-    (mean_e, log_sd_e, p_e, e_e), (mean_d, log_sd_d, p_d, e_d) = np.real(np.array(_classes(best.x))).tolist()
+    (mean_e, log_sd_e, p_e, e_e), (mean_d, log_sd_d, p_d, e_d) = np.real(
+        np.array(_tied_nig_classes(best.x))
+    ).tolist()
     shape, beta_e, delta, loc = natural_parameters(mean_e, float(np.exp(log_sd_e)), p_e, e_e)
     _, beta_d, _, _ = natural_parameters(mean_d, float(np.exp(log_sd_d)), p_d, e_d)
     gamma_e, gamma_d = (np.sqrt((shape - beta) * (shape + beta)) for beta in (beta_e, beta_d))
@@ -101,10 +103,10 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
         shape = delta = np.inf
     details |= {"shape": shape / abs(scale), "delta": delta * abs(scale), "location": center + scale * loc}
     details |= {"beta_target": beta_e / scale, "beta_nontarget": beta_d / scale}
-    return _affine(training, alpha, a, b, details)
+    return _affine_map_of_tied_nig(training, alpha, a, b, details)
 
 
-def _affine(
+def _affine_map_of_tied_nig(
     training: TrainingPoints, alpha: float, a: float, b: float, details: Mapping[str, object]
 ) -> AffineMap:
     return AffineMap(
@@ -113,15 +115,15 @@ def _affine(
     )  # fmt: skip
 
 
-def _likelihood(target: WeightedPoints, nontarget: WeightedPoints, alpha: float) -> Objective:
-    """Class-weighted mean log-likelihood, and its gradient, given the five parameters of :func:`_classes`."""
+def _tied_nig_likelihood(target: WeightedPoints, nontarget: WeightedPoints, alpha: float) -> Objective:
+    """Class-weighted mean log-likelihood and gradient, given the parameters of :func:`_tied_nig_classes`."""
     shares = [
         (nodes, share * nodes.weights / nodes.total)
         for nodes, share in ((target, alpha), (nontarget, 1.0 - alpha))
     ]
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
-        classes, moved = jacobian(_classes, x)
+        classes, moved = jacobian(_tied_nig_classes, x)
         value, gradient = 0.0, np.zeros(5)
         for class_index, (nodes, w) in enumerate(shares):
             mean, log_sd, p, e = classes[class_index].tolist()
@@ -137,7 +139,7 @@ def _likelihood(target: WeightedPoints, nontarget: WeightedPoints, alpha: float)
     return objective
 
 
-def _classes(x: Array) -> list[list[Array]]:
+def _tied_nig_classes(x: Array) -> list[list[Array]]:
     """Mean, log sd, p and e of targets and of non-targets, from the five parameters of the search.
 
     These are mean, log sd, tail and bend of the density halfway between the classes, and half the slope in

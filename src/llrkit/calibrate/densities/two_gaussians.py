@@ -11,8 +11,8 @@ from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
 from llrkit.calibrate.densities.density_ratio import RatioMap
-from llrkit.calibrate.densities.weighted_points import require_spread, spread_of
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.densities.training_points import require_spread, spread_of
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.scores import ScoreSource
 

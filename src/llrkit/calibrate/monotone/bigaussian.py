@@ -6,21 +6,21 @@ import numpy as np
 
 from llrkit._arrays import BoolArray, FloatArray
 from llrkit._plain import Json
-from llrkit.calibrate.densities.weighted_points import (
+from llrkit.calibrate.densities.training_points import (
     DistinctScores,
     TrainingPoints,
     WeightedPoints,
     points_of_grid,
 )
-from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.knot_map import MAX_KNOTS, KnotMap, thin
+from llrkit.calibrate.fit_decorator import fits_map
+from llrkit.calibrate.knot_map import CLOSE, MAX_KNOTS, KnotMap, thin_knots
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import CELLS, DensityGrid
 from llrkit.core.elementary_functions import LN2, probit, sigmoid, softplus
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import PavBlocks, crossing, error_path, pav_blocks
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import InputError, SeparationError, SystemCountError
@@ -45,10 +45,10 @@ def sigma_of_blocks(blocks: PavBlocks, sigma_from: str) -> float:
     t, n = blocks.target > 0, blocks.nontarget > 0
     loss = float((blocks.target[t] * softplus(-llr[t])).sum()) / float(blocks.target.sum())
     loss += float((blocks.nontarget[n] * softplus(llr[n])).sum()) / float(blocks.nontarget.sum())
-    return _sigma(0.5 * loss / LN2)
+    return _sigma_of_cllr(0.5 * loss / LN2)
 
 
-def _sigma(cllr: float) -> float:
+def _sigma_of_cllr(cllr: float) -> float:
     if cllr <= 0.0:
         raise SeparationError("the classes do not overlap: a Cllr of 0 gives an infinite sigma")
     if cllr >= 1.0:
@@ -87,7 +87,9 @@ def sigma_of_logistic(training: TrainingPoints) -> float:
         if np.abs(step).max() < 1e-10 * (1.0 + np.abs(x).max()):
             break
     z = x[0] * t + x[1]
-    return _sigma(float((w * (is_target * softplus(-z) + (1.0 - is_target) * softplus(z))).sum()) / LN2)
+    return _sigma_of_cllr(
+        float((w * (is_target * softplus(-z) + (1.0 - is_target) * softplus(z))).sum()) / LN2
+    )
 
 
 SIGMA_FROM = ("cllr", "eer", "min_cllr")
@@ -165,7 +167,7 @@ def bigaussian_from_training(
     if distinct.values is not None:
         score, w_e, w_d = distinct.values, distinct.target, distinct.nontarget
     else:
-        score, w_e, w_d = _pooled(training.target, training.nontarget)
+        score, w_e, w_d = _pooled_classes(training.target, training.nontarget)
     weight = 0.5 * w_e / (n_e + 1.0) + 0.5 * w_d / (n_d + 1.0)
     missing = 0.5 / (n_e + 1.0) + 0.5 / (n_d + 1.0)
     below = np.cumsum(weight)
@@ -176,7 +178,8 @@ def bigaussian_from_training(
         lowest = np.array([min(0.5 / (n_e + 1.0), 0.5 / (n_d + 1.0))])
         start = float(_inverse_pair_cdf(lowest, 1.0 - lowest, sigma)[0])
         error = _largest_jump(score, llr, (w_e > 1.0) | (w_d > 1.0), start, training.moments.extremes)
-    score, llr_at, thinning = thin(score, llr, MAX_KNOTS)
+    enough = CLOSE if distinct.values is None else 0.0  # where scores are not exact, neither are lines
+    score, llr_at, thinning = thin_knots(score, llr, MAX_KNOTS, enough=enough)
     details: dict[str, Json] = {
         "sigma": sigma,
         "cdf": "distinct scores" if distinct.values is not None else "two points per class and cell",
@@ -205,7 +208,9 @@ def _largest_jump(
     return float(jump[np.logical_or.reduceat(crowded, first)].max(initial=0.0))
 
 
-def _pooled(target: WeightedPoints, nontarget: WeightedPoints) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _pooled_classes(
+    target: WeightedPoints, nontarget: WeightedPoints
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     score = np.concatenate([target.points, nontarget.points])
     zeros = (np.zeros(len(target.points)), np.zeros(len(nontarget.points)))
     distinct, place = np.unique(score, return_inverse=True)

@@ -10,15 +10,15 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._plain import Json
-from llrkit.calibrate.fitting import fits_map
-from llrkit.calibrate.knot_map import MAX_KNOTS, thin
+from llrkit.calibrate.fit_decorator import fits_map
+from llrkit.calibrate.knot_map import MAX_KNOTS, thin_knots
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.option_checks import one_of
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.summary import both
+from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import count_on
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, SystemCountError
@@ -234,7 +234,7 @@ def fit_pav(
     bins = source.reduce(count_on(collect_again(source, grid))).bins()
     blocks, llr = llr_blocks(bins, laplace)
     knots = tilted_knots(blocks, llr, ends, float(tilt))
-    x, y, error = thin(knots["x"], knots["y"], max_knots)
+    x, y, error = thin_knots(knots["x"], knots["y"], max_knots)
     low, high = moments.extremes
     details: dict[str, Json] = {
         "blocks": len(llr), "knots": len(x), "thinning_error": error, "passes": 2 + (grid.points is None),

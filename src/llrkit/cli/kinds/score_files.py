@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import click
 
-from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToCompare, ToEvaluate, ToFuse, ToReport
-from llrkit.cli.reading import TrialInput
+from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToCompare, ToEvaluate, ToFuse, ToReport
+from llrkit.cli.trial_input import TrialInput
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from llrkit.cli.class_commands import class_curves, compare_on_classes, evaluate_classes, report_classes
+from llrkit.cli.class_commands import compare_on_classes, evaluate_classes, report_classes
 from llrkit.cli.class_map_commands import apply_to_classes, calibrate_classes, fuse_classes
-from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToCompare, ToEvaluate, ToFuse, ToReport
+from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToCompare, ToEvaluate, ToFuse, ToReport
 from llrkit.cli.kinds.score_files import ScoreFiles, refuse_options
+from llrkit.cli.plotted_trials import class_curves
 
 if TYPE_CHECKING:
     from llrkit.plot.all_plots import Shown

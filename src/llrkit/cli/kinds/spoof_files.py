@@ -1,13 +1,21 @@
-"""Files with targets, non-targets and spoofs."""
+"""Files with targets, non-targets and spoofs: how they are opened, and what commands do with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from llrkit.cli.kinds.asked import ToEvaluate, ToFuse
+from llrkit.cli.kinds.asked_options import ToEvaluate, ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles, refuse_options
+from llrkit.cli.trial_input import TrialInput
+from llrkit.errors import InputError, LabelError, UnknownNameError
+from llrkit.io.reading_options import CLUSTER
+
+if TYPE_CHECKING:
+    from llrkit.io.reading_options import Reading
+    from llrkit.spoof.spoof_trials import SpoofTrials
 
 
 @dataclass(frozen=True)
@@ -42,3 +50,57 @@ class SpoofFiles(ScoreFiles):
             "does not go with --sasv",
         )
         fuse_sasv(self, asked)
+
+
+def open_spoof_trials(
+    path: str, columns: Mapping[str, str | None], attack: str | None, given: TrialInput
+) -> SpoofTrials:
+    """The trials of a file, in batches or on a cluster; the columns by system."""
+    from llrkit.engine.open_trials import open_in_batches
+    from llrkit.spoof.spoof_trials import SYSTEMS, SpoofTrials
+
+    if given.reading.score:
+        raise InputError("--score-column: name the columns of the systems (--asv-column, --cm-column, ...)")
+    named = {system: name for system, name in columns.items() if name}
+    if not named:
+        named = {name: name for name in SYSTEMS if _has_column(path, given.reading, name)}
+        if not named:
+            raise InputError(
+                f"{path}: there is no column asv, cm or sasv; name those of the systems (--asv-column, "
+                "--cm-column, --sasv-column)"
+            )
+    reading_all = replace(given.reading, score=tuple(dict.fromkeys(named.values())))
+    if given.cluster.any:
+        reading_all.require(CLUSTER)  # before any worker is started
+    source = open_in_batches(path, reading_all, client=given.client() if given.cluster.any else None)
+    trials = SpoofTrials(source, **named, attack=attack)
+    if given.reading.missing_scores != "drop" or len(named) == 1:
+        return trials
+    # a trial without a score of one system still counts for the others
+    alone = {
+        system: open_in_batches(path, replace(reading_all, score=(name,))) for system, name in named.items()
+    }
+    return trials.reading_apart(alone)  # type: ignore[arg-type]
+
+
+@contextmanager
+def speaking_of_kinds() -> Iterator[None]:
+    """Say of a label that is none which kinds of trials there are."""
+    from llrkit.scores.spoof_kind_words import KNOWN_KINDS
+
+    try:
+        yield
+    except LabelError as error:
+        label, known, _ = str(error).partition(" is not a label of two classes")
+        raise LabelError(f"{label} is no kind of trial; {KNOWN_KINDS}" if known else str(error)) from None
+
+
+def _has_column(path: str, reading: Reading, name: str) -> bool:
+    from llrkit.io.files_to_trials import table_options
+    from llrkit.io.tables_of_paths import scan_tables
+
+    try:
+        scan_tables([path], **table_options(replace(reading, score=(name,))))
+    except UnknownNameError:
+        return False
+    return True

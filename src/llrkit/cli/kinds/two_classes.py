@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from llrkit.cli.kinds.asked import ToApply, ToCalibrate, ToCompare, ToEvaluate, ToFuse, ToReport
+from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToCompare, ToEvaluate, ToFuse, ToReport
 from llrkit.cli.kinds.score_files import ScoreFiles
 
 

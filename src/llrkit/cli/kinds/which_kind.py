@@ -5,7 +5,7 @@ from __future__ import annotations
 from llrkit.cli.kinds.score_files import ScoreFiles
 from llrkit.cli.kinds.several_classes import SeveralClassFiles
 from llrkit.cli.kinds.two_classes import TwoClassFiles
-from llrkit.cli.reading import TrialInput
+from llrkit.cli.trial_input import TrialInput
 from llrkit.errors import InputError
 
 

@@ -26,12 +26,12 @@ _CHECKSUM: Schema = {
 }
 
 
-def _saved(content: Schema) -> Schema:
+def _saved_map_schema(content: Schema) -> Schema:
     return {**content, "properties": {**members(content), "checksum": _CHECKSUM}}
 
 
-MAP_FILE = _saved(DEFINITIONS["map"])
-CLASS_MAP_FILE = _saved(CLASS_MAP)
+MAP_FILE = _saved_map_schema(DEFINITIONS["map"])
+CLASS_MAP_FILE = _saved_map_schema(CLASS_MAP)
 _LIMIT: Schema = {"type": "number"}
 _NAMES = variants(TEXT, TEXTS)
 CRITERIA: Schema = {

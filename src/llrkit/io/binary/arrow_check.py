@@ -24,12 +24,12 @@ def batch_sizes(file: Path) -> list[int]:
     with file.open("rb") as raw:
         try:
             is_file = raw.read(len(MAGIC)) == MAGIC
-            return list(_blocks(raw, size) if is_file else _messages(raw, size))
+            return list(_blocks_in_footer(raw, size) if is_file else _messages_of_stream(raw, size))
         except (struct.error, IndexError):
             raise ValueError("its description is broken") from None
 
 
-def _blocks(raw: BinaryIO, size: int) -> Iterator[int]:
+def _blocks_in_footer(raw: BinaryIO, size: int) -> Iterator[int]:
     """The batches that the footer of a file names; one may be named several times."""
     raw.seek(max(size - 10, 0))
     tail = raw.read(10)
@@ -37,25 +37,25 @@ def _blocks(raw: BinaryIO, size: int) -> Iterator[int]:
     if tail[4:] != MAGIC or length > size - 18:
         raise ValueError("the end of the file is missing")
     raw.seek(size - 10 - length)
-    footer = _Table.root(raw.read(length))
+    footer = _FlatbufferTable.root(raw.read(length))
     for field in (2, 3):  # dictionaries, then batches
         for offset, _, _ in footer.structs(field, "<qi4xq"):
             if not 0 <= offset <= size - 8:
                 raise ValueError("a batch lies outside of the file")
-            unpacked, _ = _message(raw, offset, size)
+            unpacked, _ = _message_at(raw, offset, size)
             yield unpacked or 0
 
 
-def _messages(raw: BinaryIO, size: int) -> Iterator[int]:
+def _messages_of_stream(raw: BinaryIO, size: int) -> Iterator[int]:
     """The batches of a stream, one message after the other."""
     at = 0
     while at + 8 <= size:
-        unpacked, at = _message(raw, at, size)
+        unpacked, at = _message_at(raw, at, size)
         if unpacked is not None:
             yield unpacked
 
 
-def _message(raw: BinaryIO, at: int, size: int) -> tuple[int | None, int]:
+def _message_at(raw: BinaryIO, at: int, size: int) -> tuple[int | None, int]:
     """The unpacked bytes of the message at some place, if it is a batch, and where the next one begins."""
     raw.seek(at)
     head = raw.read(8)
@@ -68,7 +68,7 @@ def _message(raw: BinaryIO, at: int, size: int) -> tuple[int | None, int]:
     if length > min(size - at, _LARGEST_HEADER):
         raise ValueError("a header lies outside of the file")
     raw.seek(at)
-    message = _Table.root(raw.read(length))
+    message = _FlatbufferTable.root(raw.read(length))
     at += length
     body = message.number(3, "<q")
     if body < 0 or body > size - at:
@@ -77,10 +77,10 @@ def _message(raw: BinaryIO, at: int, size: int) -> tuple[int | None, int]:
     if kind == _DICTIONARY and header is not None:
         header = header.table(1)
     is_batch = kind in (_DICTIONARY, _RECORDS) and header is not None
-    return _unpacked(raw, header, at, body) if is_batch and header is not None else None, at + body
+    return _unpacked_buffers(raw, header, at, body) if is_batch and header is not None else None, at + body
 
 
-def _unpacked(raw: BinaryIO, batch: _Table, at: int, body: int) -> int:
+def _unpacked_buffers(raw: BinaryIO, batch: _FlatbufferTable, at: int, body: int) -> int:
     packed = batch.table(3) is not None
     total = 0
     for offset, length in batch.structs(2, "<qq"):
@@ -97,14 +97,14 @@ def _unpacked(raw: BinaryIO, batch: _Table, at: int, body: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _FlatbufferTable:
     """A table of a flatbuffer: its fields are found through a list of offsets."""
 
     data: bytes
     at: int
 
     @classmethod
-    def root(cls, data: bytes) -> _Table:
+    def root(cls, data: bytes) -> _FlatbufferTable:
         return cls(data, struct.unpack_from("<I", data, 0)[0])
 
     def _field(self, number: int) -> int:
@@ -123,9 +123,13 @@ class _Table:
         where = self._field(field)
         return int(struct.unpack_from(kind, self.data, where)[0]) if where else 0
 
-    def table(self, field: int) -> _Table | None:
+    def table(self, field: int) -> _FlatbufferTable | None:
         where = self._field(field)
-        return _Table(self.data, where + struct.unpack_from("<I", self.data, where)[0]) if where else None
+        return (
+            _FlatbufferTable(self.data, where + struct.unpack_from("<I", self.data, where)[0])
+            if where
+            else None
+        )
 
     def structs(self, field: int, kind: str) -> Iterator[tuple[int, ...]]:
         where = self._field(field)

@@ -30,25 +30,25 @@ _PIECES = 64
 
 def read_parquet(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> TrialTable:
     """Read a Parquet table."""
-    with _named(file, "Parquet"), stage(f"reading {file.name}"), file.open("rb") as raw:
-        refuse_impossible(file, pages=_is_small(file))
+    with _polars_fault_named(file, "Parquet"), stage(f"reading {file.name}"), file.open("rb") as raw:
+        refuse_impossible(file, pages=_is_small_file(file))
         require_memory(decoded_size(file).total, str(file), IN_BATCHES)
-        with no_panic_messages(_is_small(file)):
+        with no_panic_messages(_is_small_file(file)):
             table = pl.read_parquet(raw)
-        _refuse_ragged(table)
+        _refuse_ragged_arrow(table)
     return with_roles(TrialTable(str(file), "parquet", table), score=score, label=label)
 
 
 def read_arrow(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> TrialTable:
     """Read an Arrow IPC table: a file (Feather 2) or a stream."""
-    with _named(file, "Arrow"), file.open("rb") as raw:
+    with _polars_fault_named(file, "Arrow"), file.open("rb") as raw:
         stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
         raw.seek(0)
         require_memory(sum(batch_sizes(file)), str(file), IN_BATCHES)
-        with no_panic_messages(_is_small(file)):
+        with no_panic_messages(_is_small_file(file)):
             # a stream as bytes: polars loses its place in files
             table = pl.read_ipc_stream(raw.read()) if stream else pl.read_ipc(raw)
-        _refuse_ragged(table)
+        _refuse_ragged_arrow(table)
     return with_roles(TrialTable(str(file), "arrow", table), score=score, label=label)
 
 
@@ -57,14 +57,14 @@ def scan_columns(
 ) -> Scan | TrialTable:
     """A Parquet or Arrow file to be read batch by batch; an Arrow stream is read at once."""
     if kind == "arrow":
-        with _named(file, "Arrow"), file.open("rb") as raw:
+        with _polars_fault_named(file, "Arrow"), file.open("rb") as raw:
             stream = raw.read(len(ARROW_FILE)) != ARROW_FILE
         if stream:
             return read_arrow(file, score=score, label=label)
     require_text_name(file)
-    with _named(file, kind.capitalize()), no_panic_messages():
+    with _polars_fault_named(file, kind.capitalize()), no_panic_messages():
         if kind == "parquet":
-            refuse_impossible(file, pages=_is_small(file))
+            refuse_impossible(file, pages=_is_small_file(file))
             size = decoded_size(file)
             largest, width = size.largest_group, size.total / max(size.rows, 1)
         else:
@@ -79,9 +79,9 @@ def scan_columns(
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         table = lazy.select(roles.needed_for(schema.names(), wanted))
         first_row = 0
-        with _named(file, kind.capitalize()), stage(f"reading {file.name}", rows) as done:
+        with _polars_fault_named(file, kind.capitalize()), stage(f"reading {file.name}", rows) as done:
             in_pieces = kind == "parquet" and not fits(_GROUPS_AT_ONCE * largest)
-            for batch in _slices(table, rows, width) if in_pieces else _batches(table):
+            for batch in _slices_of_row_groups(table, rows, width) if in_pieces else _parquet_batches(table):
                 if batch.height:
                     yield roles.assigned_to(TrialTable(str(file), kind, batch, first_row=first_row), wanted)
                 first_row += batch.height
@@ -94,11 +94,11 @@ def scan_columns(
     return Scan(like, read, rows=rows)
 
 
-def _batches(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+def _parquet_batches(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     yield from table.collect_batches(chunk_size=at_once(BATCH_ROWS, unit=8), maintain_order=True)
 
 
-def _slices(table: pl.LazyFrame, rows: int, width: float) -> Iterator[pl.DataFrame]:
+def _slices_of_row_groups(table: pl.LazyFrame, rows: int, width: float) -> Iterator[pl.DataFrame]:
     """A table with groups of rows too large to be decoded as a whole, piece by piece.
 
     Each piece looks for its first row again, so pieces are as large as memory allows; several of them are
@@ -109,18 +109,18 @@ def _slices(table: pl.LazyFrame, rows: int, width: float) -> Iterator[pl.DataFra
         yield table.slice(start, step).collect()
 
 
-def _is_small(file: Path) -> bool:
+def _is_small_file(file: Path) -> bool:
     """Whether reading takes no time, so that standard error can be held back meanwhile."""
     return file.stat().st_size < 1 << 26
 
 
-def _refuse_ragged(table: pl.DataFrame) -> None:
+def _refuse_ragged_arrow(table: pl.DataFrame) -> None:
     if any(column.len() != table.height for column in table):
         raise ValueError("its columns have different lengths")
 
 
 @contextmanager
-def _named(file: Path, kind: str) -> Iterator[None]:
+def _polars_fault_named(file: Path, kind: str) -> Iterator[None]:
     """Whatever polars finds wrong becomes an error that names the file."""
     try:
         yield

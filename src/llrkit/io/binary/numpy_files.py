@@ -18,7 +18,8 @@ from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import with_roles
 from llrkit.io.decompress import ALWAYS_FINE, LARGEST_RATIO
 from llrkit.io.score_matrices import long_table
-from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, named
+from llrkit.io.text.header_row import named
+from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.roles import Roles
 
@@ -36,11 +37,11 @@ def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | Non
     if classes and (name is None or name not in arrays):
         return two_classes(arrays["target"], arrays["nontarget"], str(file), "npz", name or "score", label)
     if name is not None and name in arrays and arrays[name].ndim == 2:
-        return _matrix(file, arrays, name)
-    return _columns(file, arrays, name, score, label)
+        return _npz_matrix(file, arrays, name)
+    return _npz_columns(file, arrays, name, score, label)
 
 
-def _columns(
+def _npz_columns(
     file: Path, arrays: Arrays, name: str | None, score: Sequence[str] | None, label: str | None
 ) -> TrialTable:
     role = label or named(list(arrays), LABEL_NAMES)
@@ -56,7 +57,7 @@ def _columns(
         if len(arrays[wish]) != n:
             what = "labels" if wish == role else f"values in {wish!r}"
             raise FileFormatError(f"{file}: {n} scores but {len(arrays[wish])} {what}")
-    columns = {key: _series(array, f"{file}: array {key!r}") for key, array in arrays.items()
+    columns = {key: _npz_series(array, f"{file}: array {key!r}") for key, array in arrays.items()
                if array.shape == (n,)}  # fmt: skip
     return with_roles(TrialTable(str(file), "npz", pl.DataFrame(columns)), score=score, label=label)
 
@@ -85,7 +86,7 @@ def one_class(array: Array, file: str, kind: str) -> TrialTable:
         raise FileFormatError(
             f"{file}: an array of {array.dtype} with shape {array.shape}, expected (n,) numbers"
         )
-    return TrialTable(file, kind, pl.DataFrame({"score": _series(array, file)}), Roles(("score",)))
+    return TrialTable(file, kind, pl.DataFrame({"score": _npz_series(array, file)}), Roles(("score",)))
 
 
 def two_classes(
@@ -99,7 +100,7 @@ def two_classes(
     return TrialTable(file, kind, table, Roles((score,), role))
 
 
-def _matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
+def _npz_matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
     values = arrays[name]
     row_ids, column_ids = (named(list(arrays), names) for names in (ROW_IDS, COLUMN_IDS))
     if row_ids is None or column_ids is None:
@@ -119,7 +120,7 @@ def _matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
     return TrialTable(str(file), "npz", table, Roles(("score",), label, "enroll", "test"))
 
 
-def _series(array: Array, where: str) -> pl.Series:
+def _npz_series(array: Array, where: str) -> pl.Series:
     if array.dtype.kind not in "biufU":
         raise FileFormatError(f"{where} holds {array.dtype}, expected numbers or text")
     if array.dtype == np.float16 or (array.dtype.itemsize > 8 and array.dtype.kind == "f"):
@@ -134,7 +135,7 @@ def read_arrays(file: Path) -> Arrays:
         with file.open("rb") as raw:
             if zipfile.is_zipfile(raw):
                 raw.seek(0)
-                _refuse_bomb(raw, file)
+                _refuse_npz_bomb(raw, file)
                 _refuse_large_arrays(raw, file)
             raw.seek(0)
             if raw.read(2) not in (b"PK", b"\x93N"):  # NumPy would take anything else for a pickle
@@ -142,7 +143,7 @@ def read_arrays(file: Path) -> Arrays:
             raw.seek(0)
             with warnings.catch_warnings(), np.load(raw, allow_pickle=False) as archive:
                 warnings.simplefilter("ignore")  # files of Python 2
-                return {name: _array(archive[name], name, file) for name in archive.files}
+                return {name: _npz_member(archive[name], name, file) for name in archive.files}
     except LlrkitError:
         raise
     except AttributeError:
@@ -151,7 +152,7 @@ def read_arrays(file: Path) -> Arrays:
         raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
 
 
-def _array(member: object, name: str, file: Path) -> Array:
+def _npz_member(member: object, name: str, file: Path) -> Array:
     """A member of an archive; what is no array comes as bytes."""
     if not isinstance(member, np.ndarray):
         raise FileFormatError(f"{file}: the member {name!r} is not an array")
@@ -180,7 +181,7 @@ def _announced_bytes(raw: IO[bytes]) -> float:
     return float(math.prod(map(float, shape))) * dtype.itemsize
 
 
-def _refuse_bomb(raw: IO[bytes], file: Path) -> None:
+def _refuse_npz_bomb(raw: IO[bytes], file: Path) -> None:
     with zipfile.ZipFile(raw) as archive:
         size = sum(member.file_size for member in archive.infolist())
     packed = raw.seek(0, 2)

@@ -17,10 +17,10 @@ _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _ST
 _DEEPEST = 16
 
 
-Value: TypeAlias = Union[int, bytes, "Struct", list["Value"], tuple["Value", "Value"]]
+Value: TypeAlias = Union[int, bytes, "ThriftStruct", list["Value"], tuple["Value", "Value"]]
 
 
-class Struct(dict[int, Value]):
+class ThriftStruct(dict[int, Value]):
     """The fields of a structure by their numbers; one that is of another kind is a TypeError."""
 
     def whole(self, number: int) -> int:
@@ -30,9 +30,9 @@ class Struct(dict[int, Value]):
             raise TypeError("not a number")
         return value
 
-    def struct(self, number: int) -> Struct:
+    def struct(self, number: int) -> ThriftStruct:
         """A structure."""
-        return _struct(self[number])
+        return _thrift_struct(self[number])
 
     def listed(self, number: int) -> list[Value]:
         """A list."""
@@ -41,19 +41,19 @@ class Struct(dict[int, Value]):
             raise TypeError("not a list")
         return value
 
-    def structs(self, number: int) -> list[Struct]:
+    def structs(self, number: int) -> list[ThriftStruct]:
         """A list of structures."""
-        return [_struct(value) for value in self.listed(number)]
+        return [_thrift_struct(value) for value in self.listed(number)]
 
 
-def _struct(value: Value) -> Struct:
-    if not isinstance(value, Struct):
+def _thrift_struct(value: Value) -> ThriftStruct:
+    if not isinstance(value, ThriftStruct):
         raise TypeError("not a structure")
     return value
 
 
 @dataclass
-class Reader:
+class ThriftReader:
     """Reads one structure after another; anything that cannot be is a ValueError or an IndexError."""
 
     data: bytes
@@ -72,9 +72,9 @@ class Reader:
             if shift > 63:
                 raise ValueError("a number of more than 64 bits")
 
-    def struct(self, depth: int = 0) -> Struct:
+    def struct(self, depth: int = 0) -> ThriftStruct:
         """The fields of a structure by their numbers."""
-        fields = Struct()
+        fields = ThriftStruct()
         number = 0
         while (head := self._byte()) != 0:
             number = number + (head >> 4) if head >> 4 else _unzigzag(self.varint())
@@ -138,8 +138,8 @@ def refuse_impossible(file: Path, *, pages: bool) -> None:
     with file.open("rb") as raw:
         try:
             size = file.stat().st_size
-            footer = _footer(raw, size)
-            for chunk in _chunks(footer, size):
+            footer = _parquet_footer_struct(raw, size)
+            for chunk in _column_chunks(footer, size):
                 if pages:
                     _look_at_pages(raw, chunk, size)
         except (IndexError, KeyError, TypeError, AttributeError):
@@ -161,7 +161,7 @@ def decoded_size(file: Path) -> ParquetSize:
     with file.open("rb") as raw:
         try:
             size = file.stat().st_size
-            footer = _footer(raw, size)
+            footer = _parquet_footer_struct(raw, size)
             groups = [
                 sum(_decoded_bytes(column.struct(3)) for column in group.structs(1) if 3 in column)
                 for group in footer.structs(4)
@@ -171,14 +171,14 @@ def decoded_size(file: Path) -> ParquetSize:
             raise ValueError("its description is broken") from None
 
 
-def _decoded_bytes(chunk: Struct) -> float:
+def _decoded_bytes(chunk: ThriftStruct) -> float:
     """Values times their width; text has a reference of 16 bytes for each value beside its letters."""
     width = _WIDTHS.get(chunk.whole(1), 16)
     letters = max(chunk.whole(6), 0) if chunk.whole(1) in _TEXT else 0
     return float(max(chunk.whole(5), 0)) * width + letters
 
 
-def _footer(raw: BinaryIO, size: int) -> Struct:
+def _parquet_footer_struct(raw: BinaryIO, size: int) -> ThriftStruct:
     if size < 12:
         raise ValueError("too short")
     raw.seek(size - 8)
@@ -187,10 +187,10 @@ def _footer(raw: BinaryIO, size: int) -> Struct:
     if tail[4:] != MAGIC or length > size - 12:
         raise ValueError("the end of the file is missing")
     raw.seek(size - 8 - length)
-    return Reader(raw.read(length)).struct()
+    return ThriftReader(raw.read(length)).struct()
 
 
-def _chunks(footer: Struct, size: int) -> Iterator[Struct]:
+def _column_chunks(footer: ThriftStruct, size: int) -> Iterator[ThriftStruct]:
     """The description of each column of each group of rows."""
     rows, groups = footer.whole(3), footer.structs(4)
     of_groups = [group.whole(3) for group in groups]
@@ -202,36 +202,36 @@ def _chunks(footer: Struct, size: int) -> Iterator[Struct]:
         for column in group.structs(1):
             chunk = column.struct(3)
             values, unpacked, packed = chunk.whole(5), chunk.whole(6), chunk.whole(7)
-            if not 0 <= packed <= size or unpacked < 0 or not 0 <= _start(chunk) <= size - packed:
+            if not 0 <= packed <= size or unpacked < 0 or not 0 <= _start_of_chunk(chunk) <= size - packed:
                 raise ValueError("a column lies outside of the file")
             nested = len(chunk.listed(3)) > 1  # a list in each row, say: as many values as it likes
             if values < 0 or (values != n and not nested):
                 raise ValueError(f"{values:,} values in {n:,} rows")
-            _refuse_large(unpacked, packed)
+            _refuse_large_page(unpacked, packed)
             yield chunk
 
 
-def _start(chunk: Struct) -> int:
+def _start_of_chunk(chunk: ThriftStruct) -> int:
     data = chunk.whole(9)
     return min(data, (chunk.whole(11) if 11 in chunk else data) or data)
 
 
-def _refuse_large(size: int, packed: int) -> None:
+def _refuse_large_page(size: int, packed: int) -> None:
     if size < 0 or packed < 0 or (size > ALWAYS_FINE and size > LARGEST_RATIO * packed):
         raise ValueError(f"{packed:,} bytes that unpack to {size:,}")
 
 
-def _look_at_pages(raw: BinaryIO, chunk: Struct, size: int) -> None:
-    at, end, left = _start(chunk), _start(chunk) + chunk.whole(7), chunk.whole(5)
+def _look_at_pages(raw: BinaryIO, chunk: ThriftStruct, size: int) -> None:
+    at, end, left = _start_of_chunk(chunk), _start_of_chunk(chunk) + chunk.whole(7), chunk.whole(5)
     while at < end:
         raw.seek(at)
-        reader = Reader(raw.read(min(_LARGEST_HEADER, size - at)))
+        reader = ThriftReader(raw.read(min(_LARGEST_HEADER, size - at)))
         page = reader.struct()
         unpacked, packed = page.whole(2), page.whole(3)
         at += reader.at + packed
         if unpacked < 0 or packed < 0 or at > end:
             raise ValueError("a page lies outside of its column")
-        _refuse_large(unpacked, packed)
+        _refuse_large_page(unpacked, packed)
         about = next((page.struct(kind) for kind in (_DATA, _DICTIONARY, _DATA_2) if kind in page), None)
         if about is None:
             continue

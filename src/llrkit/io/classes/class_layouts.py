@@ -13,11 +13,12 @@ from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, LabelError, UnknownNameError
 from llrkit.io.binary.numpy_files import Arrays, read_arrays
 from llrkit.io.checked_trials import with_scores
-from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, TEST_NAMES, named
+from llrkit.io.text.header_row import named
+from llrkit.io.text.layouts import LABEL_NAMES, SCORE_NAMES, TEST_NAMES
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import class_codes, class_names, listed
-from llrkit.scores.labels import classify_words
 from llrkit.scores.roles import RoleChanges, Roles
+from llrkit.scores.target_labels import classify_words
 
 HYPOTHESIS_NAMES = ("hypothesis", "language", "lang", "target_language", "class_id", "class", "candidate")
 """Columns of a long table that name the class a score is for."""
@@ -54,14 +55,14 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
             f"{file}: no matrix of log-likelihoods ({', '.join(LOGLIK_NAMES)}); there are: {there}"
         )
     values, k = arrays[name], arrays[name].shape[1]
-    given = _texts(arrays, ("classes", "class_names"))
+    given = _npz_texts(arrays, ("classes", "class_names"))
     names = class_names(given if given is not None else range(k))
     if len(names) != k:
         raise FileFormatError(f"{file}: {k} columns in {name!r}, but {len(names)} classes")
     columns: dict[str, Array | list[str]] = {
         one: values[:, i].astype(np.float64) for i, one in enumerate(names)
     }
-    ids = _texts(arrays, ("ids", "id", "test", "segments"))
+    ids = _npz_texts(arrays, ("ids", "id", "test", "segments"))
     label = named(list(arrays), NPZ_LABELS)
     roles: RoleChanges = {}
     for role, content in (("label", arrays[label] if label else None), ("test", ids)):
@@ -76,11 +77,11 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
     of_label = roles.get("label")
     if of_label is not None:
         table = table.with_columns(_label_names(table[of_label], names, str(file)))
-    scores = Roles(tuple(chosen(names, classes, str(file))))
+    scores = Roles(tuple(chosen_classes(names, classes, str(file))))
     return TrialTable(str(file), "npz", table, replace(scores, **roles))
 
 
-def _texts(arrays: Arrays, names: Sequence[str]) -> list[str] | None:
+def _npz_texts(arrays: Arrays, names: Sequence[str]) -> list[str] | None:
     name = named(list(arrays), names)
     return None if name is None else [str(value) for value in arrays[name].ravel().tolist()]
 
@@ -105,10 +106,12 @@ def wide_roles(trials: TrialTable, classes: Sequence[str] | None, label: str | N
     role = label or trials.label or named(table.columns, TRUTH_NAMES)
     test = trials.test or named(table.columns, ("id", "ids", *TEST_NAMES, "file_name"))
     if classes is not None:
-        names = chosen(table.columns, classes, trials.file)
+        names = chosen_classes(table.columns, classes, trials.file)
     else:
         others = {role, test, trials.enroll}
-        names = [name for name in table.columns if name not in others and looks_numeric(table[name])]
+        names = [
+            name for name in table.columns if name not in others and class_column_looks_numeric(table[name])
+        ]
     if role in names:
         role = None
     return trials.with_roles(score=tuple(names), label=role, test=test)
@@ -121,8 +124,10 @@ def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | No
     """
     table = trials.table
     score = named(table.columns, SCORE_NAMES)
-    given = label or named([name for name in table.columns if name != _hypothesis(table, label)], TRUTH_NAMES)
-    hypothesis = _hypothesis(table, given)
+    given = label or named(
+        [name for name in table.columns if name != _hypothesis_column(table, label)], TRUTH_NAMES
+    )
+    hypothesis = _hypothesis_column(table, given)
     trial = trials.test or named(table.columns, ("id", "ids", *TEST_NAMES))
     if score is None or hypothesis is None or trial is None:
         raise FileFormatError(
@@ -139,7 +144,7 @@ def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | No
             f"{trials.place(row)}: trial {table[trial][row]} has more than one score for "
             f"class {table[hypothesis][row]}"
         )
-    names = chosen(numbers[hypothesis].unique(maintain_order=True).to_list(), classes, trials.file)
+    names = chosen_classes(numbers[hypothesis].unique(maintain_order=True).to_list(), classes, trials.file)
     wide = numbers.pivot(on=hypothesis, index=trial, values=score, maintain_order=True)
     wide = wide.select(trial, *names)
     gaps = wide.filter(pl.any_horizontal(pl.col(name).is_null() for name in names))
@@ -149,17 +154,17 @@ def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | No
         raise FileFormatError(f"{trials.file}: trial {row_of[trial]} has no score for class {absent}")
     role = None
     if given is not None:
-        truth = _truth(numbers, trial, hypothesis, given, names, trials)
+        truth = _true_classes(numbers, trial, hypothesis, given, names, trials)
         role = "label" if "label" not in names else "_label"
         wide = wide.join(truth.rename({given: role}), on=trial, how="left", maintain_order="left")
     return TrialTable(trials.file, trials.format, wide, Roles(tuple(names), role, None, trial))
 
 
-def _hypothesis(table: pl.DataFrame, label: str | None) -> str | None:
+def _hypothesis_column(table: pl.DataFrame, label: str | None) -> str | None:
     return named([name for name in table.columns if name != label], HYPOTHESIS_NAMES)
 
 
-def _truth(
+def _true_classes(
     table: pl.DataFrame, trial: str, hypothesis: str, label: str, names: Sequence[str], trials: TrialTable
 ) -> pl.DataFrame:
     """The true class of each trial."""
@@ -181,7 +186,7 @@ def _truth(
     return truth
 
 
-def chosen(there: Sequence[str], classes: Sequence[str] | None, file: str) -> list[str]:
+def chosen_classes(there: Sequence[str], classes: Sequence[str] | None, file: str) -> list[str]:
     """The classes that were asked for, each of which must be there; by default all."""
     if classes is None:
         return list(there)
@@ -191,7 +196,7 @@ def chosen(there: Sequence[str], classes: Sequence[str] | None, file: str) -> li
     return list(class_names(classes))
 
 
-def looks_numeric(column: pl.Series) -> bool:
+def class_column_looks_numeric(column: pl.Series) -> bool:
     """Whether a column holds numbers: by its type, or half of its first values.
 
     Half, so that one value that is not a number makes an error with its line, not a class less.

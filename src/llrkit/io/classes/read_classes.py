@@ -27,16 +27,17 @@ from llrkit.io.classes.class_layouts import (
 )
 from llrkit.io.column_roles import with_roles
 from llrkit.io.formats import detect
-from llrkit.io.join import join_key
+from llrkit.io.join_key import join_key
 from llrkit.io.polars_panics import no_panic_messages
 from llrkit.io.reading_options import CLASSES, PathArg, Reading, require_text_name
-from llrkit.io.tables import files_of, read_table
-from llrkit.io.text.layouts import SCORE_NAMES, has_header, named, unique_names
+from llrkit.io.tables_of_paths import files_of, read_table
+from llrkit.io.text.header_row import has_header, named, unique_names
+from llrkit.io.text.layouts import SCORE_NAMES
 from llrkit.io.text.lines import open_text
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.class_labels import listed
 from llrkit.scores.class_scores import ClassScores
-from llrkit.scores.labels import classify_words
+from llrkit.scores.target_labels import classify_words
 
 _GLANCE = 200
 
@@ -79,20 +80,20 @@ def read_classes(
     reading = Reading(
         key=key, classes=None if classes is None else tuple(classes), label=label, missing=missing
     )
-    return scores_of(read_class_table(path, reading))
+    return class_scores_of_table(read_class_table(path, reading))
 
 
 def read_class_table(path: PathArg, reading: Reading) -> TrialTable:
     """A table whose score columns are the classes, with labels where they are known."""
     reading.require(CLASSES)
-    trials = _read(path, reading.classes, reading.label if reading.key is None else None)
+    trials = _read_any_class_layout(path, reading.classes, reading.label if reading.key is None else None)
     if len(trials.score) < 2:
         raise FileFormatError(
             f"{trials.file}: {len(trials.score)} columns with numbers, at least two classes are needed; "
             f"there are the columns {listed(trials.table.columns)}"
         )
     if reading.key is not None:
-        key = _read_key(reading.key, reading.label)
+        key = _read_class_key(reading.key, reading.label)
         trials = join_key(trials, key, missing=reading.missing, duplicates="error")
     return trials
 
@@ -105,10 +106,10 @@ def read_class_systems(paths: Sequence[PathArg], reading: Reading) -> list[Trial
     first = read_class_table(paths[0], reading)
     label = reading.label if reading.key is None else None
     like_first = Reading(classes=first.score, label=label)
-    return [first, *(_like_first(first, read_class_table(path, like_first)) for path in paths[1:])]
+    return [first, *(_classes_like_first(first, read_class_table(path, like_first)) for path in paths[1:])]
 
 
-def _like_first(first: TrialTable, other: TrialTable) -> TrialTable:
+def _classes_like_first(first: TrialTable, other: TrialTable) -> TrialTable:
     if first.test is None or other.test is None:
         if first.table.height != other.table.height:
             raise FileFormatError(
@@ -130,7 +131,7 @@ def _like_first(first: TrialTable, other: TrialTable) -> TrialTable:
     return replace(other, table=joined, lines=None)
 
 
-def scores_of(trials: TrialTable) -> ClassScores:
+def class_scores_of_table(trials: TrialTable) -> ClassScores:
     """Checked scores of a table with labels; faults are named by their line."""
     if trials.label is None:
         raise FileFormatError(
@@ -156,7 +157,7 @@ def scores_of(trials: TrialTable) -> ClassScores:
         raise type(error)(f"{trials.file}{where}: {error}") from None
 
 
-def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> TrialTable:
+def _read_any_class_layout(path: PathArg, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     first = files_of(path)[0]
     kind = detect(first)
     if kind == "npz":
@@ -166,16 +167,16 @@ def _read(path: PathArg, classes: Sequence[str] | None, label: str | None) -> Tr
         lower = pl.col(pl.String).str.to_lowercase()
         return from_long(replace(trials, table=trials.table.with_columns(lower)), classes, "label")
     trials = read_table(path, score=[], label=label)
-    if _is_long(trials.table.columns):
+    if _is_long_class_table(trials.table.columns):
         return from_long(trials, classes, label)
     return from_wide(trials, classes, label)
 
 
-def _is_long(columns: Sequence[str]) -> bool:
+def _is_long_class_table(columns: Sequence[str]) -> bool:
     return named(columns, SCORE_NAMES) is not None and named(columns, HYPOTHESIS_NAMES) is not None
 
 
-def _read_key(path: PathArg, label: str | None) -> TrialTable:
+def _read_class_key(path: PathArg, label: str | None) -> TrialTable:
     """Ids and true classes; two columns without header are an id and a class (Kaldi's utt2lang)."""
     first = files_of(path)[0]
     rows = [fields for _, fields in open_text(first).head] if detect(first) == "text" else []
@@ -218,24 +219,26 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
         return name is not None and arrays[name].ndim == 2 and named(list(arrays), NPZ_LABELS) is not None
     if kind == "text" and is_lre07([fields for _, fields in open_text(file).head]):
         return True
-    head = _glance(file, kind)
-    if head is None or not (_is_long(head.table.columns) or named(head.table.columns, SCORE_NAMES) is None):
+    head = _glance_at_class_table(file, kind)
+    if head is None or not (
+        _is_long_class_table(head.table.columns) or named(head.table.columns, SCORE_NAMES) is None
+    ):
         return False
-    if _is_long(head.table.columns):
+    if _is_long_class_table(head.table.columns):
         role = label or named([c for c in head.table.columns if c not in HYPOTHESIS_NAMES], TRUTH_NAMES)
-        return role is not None and None in classify_words(_distinct(head.table[role]))
+        return role is not None and None in classify_words(_distinct_classes(head.table[role]))
     if named(head.table.columns, SCORE_NAMES) is not None:
         return False
     wide = wide_roles(head, None, label if key is None else None)
-    labels = wide if key is None else _read_key(key, label)
+    labels = wide if key is None else _read_class_key(key, label)
     if len(wide.score) < 2 or labels.label is None:
         return False
-    there = set(_distinct(labels.table[labels.label]))
+    there = set(_distinct_classes(labels.table[labels.label]))
     # half of them, so that a label nobody knows is an error with its line, not another kind of file
     return len(there) > 0 and 2 * len(there & set(wide.score)) >= len(there)
 
 
-def _glance(file: Path, kind: str) -> TrialTable | None:
+def _glance_at_class_table(file: Path, kind: str) -> TrialTable | None:
     """The first rows of a table with a header; None where there is none."""
     if kind == "text":
         rows = [fields for _, fields in open_text(file).head]
@@ -258,7 +261,7 @@ def _glance(file: Path, kind: str) -> TrialTable | None:
     return with_roles(TrialTable(str(file), kind, table), score=[], label=None)
 
 
-def _distinct(column: pl.Series) -> list[str]:
+def _distinct_classes(column: pl.Series) -> list[str]:
     return column.drop_nulls().cast(pl.String).str.strip_chars().unique().to_list()
 
 

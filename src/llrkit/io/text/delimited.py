@@ -10,28 +10,26 @@ import polars as pl
 
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import header_roles
-from llrkit.io.text.decimals import means_decimal_commas
-from llrkit.io.text.layouts import (
-    ENROLL_NAMES,
-    KEY_LAYOUTS,
-    KNOWN_NAMES,
-    LABEL_NAMES,
-    LAYOUTS,
-    NIST_KEYS,
-    TEST_NAMES,
-    Layout,
+from llrkit.io.text.delimiter_and_decimals import means_decimal_commas
+from llrkit.io.text.header_row import (
     distinct_names,
-    folded,
     has_header,
-    kinds_of,
-    named,
+    header_is_renamed,
+    header_names_both_sides,
+    nist_key_has_header,
     unique_names,
 )
-from llrkit.io.text.lines import NO_SCORE, NUMBER, Text, open_text
+from llrkit.io.text.layouts import (
+    KEY_LAYOUTS,
+    KNOWN_NAMES,
+    LAYOUTS,
+    NIST_KEYS,
+    folded,
+    kinds_of,
+)
+from llrkit.io.text.lines import NO_SCORE, TextFile, open_text
 from llrkit.io.text.parse_columns import Columns, parse
 from llrkit.io.trial_table import Scan, TrialTable
-from llrkit.scores.labels import classify_words
-from llrkit.scores.roles import Roles
 
 TEXT_FORMATS = tuple(dict.fromkeys(layout.format for layout in LAYOUTS))
 
@@ -54,16 +52,18 @@ def scan_delimited(
     text = open_text(file, decimal=decimal or ".", encoding=encoding)
     rows = text.heads() if decimal != "." else [fields for _, fields in text.head]
     asked = {*(score or ()), *(() if label is None else (label,))}
-    family, names, header = _names(text, rows, format, columns, asked, is_key=score is not None and not score)
+    family, names, header = _family_names_and_header(
+        text, rows, format, columns, asked, is_key=score is not None and not score
+    )
     if family == "matrix":
         from llrkit.io.score_matrices import read_matrix
 
-        return read_matrix(_with_decimal(text, decimal, range(1, len(names)), header), names)
+        return read_matrix(_text_with_decimal(text, decimal, range(1, len(names)), header), names)
     roles = header_roles(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
     score_columns = roles.roles.score
-    text = _with_decimal(text, decimal, [names.index(name) for name in score_columns], header)
+    text = _text_with_decimal(text, decimal, [names.index(name) for name in score_columns], header)
     if columns is not None:
-        header = _renames(rows, names, roles.roles)
+        header = header_is_renamed(rows, names, roles.roles)
     types = Columns(names, score_columns).types
     like = roles.assigned_to(TrialTable(str(file), family, pl.DataFrame(schema=types)))
 
@@ -79,7 +79,7 @@ def scan_delimited(
     return Scan(like, read)
 
 
-def _with_decimal(text: Text, decimal: str | None, scores: Iterable[int], header: bool) -> Text:
+def _text_with_decimal(text: TextFile, decimal: str | None, scores: Iterable[int], header: bool) -> TextFile:
     """The text with the decimal comma its scores must have, if nothing was said about it."""
     if decimal is not None or text.delimiter == ",":
         return text
@@ -89,8 +89,8 @@ def _with_decimal(text: Text, decimal: str | None, scores: Iterable[int], header
     return replace(text, decimal=",") if any(means_decimal_commas(column) for column in said) else text
 
 
-def _names(
-    text: Text,
+def _family_names_and_header(
+    text: TextFile,
     rows: list[list[str]],
     format: str | None,  # noqa: A002
     columns: Sequence[str] | None,
@@ -109,11 +109,11 @@ def _names(
     below = kinds_of(rows[1:])
     may_have_header = format in (None, "table", "matrix", "nist", "bob", "asvspoof")
     names_roles = {field.strip() for field in rows[0]} & {*asked} or (
-        may_have_header and _names_both_sides(rows)
+        may_have_header and header_names_both_sides(rows)
     )
     for key in NIST_KEYS:
         if format in (None, "nist") and key.fits(below, text.delimiter) and not names_roles:
-            return "nist", key.names.split(), _names_conditions(rows[0], key, where)
+            return "nist", key.names.split(), nist_key_has_header(rows[0], key, where)
     if names_roles or (may_have_header and has_header(rows)):
         if format == "matrix":
             return "matrix", unique_names(rows[0]), True
@@ -146,41 +146,6 @@ def _names(
         f"{where}: no header line and no known layout ({len(rows[0])} columns); "
         f"name the columns, for example {flag} {example}"
     )
-
-
-def _names_both_sides(rows: list[list[str]]) -> bool:
-    """Whether the first row names the ids of both sides and the labels of a key."""
-    names = rows[0]
-    roles = (ENROLL_NAMES, TEST_NAMES, LABEL_NAMES)
-    return has_header(rows) and all(named(names, candidates) is not None for candidates in roles)
-
-
-def _renames(rows: list[list[str]], names: Sequence[str], roles: Roles) -> bool:
-    """Whether the first row is a header, whose names ``--columns`` replaces, rather than a damaged trial.
-
-    No score or label in it may be a number or missing, and one of them must be a name that such columns have
-    and that is no label itself. Anything else is a row, and an error where it cannot be one.
-    """
-    if len(rows) < 2:
-        return False
-    fields = {name: field.strip().lower() for name, field in zip(names, rows[0], strict=True)}
-    deciding = [fields[name] for name in (*roles.score, roles.label) if name in fields]
-    if not deciding:
-        return has_header(rows)
-    if any(field in NO_SCORE or NUMBER.fullmatch(field) for field in deciding):
-        return False
-    return any(folded(field) in KNOWN_NAMES and classify_words([field]) == [None] for field in deciding)
-
-
-def _names_conditions(first: list[str], key: Layout, where: str) -> bool:
-    """Whether the first line of a NIST key is a header; a damaged trial must not be taken for one."""
-    kinds = kinds_of([first])
-    if key.fits(kinds, ","):
-        return False
-    alike = sum(want != "*" and want in kind for want, kind in zip(key.holds, kinds, strict=False))
-    if len(first) != len(key.holds) or alike > 1:  # a name of one letter may be a side, or n
-        raise FileFormatError(f"{where}: neither a trial nor names for {len(key.holds)} columns")
-    return True
 
 
 def _is_matrix(rows: list[list[str]]) -> bool:

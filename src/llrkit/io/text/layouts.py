@@ -1,15 +1,13 @@
-"""Which column is what: from the names in a header, or from what the columns of a known layout hold."""
+"""Names of columns that headers have, and layouts without a header: what each column must hold."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import NO_SCORE, NUMBER
-from llrkit.scores.labels import classify_words
+from llrkit.scores.target_labels import classify_words
 
 LLR, LOG10_LR, LLR_MAP, RAW_SCORE = "llr", "log10_lr", "llr_map", "raw_score"
 """What a calibration writes: natural-log LLRs, or to base ten; which map made them. Before, LLRs were written
@@ -165,92 +163,3 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
             kind += "C"
         kinds.append(kind)
     return kinds
-
-
-def has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns: it has no number, but a known name or numbers below it.
-
-    Examples
-    --------
-    >>> has_header([["enroll", "test", "target"], ["x", "y", "1"]])
-    True
-    >>> has_header([["x", "y", "target"], ["x", "z", "nontarget"]])
-    False
-    >>> has_header([["0", "1", "2", "label"], ["-1.5", "2", "0.3", "1"]])
-    True
-    """
-    first = [field.strip().lower() for field in rows[0]]
-    numbers = [field for field in first if NUMBER.fullmatch(field)]
-    if _names_what_is_below(rows):
-        return True
-    # classes may be numbered: 0, 1, 2, ... beside columns with known names
-    if numbers and (numbers != [str(i) for i in range(len(numbers))] or len(numbers) < 2):
-        return False
-    words = {
-        folded(field) for field, known in zip(first, classify_words(first), strict=True) if known is None
-    }
-    if words & KNOWN_NAMES:
-        return True
-    if numbers:
-        return False
-    below = [row for row in rows[1:] if len(row) == len(first)]
-    # nothing is not the name of a column of numbers
-    return any(
-        "N" in kind and name not in NO_SCORE for name, kind in zip(first, kinds_of(below), strict=False)
-    )
-
-
-def _names_what_is_below(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a field of the first row is called as what its column holds: scores, or labels.
-
-    Then it is a header, even if other columns have whole numbers as their names.
-    """
-    first = [folded(field) for field in rows[0]]
-    if any(NUMBER.fullmatch(field) and not field.isdecimal() for field in first):
-        return False
-    kinds = kinds_of([row for row in rows[1:] if len(row) == len(first)])
-    for name, kind, meaning in zip(first, kinds, classify_words(first), strict=False):
-        scores = name in (*SCORE_NAMES, *ONE_OF_TWO_SCORES) and "N" in kind
-        if scores or (meaning is None and name in LABEL_NAMES and "L" in kind):
-            return True
-    return False
-
-
-def unique_names(fields: Sequence[str]) -> list[str]:
-    """Names for columns: none is empty, none occurs twice.
-
-    Examples
-    --------
-    >>> unique_names(["score", "", "score"])
-    ['score', 'column_2', 'score_3']
-    """
-    names: dict[str, None] = {}  # in order, and quick to look in
-    for i, field in enumerate(fields, 1):
-        name = field.strip() or f"column_{i}"
-        while name in names:
-            name = f"{name}_{i}"
-        names[name] = None
-    return list(names)
-
-
-def distinct_names(fields: Sequence[str], where: str) -> list[str]:
-    """Names for columns as :func:`unique_names`; a name that is there twice is an error.
-
-    Examples
-    --------
-    >>> distinct_names(["score", ""], "file, line 1")
-    ['score', 'column_2']
-    """
-    names = [field.strip() for field in fields]
-    twice = next((name for name, times in Counter(names).items() if name and times > 1), None)
-    if twice is not None:
-        raise FileFormatError(
-            f"{where}: two columns are named {twice!r}; name all columns with --columns, each differently"
-        )
-    return unique_names(fields)
-
-
-def named(names: Sequence[str], candidates: Sequence[str]) -> str | None:
-    """The column with the first of these names, however it is capitalized."""
-    known = {folded(name): name for name in reversed(names)}
-    return next((known[candidate] for candidate in candidates if candidate in known), None)

@@ -1,4 +1,4 @@
-"""Text files: their first lines, the delimiter, and pieces of whole lines that fit into memory."""
+"""Text files: their first lines, and pieces of whole lines that fit into memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from llrkit._memory import at_once, memory_limit, require_memory
 from llrkit.errors import FileFormatError
 from llrkit.io.decompress import blocks_of
-from llrkit.io.text.decimals import COMMA_NUMBER, commas_are_decimal, with_point
+from llrkit.io.text.delimiter_and_decimals import COMMA_NUMBER, delimiter_of, with_point
 from llrkit.io.text.encodings import as_utf8
 
 HEAD_LINES, HEAD_BYTES, LONGEST_LINE = 200, 1 << 17, 1 << 20
@@ -82,7 +82,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextFile:
     """A text file and what stands between its columns; ``head`` are its first rows with their lines."""
 
     path: Path
@@ -126,12 +126,12 @@ class Text:
             size, due = len(data) - cut, 0 if cut else 2 * len(data)
             if cut:
                 piece = _whole_lines(Piece(self.file, data[:cut], self.delimiter, line, self.decimal))
-                yield from _after(piece, skip)
+                yield from _after_first_lines(piece, skip)
                 line += count_byte(piece.data, b"\n")
         rest = b"".join(waiting)
         if rest:
             piece = Piece(self.file, rest, self.delimiter, line, self.decimal)
-            yield from _after(_whole_lines(piece), skip)
+            yield from _after_first_lines(_whole_lines(piece), skip)
 
     def _blocks(self) -> Iterator[bytes]:
         # a block of short lines takes ten times as much as columns, and several are worked on at a time
@@ -141,7 +141,7 @@ class Text:
             yield data.replace(b"\r", b"\n") if self.only_returns else data
 
 
-def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) -> Text:
+def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) -> TextFile:
     """Look at the first lines of a text file."""
     first = next(as_utf8(blocks_of(file, LONGEST_LINE), encoding, str(file)), b"")
     if first.startswith(UTF_16):
@@ -157,7 +157,7 @@ def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) ->
         raise FileFormatError(f"{file}, line 1: binary; expected text with a header line, or rows of scores")
     if len(data) > HEAD_BYTES:  # whole lines only
         head = head[: head.rfind(b"\n") + 1] or data[:LONGEST_LINE].split(b"\n")[0]
-    delimiter = _delimiter(head, decimal)
+    delimiter = delimiter_of(head, decimal)
     rows = []
     for line, fields in _whole_lines(Piece(str(file), head, delimiter)).rows():
         rows.append((line, fields))
@@ -165,21 +165,7 @@ def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) ->
             break
     if not rows:
         raise FileFormatError(f"{file}, line 1: nothing but delimiters and blanks")
-    return Text(file, delimiter, rows, only_returns, decimal, encoding)
-
-
-def _delimiter(head: bytes, decimal: str) -> str:
-    raw = next((line for line in head.split(b"\n") if line.strip()), b"")
-    first = re.sub('"[^"]*"', '""', raw.decode("utf-8", "replace"))
-    marks = {mark: first.count(mark) for mark in "\t,;"}
-    if any(commas_are_decimal(first, mark) for mark in "\t;"):
-        marks[","] = 0
-    elif decimal == ",":
-        marks[","] = sum("," in field and not COMMA_NUMBER.fullmatch(field) for field in first.split())
-    delimiter = max(marks, key=lambda mark: marks[mark])
-    if not marks[delimiter]:  # blanks, unless there is only one column
-        delimiter = " " if len(raw.split()) > 1 else "," if decimal == "." else ";"
-    return delimiter
+    return TextFile(file, delimiter, rows, only_returns, decimal, encoding)
 
 
 def _whole_lines(piece: Piece) -> Piece:
@@ -197,7 +183,7 @@ def _whole_lines(piece: Piece) -> Piece:
     return piece
 
 
-def _after(piece: Piece, skip: int) -> Iterator[Piece]:
+def _after_first_lines(piece: Piece, skip: int) -> Iterator[Piece]:
     """What of a piece comes after the first lines of the file."""
     at = 0
     for _ in range(skip + 1 - piece.first_line):

@@ -17,8 +17,8 @@ import polars as pl
 
 from llrkit.errors import FileFormatError
 from llrkit.io.polars_panics import no_panic_messages
-from llrkit.io.text.decimals import COMMA_NUMBER, PATTERN, with_point
-from llrkit.io.text.lines import NO_SCORE, NUMBER, Piece, Text, count_byte, not_a_number
+from llrkit.io.text.delimiter_and_decimals import COMMA_NUMBER, PATTERN, with_point
+from llrkit.io.text.lines import NO_SCORE, NUMBER, Piece, TextFile, count_byte, not_a_number
 from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact
 from llrkit.scores.source import in_order, thread_count
 
@@ -50,7 +50,7 @@ class Columns:
 
 
 def parse(
-    text: Text,
+    text: TextFile,
     names: Sequence[str],
     *,
     header: bool,
@@ -70,11 +70,11 @@ def parse(
     def tabled(piece: Piece | FileFormatError) -> tuple[Piece, pl.DataFrame]:
         if isinstance(piece, FileFormatError):
             raise piece
-        table = _fast(piece, whole, columns)
+        table = _parse_by_polars(piece, whole, columns)
         if table is not None and piece.decimal == ",":
             table = _with_points(table, whole)
         if table is None:
-            table = _slow(piece, whole, header).select(columns)
+            table = _parse_by_rows(piece, whole, header).select(columns)
         elif piece.quoted:  # nothing between quotes is nothing, too
             table = table.with_columns(pl.col(pl.String).replace("", None))
         if piece.decimal == ",":
@@ -86,7 +86,7 @@ def parse(
         return piece, table
 
     pieces = 0
-    for piece, table in _in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
+    for piece, table in _tables_in_threads(tabled, text.pieces(skip=text.first_row_ends if header else 0)):
         if table.height:
             yield piece, table
             pieces += 1
@@ -94,7 +94,7 @@ def parse(
         yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=whole.types).select(columns)
 
 
-def _words_for_none(text: Text, names: Sequence[str], numbers: Sequence[str]) -> dict[str, str]:
+def _words_for_none(text: TextFile, names: Sequence[str], numbers: Sequence[str]) -> dict[str, str]:
     """The word that stands for a missing score in the first lines of some columns; polars takes one."""
     place = {name: at for at, name in enumerate(names)}
     words = {}
@@ -106,11 +106,11 @@ def _words_for_none(text: Text, names: Sequence[str], numbers: Sequence[str]) ->
     return words
 
 
-def _in_threads(
+def _tables_in_threads(
     tabled: Callable[[Piece | FileFormatError], tuple[Piece, pl.DataFrame]], pieces: Iterator[Piece]
 ) -> Iterator[tuple[Piece, pl.DataFrame]]:
     """The tables of pieces in their order; the next ones are read and made meanwhile if there are several."""
-    rest = _and_fault(pieces)
+    rest = _pieces_and_fault(pieces)
     ahead, workers = list(islice(rest, 2)), thread_count()
     if len(ahead) < 2 or workers == 1:
         yield from map(tabled, chain(ahead, rest))
@@ -119,7 +119,7 @@ def _in_threads(
         yield from in_order(pool, tabled, chain(ahead, rest), workers)
 
 
-def _and_fault(pieces: Iterator[Piece]) -> Iterator[Piece | FileFormatError]:
+def _pieces_and_fault(pieces: Iterator[Piece]) -> Iterator[Piece | FileFormatError]:
     """The pieces, and last what was wrong with the text, so that a fault before it is named first."""
     try:
         yield from pieces
@@ -127,16 +127,16 @@ def _and_fault(pieces: Iterator[Piece]) -> Iterator[Piece | FileFormatError]:
         yield fault
 
 
-def _fast(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
+def _parse_by_polars(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
     """The rows as polars reads them, or None if a line may not have become a whole row."""
     names = whole.names
     if len(columns) < len(names):
         last = names[-1]
-        some = _read(piece, whole, [*columns, *([] if last in columns else [last])])
-        if some is not None and _regular_lines(piece, some[last], len(names)):
+        some = _read_piece_by_polars(piece, whole, [*columns, *([] if last in columns else [last])])
+        if some is not None and _lines_are_regular(piece, some[last], len(names)):
             return some.select(columns)
-    table = _read(piece, whole, names)
-    return table.select(columns) if table is not None and _regular(piece, table) else None
+    table = _read_piece_by_polars(piece, whole, names)
+    return table.select(columns) if table is not None and _rows_are_regular(piece, table) else None
 
 
 def _with_points(table: pl.DataFrame, whole: Columns) -> pl.DataFrame | None:
@@ -150,7 +150,7 @@ def _with_points(table: pl.DataFrame, whole: Columns) -> pl.DataFrame | None:
     return table.with_columns(read)
 
 
-def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
+def _read_piece_by_polars(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame | None:
     wishes = set(columns)
     try:
         with no_panic_messages(piece.quoted):  # a quote may be all there is in a field
@@ -166,7 +166,7 @@ def _read(piece: Piece, whole: Columns, columns: Sequence[str]) -> pl.DataFrame 
         return None
 
 
-def _regular_lines(piece: Piece, last: pl.Series, width: int) -> bool:
+def _lines_are_regular(piece: Piece, last: pl.Series, width: int) -> bool:
     """Whether every line has as many fields as there are columns, though not all of them were read.
 
     No line has fewer if all have a last field; then none has more if the delimiters are just as many.
@@ -195,7 +195,7 @@ def _single_blanks(data: bytes) -> int | None:
     return count
 
 
-def _regular(piece: Piece, table: pl.DataFrame) -> bool:
+def _rows_are_regular(piece: Piece, table: pl.DataFrame) -> bool:
     """Whether every line became a row of as many fields as there are columns, all of which were read."""
     data = piece.data
     # between blanks, two of them would be an empty field and a tab would be part of one
@@ -228,7 +228,7 @@ def _refuse_inexact(piece: Piece, column: pl.Series, names: Sequence[str]) -> No
             raise FileFormatError(f"{piece.file}, line {line}, column {column.name!r}: {shown} {INEXACT}")
 
 
-def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
+def _parse_by_rows(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
     names, numbers, missing = whole.names, whole.numbers, whole.missing
     columns: list[list[str | None]] = [[] for _ in names]
     place = {name: at for at, name in enumerate(names)}
@@ -240,14 +240,14 @@ def _slow(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
                 f"{piece.file}, line {line}: {len(fields)} fields, but {there} {len(names)} columns"
             )
         for at, name in at_numbers:
-            fields[at] = _number(fields[at].strip(), piece, f"line {line}, column {name!r}")
+            fields[at] = _number_as_polars(fields[at].strip(), piece, f"line {line}, column {name!r}")
         for name, column, field in zip(names, columns, fields, strict=True):
             column.append(None if field in ("", missing.get(name)) else field)
     table = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
     return table.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)
 
 
-def _number(field: str, piece: Piece, where: str) -> str:
+def _number_as_polars(field: str, piece: Piece, where: str) -> str:
     """A number as polars reads it, nothing where it is missing; anything else is an error."""
     if field.lower() in NO_SCORE:
         return ""

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.recognize.backends.cohort_scoring import normalized_scores
+from llrkit.recognize.backends.cohort_normalized_scores import normalized_scores
 from llrkit.recognize.backends.cosine import cosine_scores
 from llrkit.recognize.backends.pooled_sessions import Models, pool_sessions
 from llrkit.recognize.backends.transform_training import Step, train_chain

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from llrkit._arrays import Array, DType
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
-from llrkit.recognize.backends.transforms import lengths
+from llrkit.recognize.backends.transforms import lengths_to_divide_by
 from llrkit.recognize.covariances import float_type, rows_per_block
 from llrkit.recognize.embeddings import Embeddings, vectors_of
 
@@ -40,7 +40,7 @@ def cosine_scores(
            [0. ]])
     """
     kind = float_type(dtype)
-    left, right = _directions(enroll, kind, "enrollment"), _directions(test, kind, "test")
+    left, right = _unit_directions(enroll, kind, "enrollment"), _unit_directions(test, kind, "test")
     if left.shape[1] != right.shape[1]:
         raise InputError(f"enrollment embeddings have {left.shape[1]} dimensions, test ones {right.shape[1]}")
     shape = (len(left), len(right))
@@ -52,7 +52,7 @@ def cosine_scores(
     return scores
 
 
-def _directions(rows: Embeddings | npt.ArrayLike, kind: DType, side: str) -> Array:
+def _unit_directions(rows: Embeddings | npt.ArrayLike, kind: DType, side: str) -> Array:
     vectors = vectors_of(rows, what=f"{side} embeddings")
     ids = rows.ids if isinstance(rows, Embeddings) else None
-    return np.asarray(vectors / lengths(vectors, ids)[:, None], dtype=kind)
+    return np.asarray(vectors / lengths_to_divide_by(vectors, ids)[:, None], dtype=kind)

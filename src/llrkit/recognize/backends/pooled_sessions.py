@@ -63,7 +63,7 @@ def pool_sessions(
         sums = (weights[own_rows] @ embeddings.vectors[own_rows] for own_rows in rows)
         vectors = np.array(list(sums)) / more[WEIGHT][:, None]
     elif embeddings.covariances is not None:
-        pooled = [_precision_weighted(embeddings, own_rows, plda) for own_rows in rows]
+        pooled = [_precision_weighted_sessions(embeddings, own_rows, plda) for own_rows in rows]
         vectors = np.array([vector for vector, _ in pooled])
         covariances = np.array([covariance for _, covariance in pooled])
     columns = {name: values for name, values in embeddings.columns.items() if name != SESSIONS}
@@ -97,15 +97,15 @@ def model_rows(embeddings: Embeddings, models: Models | None) -> dict[str, Posit
     )
     if len(names) != len(embeddings):
         raise InputError(f"{len(embeddings)} embeddings but {len(names)} models")
-    return rows_by_name(names)
+    return session_rows_by_name(names)
 
 
-def rows_by_name(names: Array) -> dict[str, Positions]:
+def session_rows_by_name(names: Array) -> dict[str, Positions]:
     """The rows that have each name, in the order in which the names come first.
 
     Examples
     --------
-    >>> rows_by_name(np.array(["b", "a", "b"]))
+    >>> session_rows_by_name(np.array(["b", "a", "b"]))
     {'b': array([0, 2]), 'a': array([1])}
     """
     distinct, first, codes = np.unique(names, return_index=True, return_inverse=True)
@@ -114,7 +114,7 @@ def rows_by_name(names: Array) -> dict[str, Positions]:
     return {str(distinct[i]): rows_by_code[i] for i in np.argsort(first)}
 
 
-def _precision_weighted(
+def _precision_weighted_sessions(
     embeddings: Embeddings, rows: Positions, plda: PLDA | None
 ) -> tuple[FloatArray, FloatArray]:
     assert embeddings.covariances is not None

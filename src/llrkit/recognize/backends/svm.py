@@ -13,7 +13,7 @@ from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
 from llrkit._random import RNG, seed_of
 from llrkit.core.elementary_functions import blocks
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError, MissingPackageError
 from llrkit.recognize.backends.pooled_sessions import model_rows
 from llrkit.recognize.covariances import float_type, rows_per_block

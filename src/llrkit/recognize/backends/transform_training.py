@@ -60,8 +60,8 @@ def train_whitening(vectors: Trainable, *, dim: int | None = None, shrinkage: fl
     """
     matrix = vectors_of(vectors).astype(np.float64)
     mean = matrix.mean(axis=0)
-    covariance = _shrunk((matrix - mean).T @ (matrix - mean) / len(matrix), shrinkage)
-    kept = _dimensions(dim, len(mean))
+    covariance = _shrunk_covariance((matrix - mean).T @ (matrix - mean) / len(matrix), shrinkage)
+    kept = _dimensions_of_step(dim, len(mean))
     if dim is None and 0 < (rank := rank_of(covariance)) < kept:
         kept = rank
         warn_caller(
@@ -207,14 +207,14 @@ def _train_named_step(text: str, embeddings: Embeddings) -> Transform:
     return _NAMED[name](embeddings, size)
 
 
-def _shrunk(covariance: FloatArray, shrinkage: float) -> FloatArray:
+def _shrunk_covariance(covariance: FloatArray, shrinkage: float) -> FloatArray:
     not_negative(shrinkage, "shrinkage")
     return np.asarray(
         covariance + shrinkage * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
     )
 
 
-def _dimensions(dim: int | None, most: int) -> int:
+def _dimensions_of_step(dim: int | None, most: int) -> int:
     if dim is not None and not 1 <= dim <= most:
         raise InputError(f"dim must be from 1 to {most}, got {dim!r}")
     return most if dim is None else whole_number(dim, 1, "dim")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, finite_matrix, vectors_of
 from llrkit.recognize.model_files import Arrays, load_arrays, naming_file, save_arrays
@@ -154,10 +154,10 @@ class LengthNorm(Step):
         return 1.0 if self.length == "unit" else float(np.sqrt(dim))
 
     def _vectors(self, vectors: Array, ids: Array | None = None) -> Array:
-        return vectors * (self._wanted(vectors.shape[1]) / lengths(vectors, ids)[:, None])
+        return vectors * (self._wanted(vectors.shape[1]) / lengths_to_divide_by(vectors, ids)[:, None])
 
     def _covariances(self, covariances: Array, vectors: Array) -> Array:
-        size = lengths(vectors)[:, None]
+        size = lengths_to_divide_by(vectors)[:, None]
         unit = vectors / size
         # the derivative of x / |x| takes away what points along x
         slope = np.eye(vectors.shape[1]) - unit[:, :, None] * unit[:, None, :]
@@ -265,7 +265,7 @@ class Chain(Transform):
         return cls.from_arrays(load_arrays(path, SCHEMA, ("kinds",)), str(path))
 
 
-def lengths(vectors: Array, ids: Sequence[str] | Array | None = None) -> FloatArray:
+def lengths_to_divide_by(vectors: Array, ids: Sequence[str] | Array | None = None) -> FloatArray:
     """The length of each row; none may be zero."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
     if not norms.all():

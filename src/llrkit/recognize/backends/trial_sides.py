@@ -16,8 +16,8 @@ from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.speaker_gmms import SpeakerGMMs
 from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
+from llrkit.recognize.overlap_sources import Sources
 from llrkit.recognize.plda.heavy_tailed_model import WEIGHT
-from llrkit.recognize.speech_sources import Sources
 
 SCHEMA = "llrkit.enrolled/1"
 COHORT_SCHEMA = "llrkit.cohort/1"

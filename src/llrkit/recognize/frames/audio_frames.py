@@ -10,9 +10,9 @@ import numpy as np
 
 from llrkit._arrays import Array
 from llrkit.errors import FileFormatError, InputError, MissingPackageError
-from llrkit.recognize.frames.audio_files import check_headers, read_samples
+from llrkit.recognize.frames.audio_headers_and_samples import check_headers, read_samples
 from llrkit.recognize.frames.front_end import FRAMES_PER_SECOND, FrontEnd, frame_levels, is_speech
-from llrkit.recognize.frames.recordings import Recording
+from llrkit.recognize.frames.recording import Recording
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.frames.without_speech import remark_on
 

@@ -13,8 +13,7 @@ import numpy as np
 from llrkit._inputs import existing_file, file_sha256
 from llrkit.errors import FileFormatError
 from llrkit.io.binary.numpy_files import read_arrays
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.diagonal_gmm import checked_frames
+from llrkit.recognize.frames.utterance_frames import Frames, checked_frames
 from llrkit.recognize.kaldi_archives import index_scp, read_kaldi
 
 T = TypeVar("T")
@@ -44,10 +43,12 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
     file = existing_file(path)
     kind = file.suffix.lower()
     if kind == ".scp":
-        loaders = dict(_refuse_duplicates(index_scp(file), file))
+        loaders = dict(_refuse_duplicate_utterances(index_scp(file), file))
     else:
         arrays = read_kaldi(file) if kind == ".ark" else read_arrays(file).items()
-        loaders = {name: partial(np.asarray, array) for name, array in _refuse_duplicates(arrays, file)}
+        loaders = {
+            name: partial(np.asarray, array) for name, array in _refuse_duplicate_utterances(arrays, file)
+        }
     if not loaders:
         raise FileFormatError(f"{file}: holds no frames")
     names, load = tuple(loaders), list(loaders.values())
@@ -59,11 +60,11 @@ def read_frames(path: str | PathLike[str], *, speakers: Mapping[str, str] | None
         lambda i: checked_frames(load[i](), name=f"{file}, {names[i]}"),
         None if speakers is None else tuple(speakers[name] for name in names),
         ahead=kind == ".scp",
-        contents=_contents(file, names),
+        contents=_contents_of_frame_files(file, names),
     )
 
 
-def _contents(file: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+def _contents_of_frame_files(file: Path, names: tuple[str, ...]) -> tuple[str, ...]:
     """Which array of which file each utterance is; of an index the files that it points to count."""
     archives = [file]
     if file.suffix.lower() == ".scp":
@@ -76,7 +77,7 @@ def _contents(file: Path, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"frames:{hashes}#{name}" for name in names)
 
 
-def _refuse_duplicates(pairs: Iterable[tuple[str, T]], file: Path) -> Iterator[tuple[str, T]]:
+def _refuse_duplicate_utterances(pairs: Iterable[tuple[str, T]], file: Path) -> Iterator[tuple[str, T]]:
     seen = set()
     for name, what in pairs:
         if name in seen:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array
 from llrkit.errors import InputError
-from llrkit.recognize.ivectors.diagonal_gmm import checked_frames
 from llrkit.scores.source import in_order, thread_count
 
 KEPT_BYTES = 1 << 30
@@ -213,3 +212,32 @@ def frame_chunks(frames: Frames, size: int, dimensions: int | None = None) -> It
             waiting, n = [], 0
     if waiting:
         yield np.concatenate(waiting)
+
+
+def checked_frames(frames: npt.ArrayLike, dimensions: int | None = None, name: str = "frames") -> Array:
+    """Frames as an array of shape (T, D) of floats; what cannot be used is refused by name.
+
+    Examples
+    --------
+    >>> checked_frames([[1.0, float("nan")]], name="a.wav")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: a.wav: frame 0 holds nan; frames must be finite numbers
+    """
+    array = np.asarray(frames)
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        raise InputError(
+            f"{name}: frames must be numbers of shape (frames, dimensions), "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    if len(array) == 0 or array.shape[1] == 0:
+        raise InputError(f"{name}: there are no frames (shape {array.shape})")
+    if dimensions is not None and array.shape[1] != dimensions:
+        raise InputError(f"{name}: frames of {array.shape[1]} dimensions, expected {dimensions}")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    good = np.isfinite(array).all(axis=1)
+    if not good.all():
+        at = int(np.argmin(good))
+        value = array[at][~np.isfinite(array[at])][0]
+        raise InputError(f"{name}: frame {at} holds {value}; frames must be finite numbers")
+    return array

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
-from llrkit.core.summary import FieldwiseSums, ReadOnlyArrays
+from llrkit.core.summary_algebra import FieldwiseSums, ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, same_dimensions
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM, exponentiate, pieces

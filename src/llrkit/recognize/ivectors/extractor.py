@@ -20,7 +20,7 @@ from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
 from llrkit.recognize.ivectors.ivector_model import TotalVariability
 from llrkit.recognize.ivectors.ivector_training import train_ivectors
-from llrkit.recognize.ivectors.ubm import train_ubm, training_steps
+from llrkit.recognize.ivectors.ubm_training import train_ubm, training_steps
 from llrkit.recognize.model_files import Arrays, arrays_hash
 from llrkit.recognize.training_stages import Stages, input_key, stage_key
 

@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import blocks
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.recognize.ivectors.baum_welch import Statistics
 from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
@@ -137,23 +137,27 @@ def train_ivectors(
         history.append(sums.log_likelihood / sums.n)
         if report is not None:
             report(step, history[-1])
-        model = _maximized(sums, model, min_divergence)
+        model = _maximized_variability(sums, model, min_divergence)
     return TotalVariability(model.matrix, model.variances, model.offsets, np.array(history))
 
 
-def _maximized(sums: FactorSums, model: TotalVariability, min_divergence: bool) -> TotalVariability:
+def _maximized_variability(
+    sums: FactorSums, model: TotalVariability, min_divergence: bool
+) -> TotalVariability:
     """The model that fits best given what is known of w; Gaussians without frames stay as they are."""
     n_factors = model.n_factors
     white = np.array(model.white)
     filled = np.flatnonzero(sums.counts > 1e-6)
     for block in blocks(len(filled), _GAUSSIANS):
         at = filled[block]
-        squares = _unpacked(sums.squares[at], n_factors)
+        squares = _unpacked_triangles(sums.squares[at], n_factors)
         white[at] = np.linalg.solve(squares, sums.products[at].transpose(0, 2, 1)).transpose(0, 2, 1)
     offsets = np.array(model.offsets)
     if min_divergence:
         mean = sums.factors / sums.n
-        covariance = _unpacked(sums.factor_squares[None], n_factors)[0] / sums.n - np.outer(mean, mean)
+        covariance = _unpacked_triangles(sums.factor_squares[None], n_factors)[0] / sums.n - np.outer(
+            mean, mean
+        )
         scales = np.sqrt(model.variances)
         offsets += scales * (white @ mean)
         white = white @ np.linalg.cholesky(covariance)
@@ -161,7 +165,7 @@ def _maximized(sums: FactorSums, model: TotalVariability, min_divergence: bool) 
     return TotalVariability(matrix, model.variances, offsets)
 
 
-def _unpacked(packed: FloatArray, n: int) -> FloatArray:
+def _unpacked_triangles(packed: FloatArray, n: int) -> FloatArray:
     """Symmetric matrices from their lower triangles."""
     rows, columns = np.tril_indices(n)
     full = np.empty((len(packed), n, n))

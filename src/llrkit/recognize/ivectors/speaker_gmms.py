@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arguments import takes, whole_number
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import blocks
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, same_dimensions
 from llrkit.recognize.ivectors.baum_welch import Statistics

@@ -15,8 +15,8 @@ from llrkit.errors import InputError
 from llrkit.recognize.covariances import float_type, rows_per_block
 from llrkit.recognize.embeddings import Embeddings, vectors_of
 from llrkit.recognize.model_files import SavedModel
+from llrkit.recognize.plda.plda_matrix_products import PLDARows, rows_from_counts, score_into
 from llrkit.recognize.plda.plda_model import PLDA
-from llrkit.recognize.plda.plda_scoring import PLDARows, rows_from_counts, score_into
 
 WEIGHT = "weight"
 """The column of pooled embeddings with the sum of the weights of their sessions."""

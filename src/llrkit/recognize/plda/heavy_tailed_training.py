@@ -77,11 +77,11 @@ def train_heavy_tailed_plda(
     if not (int(rank) == rank and 1 <= rank < sums.dim):
         raise InputError(f"rank must be a whole number from 1 to {sums.dim - 1}, got {rank!r}")
     codes = np.unique(names, return_inverse=True)[1]
-    sessions = _Sessions(x, codes, len(sums.counts), _penalty(sums))
+    sessions = _TrainingSessions(x, codes, len(sums.counts), _scatter_penalty(sums))
     model = starting_model(sums, "moments", int(rank), floor=_FLOOR)
     n, precisions, history = 10.0 if degrees is None else float(degrees), np.ones(len(x)), []
     for step in range(int(iterations) + 1):
-        latent = _Latent.of(model, sessions, precisions, n, int(rank))
+        latent = _LatentPosteriors.of(model, sessions, precisions, n, int(rank))
         history.append(latent.lower_bound(model, sessions, n))
         precisions = latent.precisions
         if step == iterations:
@@ -94,7 +94,7 @@ def train_heavy_tailed_plda(
 
 
 @dataclass(frozen=True, eq=False)
-class _Sessions:
+class _TrainingSessions:
     x: FloatArray
     codes: IntArray
     n_speakers: int
@@ -108,7 +108,7 @@ class _Sessions:
 
 
 @dataclass(frozen=True, eq=False)
-class _Latent:
+class _LatentPosteriors:
     """Posteriors, in coordinates where the model is diagonal: sessions ``y``, speakers ``h``."""
 
     y: FloatArray
@@ -120,7 +120,9 @@ class _Latent:
     shape: float
 
     @classmethod
-    def of(cls, model: PLDA, data: _Sessions, precisions: FloatArray, n: float, rank: int) -> _Latent:
+    def of(
+        cls, model: PLDA, data: _TrainingSessions, precisions: FloatArray, n: float, rank: int
+    ) -> _LatentPosteriors:
         ratios, basis = model.eigen
         ratios, y = np.maximum(ratios[:rank], 0.0), (data.x - model.mean) @ basis
         totals, weighted = data.by_speaker(precisions), data.by_speaker(precisions[:, None] * y)
@@ -136,7 +138,7 @@ class _Latent:
     def log_precisions(self) -> FloatArray:
         return np.asarray(digamma(self.shape) - np.log(self.rates))
 
-    def lower_bound(self, model: PLDA, data: _Sessions, n: float) -> float:
+    def lower_bound(self, model: PLDA, data: _TrainingSessions, n: float) -> float:
         size, dim = self.y.shape
         log_within = float(np.linalg.slogdet(model.within)[1])
         log_p, p, half = self.log_precisions, self.precisions, 0.5 * n
@@ -151,7 +153,7 @@ class _Latent:
         penalty = 0.5 * data.penalty * float(np.sum(model.eigen[1] ** 2))
         return float(sessions - speakers - np.sum(own - prior) - penalty)
 
-    def maximized(self, model: PLDA, data: _Sessions) -> PLDA:
+    def maximized(self, model: PLDA, data: _TrainingSessions) -> PLDA:
         """The regression of :func:`train_plda`, with weights, and its step of minimum divergence."""
         rank, basis = len(self.ratios), model.eigen[1]
         totals = data.by_speaker(self.precisions)[:, None]
@@ -175,7 +177,7 @@ class _Latent:
         return PLDA(mean, 0.5 * (between + between.T), 0.5 * (within + within.T))
 
 
-def _penalty(sums: SpeakerSums) -> float:
+def _scatter_penalty(sums: SpeakerSums) -> float:
     """As much as Gaussian PLDA adds to the scatter of too few sessions."""
     return sums.shrunk_by * float(np.trace(sums.scatter)) / sums.dim
 

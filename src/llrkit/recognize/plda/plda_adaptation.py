@@ -103,13 +103,13 @@ def coral_plus(plda: PLDA, unlabeled: Unlabeled, *, between: float = 0.8, within
     mean, covariance = mean_and_covariance(unlabeled, plda.dim)
     a = recoloring(plda.between + plda.within, covariance, shrinkage=1e-6)
     raised = [
-        _raised(old, a.T @ old @ a, weight)
+        _raised_variances(old, a.T @ old @ a, weight)
         for old, weight in ((plda.between, between), (plda.within, within))
     ]
     return PLDA(mean, *raised)
 
 
-def _raised(old: FloatArray, new: FloatArray, weight: float) -> FloatArray:
+def _raised_variances(old: FloatArray, new: FloatArray, weight: float) -> FloatArray:
     """Variances of the new covariance where they are larger, with this weight; low-rank covariances too."""
     floor = 1e-8 * np.trace(old) / len(old)
     ratios, basis = eigh(new, old + floor * np.eye(len(old)))

@@ -17,7 +17,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.covariances import float_type, require_definite, rows_per_block, symmetric
 from llrkit.recognize.embeddings import Embeddings, vectors_of
 from llrkit.recognize.model_files import SavedModel
-from llrkit.recognize.plda.plda_scoring import (
+from llrkit.recognize.plda.plda_matrix_products import (
     PLDARows,
     rows_from_counts,
     rows_from_covariances,

@@ -83,7 +83,7 @@ def train_plda(
     model = starting_model(sums, start, rank, floor=_FLOOR if iterations else 0.0)
     history = [log_likelihood(model, sums)]
     for _ in range(int(iterations)):
-        model = _em_step(model, sums, sums.dim if rank is None else int(rank))
+        model = _plda_em_step(model, sums, sums.dim if rank is None else int(rank))
         history.append(log_likelihood(model, sums))
     return PLDATraining(model, np.array(history))
 
@@ -111,10 +111,10 @@ def moment_estimate(
     >>> moment_estimate([[0.0], [2.0], [6.0], [8.0]], ["a", "a", "b", "b"]).between
     array([[17.]])
     """
-    return _moments(speaker_sums(vectors, speakers, shrinkage=shrinkage))
+    return _moments_of_speakers(speaker_sums(vectors, speakers, shrinkage=shrinkage))
 
 
-def _moments(sums: SpeakerSums) -> PLDA:
+def _moments_of_speakers(sums: SpeakerSums) -> PLDA:
     n, k = sums.counts, len(sums.counts)
     total = sums.sessions
     within = sums.within
@@ -122,10 +122,10 @@ def _moments(sums: SpeakerSums) -> PLDA:
     centered = sums.means - mean
     n0 = (total - (n @ n) / total) / (k - 1)
     between = ((centered * n[:, None]).T @ centered / (k - 1) - within) / n0
-    return _with_ratios(PLDA(mean, np.zeros_like(within), within), between, floor=0.0, rank=None)
+    return _plda_with_ratios(PLDA(mean, np.zeros_like(within), within), between, floor=0.0, rank=None)
 
 
-def _with_ratios(base: PLDA, between: FloatArray, floor: float, rank: int | None) -> PLDA:
+def _plda_with_ratios(base: PLDA, between: FloatArray, floor: float, rank: int | None) -> PLDA:
     """A model with this covariance between speakers, its ratios to the one within made at least ``floor``."""
     ratios, basis = eigh(between, base.within)
     ratios = np.maximum(ratios, floor)
@@ -140,12 +140,12 @@ def starting_model(sums: SpeakerSums, start: str | PLDA, rank: int | None, floor
     if isinstance(start, PLDA):
         if start.dim != sums.dim:
             raise InputError(f"the start has {start.dim} dimensions, the embeddings {sums.dim}")
-        return start if rank is None else _with_ratios(start, start.between, 0.0, rank)
+        return start if rank is None else _plda_with_ratios(start, start.between, 0.0, rank)
     if start not in STARTS:
         raise UnknownNameError(f"start={start!r}: expected {', '.join(STARTS)} or a model")
-    estimate = _moments(sums)
+    estimate = _moments_of_speakers(sums)
     unchanged = rank is None and floor == 0.0
-    return estimate if unchanged else _with_ratios(estimate, estimate.between, floor, rank)
+    return estimate if unchanged else _plda_with_ratios(estimate, estimate.between, floor, rank)
 
 
 def log_likelihood(model: PLDA, sums: SpeakerSums) -> float:
@@ -160,7 +160,7 @@ def log_likelihood(model: PLDA, sums: SpeakerSums) -> float:
     return float(-0.5 * (constant + np.sum(np.log(spread)) + squares))
 
 
-def _em_step(model: PLDA, sums: SpeakerSums, rank: int) -> PLDA:
+def _plda_em_step(model: PLDA, sums: SpeakerSums, rank: int) -> PLDA:
     """One iteration, in coordinates where the model is diagonal: ``x = center + loadings h + e``."""
     n, k = sums.counts[:, None], len(sums.counts)
     ratios, basis = model.eigen

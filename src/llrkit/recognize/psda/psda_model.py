@@ -138,14 +138,14 @@ def train_psda(
     matrix, codes = unit_rows_and_codes(vectors, speakers)
     sums = np.zeros((int(codes.max()) + 1, matrix.shape[1]))
     np.add.at(sums, codes, matrix)
-    model = _start(sums, len(matrix))
+    model = _start_of_psda(sums, len(matrix))
     history = []
     for _ in range(iterations):
         parameters = float(model.between) * model.mean + float(model.within) * sums
-        history.append(_log_likelihood(model, parameters, len(matrix)))
-        model = _maximized(parameters, sums, len(matrix))
+        history.append(_psda_log_likelihood(model, parameters, len(matrix)))
+        model = _maximized_psda(parameters, sums, len(matrix))
     parameters = float(model.between) * model.mean + float(model.within) * sums
-    history.append(_log_likelihood(model, parameters, len(matrix)))
+    history.append(_psda_log_likelihood(model, parameters, len(matrix)))
     return PSDATraining(model, np.array(history))
 
 
@@ -162,26 +162,26 @@ def unit_rows_and_codes(
     return matrix, codes
 
 
-def _start(sums: FloatArray, n: int) -> PSDA:
+def _start_of_psda(sums: FloatArray, n: int) -> PSDA:
     """As if speakers were where the means of their sessions point."""
     directions = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-    return _from_means(directions.mean(axis=0), float((directions * sums).sum()) / n)
+    return _psda_from_means(directions.mean(axis=0), float((directions * sums).sum()) / n)
 
 
-def _maximized(parameters: FloatArray, sums: FloatArray, n: int) -> PSDA:
+def _maximized_psda(parameters: FloatArray, sums: FloatArray, n: int) -> PSDA:
     k = np.linalg.norm(parameters, axis=1)
     expected = parameters * (mean_length(parameters.shape[1], k) / k)[:, None]
-    return _from_means(expected.mean(axis=0), float((expected * sums).sum()) / n)
+    return _psda_from_means(expected.mean(axis=0), float((expected * sums).sum()) / n)
 
 
-def _from_means(mean: FloatArray, along: float) -> PSDA:
+def _psda_from_means(mean: FloatArray, along: float) -> PSDA:
     dim, length = len(mean), float(np.linalg.norm(mean))
     between = concentration(dim, min(length, 1.0 - 1e-12))
     within = min(concentration(dim, min(max(along, 1e-9), 1.0 - 1e-12)), MOST_CONCENTRATED)
     return PSDA(mean / length, np.asarray(min(between, MOST_CONCENTRATED)), np.asarray(within))
 
 
-def _log_likelihood(model: PSDA, parameters: FloatArray, n: int) -> float:
+def _psda_log_likelihood(model: PSDA, parameters: FloatArray, n: int) -> float:
     dim, k = model.dim, np.linalg.norm(parameters, axis=1)
     own = n * float(log_normalizer(dim, float(model.within)))
     prior = len(k) * float(log_normalizer(dim, float(model.between)))

@@ -70,13 +70,15 @@ def train_toroidal_psda(
     sums = np.zeros((int(codes.max()) + 1, x.shape[1]))
     np.add.at(sums, codes, x)
     basis = _starting_basis(x, sums, codes, sum(sizes[:n_speaker]), sum(sizes[n_speaker:]))
-    model = _maximized(x, codes, sizes, n_speaker, _hard_points(x, sums, basis, sizes, n_speaker), basis)
+    model = _maximized_toroidal(
+        x, codes, sizes, n_speaker, _hard_points(x, sums, basis, sizes, n_speaker), basis
+    )
     history = []
     for _ in range(int(iterations)):
-        points, log_likelihood = _expected(model, x, sums)
+        points, log_likelihood = _expected_factors(model, x, sums)
         history.append(log_likelihood)
-        model = _maximized(x, codes, sizes, n_speaker, points, model.basis)
-    history.append(_expected(model, x, sums)[1])
+        model = _maximized_toroidal(x, codes, sizes, n_speaker, points, model.basis)
+    history.append(_expected_factors(model, x, sums)[1])
     return ToroidalTraining(model, np.array(history))
 
 
@@ -118,7 +120,7 @@ def _starting_basis(
     return np.hstack([speaker, channel])
 
 
-def _slices(sizes: Sequence[int]) -> list[slice]:
+def _factor_slices(sizes: Sequence[int]) -> list[slice]:
     ends = np.cumsum(sizes)
     return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
 
@@ -128,13 +130,13 @@ def _hard_points(
 ) -> list[FloatArray]:
     """As if every factor were where its projection points."""
     points = []
-    for i, part in enumerate(_slices(sizes)):
+    for i, part in enumerate(_factor_slices(sizes)):
         projected = (sums if i < n_speaker else x) @ basis[:, part]
         points.append(projected / np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-12))
     return points
 
 
-def _expected(model: ToroidalPSDA, x: FloatArray, sums: FloatArray) -> tuple[list[FloatArray], float]:
+def _expected_factors(model: ToroidalPSDA, x: FloatArray, sums: FloatArray) -> tuple[list[FloatArray], float]:
     """The mean of each factor given the sessions, one row per speaker or session; and the log-likelihood."""
     points, total = [], len(x) * float(log_normalizer(model.dim, float(model.within)))
     for of_speaker, prior, gain in model.factors():
@@ -146,7 +148,7 @@ def _expected(model: ToroidalPSDA, x: FloatArray, sums: FloatArray) -> tuple[lis
     return points, total
 
 
-def _maximized(
+def _maximized_toroidal(
     x: FloatArray,
     codes: IntArray,
     sizes: Sequence[int],
@@ -154,7 +156,7 @@ def _maximized(
     points: Sequence[FloatArray],
     basis: FloatArray,
 ) -> ToroidalPSDA:
-    parts = _slices(sizes)
+    parts = _factor_slices(sizes)
     cross = np.hstack([x.T @ (p[codes] if i < n_speaker else p) for i, p in enumerate(points)])
     for _ in range(_SWEEPS):
         along = np.array([np.sum(basis[:, part] * cross[:, part]) for part in parts])

@@ -9,7 +9,7 @@ import numpy as np
 from llrkit._arrays import FloatArray
 from llrkit.core.elementary_functions import LN2, sigmoid, softplus
 from llrkit.core.pav_and_hull import PavBlocks
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.theory.calibrated_pair import CalibratedPair
 
 CELLS = 1 << 15
@@ -126,10 +126,10 @@ class CalibratedCells(ReadOnlyArrays):
         >>> target.sum(), nontarget.sum()
         (np.float64(7.0), np.float64(3.0))
         """
-        return _draw(self.target, sizes[0], rng), _draw(self.nontarget, sizes[1], rng)
+        return _draw_counts(self.target, sizes[0], rng), _draw_counts(self.nontarget, sizes[1], rng)
 
 
-def _draw(masses: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+def _draw_counts(masses: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
     if n >= len(masses):
         return rng.multinomial(n, masses).astype(np.float64)
     levels = np.cumsum(masses)  # one by one is quicker for few

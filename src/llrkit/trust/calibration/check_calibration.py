@@ -23,14 +23,6 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.trust.calibration.calibrated_cells import JUDGED_CELLS, CalibratedCells, JudgedCells
 from llrkit.trust.calibration.calibration_loss import CalibrationLoss
-from llrkit.trust.calibration.calibration_test import (
-    CalibrationTest,
-    SpeakersInCells,
-    check_cells,
-    check_speakers,
-    judged_edges,
-    loss_without_own,
-)
 from llrkit.trust.calibration.devpav import dev_pav_from_blocks
 from llrkit.trust.calibration.identities import TERMS, Identities, identities
 from llrkit.trust.calibration.llr_curves import LlrCurve, llr_curves
@@ -45,6 +37,14 @@ from llrkit.trust.calibration.null_distribution import (
     null_of_sets,
 )
 from llrkit.trust.calibration.recalibration_line import FOLDS, Recalibration, cross_validated_loss
+from llrkit.trust.calibration.scale_and_offset_test import (
+    CalibrationTest,
+    SpeakersInCells,
+    check_cells,
+    check_speakers,
+    judged_edges,
+    loss_without_own,
+)
 from llrkit.trust.calibration.verdict import LEVEL, Verdict, judge
 from llrkit.trust.intervals.bootstrap import checked_replicates
 from llrkit.trust.intervals.speakers import find_speakers
@@ -182,7 +182,7 @@ def check_calibration(
     checked_replicates(replicates, 0)
     moments = training_moments(source)
     result = measure(source)
-    trials = _Trials.of(source, result, moments, speakers)
+    trials = _CheckedTrials.of(source, result, moments, speakers)
     cells, tested = trials.cells, trials.tested
     null: CalibrationNull | None = None
     estimates: tuple[LlrCurve, ...] = ()
@@ -209,7 +209,7 @@ def check_calibration(
 
 
 @dataclass(frozen=True, eq=False)
-class _Trials:
+class _CheckedTrials:
     """Trials as a check looks at them: independent, or counted by speaker."""
 
     cells: JudgedCells
@@ -225,7 +225,7 @@ class _Trials:
         result: Measurements,
         moments: Moments,
         speakers: str | Sequence[str] | None,
-    ) -> _Trials:
+    ) -> _CheckedTrials:
         if not speakers:
             edges = judged_edges(result)
             grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))

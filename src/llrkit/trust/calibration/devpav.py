@@ -47,10 +47,10 @@ def dev_pav_from_blocks(blocks: PavBlocks) -> float:
     gap = np.repeat(blocks.llr[finite], 2) - x
     if x[-1] == x[0]:
         return abs(float(gap[0])) / LN10
-    return _area(x, gap) / float(x[-1] - x[0]) / LN10
+    return _area_to_identity(x, gap) / float(x[-1] - x[0]) / LN10
 
 
-def _area(x: FloatArray, gap: FloatArray) -> float:
+def _area_to_identity(x: FloatArray, gap: FloatArray) -> float:
     """Area between a polyline and zero: trapezoids, two triangles where the line crosses."""
     width, a, b = np.diff(x), gap[:-1], gap[1:]
     same = a * b >= 0.0

@@ -87,14 +87,14 @@ class Identities:
 
 
 @dataclass(frozen=True, eq=False)
-class _Means:
+class _MeansWithErrors:
     """Means of both classes, and standard errors of their sums."""
 
     by_class: FloatArray
     errors: FloatArray
 
     @classmethod
-    def of(cls, sums: ContributionSums) -> _Means:
+    def of(cls, sums: ContributionSums) -> _MeansWithErrors:
         """From sums of values and of squares of independent trials."""
         means, squares = np.split(sums.means, 2, axis=1)
         variances = np.maximum(squares - means**2, 0.0) / sums.n[:, None]
@@ -108,10 +108,10 @@ def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells |
     speakers, and there is no pass.
     """
     if by_speaker is None:
-        sums = _Means.of(source.reduce(ContributionSums.at(_WithSquares(TERMS))))
+        sums = _MeansWithErrors.of(source.reduce(ContributionSums.at(_TermsWithSquares(TERMS))))
     else:
         without = Jackknife.of(by_speaker, lambda kept: kept.means.sum(axis=0))
-        sums = _Means(by_speaker.total.means, without.standard_error)
+        sums = _MeansWithErrors(by_speaker.total.means, without.standard_error)
     up = TERMS.thresholds
     usable = max(float(moments.target.variance[0]), float(moments.nontarget.variance[0])) <= MEANINGLESS_ABOVE
     k = len(up)
@@ -134,10 +134,12 @@ def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells |
             missing = (predicted * (1.0 - predicted) - counted * (1.0 - counted)) / n
             error = math.sqrt(float(sums.errors[column]) ** 2 + max(missing, 0.0))
             exceedances.append(Exceedance(kind, sign * threshold + 0.0, predicted, counted, error))
-    return Identities(expectations, tuple(exceedances), _shape(moments, True), _shape(moments, False))
+    return Identities(
+        expectations, tuple(exceedances), _shape_of_class(moments, True), _shape_of_class(moments, False)
+    )
 
 
-def _shape(moments: Moments, is_target: bool) -> ClassShape:
+def _shape_of_class(moments: Moments, is_target: bool) -> ClassShape:
     own = moments.target if is_target else moments.nontarget
     mean, variance = float(own.mean[0]), float(own.variance[0])
     third, fourth = float(own.m3[0] / own.n), float(own.m4[0] / own.n)
@@ -187,7 +189,7 @@ TERMS = IdentityTerms((0.0, 1.0, 2.0, 3.0, 4.0, 6.0))
 
 
 @dataclass(frozen=True)
-class _WithSquares:
+class _TermsWithSquares:
     """Contributions, and behind them their squares."""
 
     inner: IdentityTerms

@@ -98,7 +98,7 @@ def llr_band(
         without = []
         for group in tracked(range(groups.n), "fitting again", groups.n, "fits"):
             try:
-                without.append(np.asarray(fit(_trials_without(source, groups, group))(scores)))
+                without.append(np.asarray(fit(_trials_to_fit_band_without(source, groups, group))(scores)))
             except InputError as error:  # a class is gone, or the classes do not overlap
                 raise TooFewTrialsError(
                     f"no map can be fitted when one of the speakers is left out: {error}"
@@ -110,7 +110,7 @@ def llr_band(
     return LlrBand(name, level, scores, llr, lower, upper)
 
 
-def _trials_without(source: ScoreSource, groups: Speakers, group: int) -> DerivedSource:
+def _trials_to_fit_band_without(source: ScoreSource, groups: Speakers, group: int) -> DerivedSource:
     """The trials that do not involve one speaker, or a group of them."""
 
     def kept(chunk: Scores) -> Scores:

@@ -51,7 +51,7 @@ Estimator = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArra
 """From LLRs of cells, counts of both classes and points to the LLRs there."""
 
 
-def _logistic(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
+def _logistic_curve(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
     # from the middle of the cells, so that scores far from LLRs are fitted as well
     center, unit = 0.5 * (at[0] + at[-1]), 0.5 * (at[-1] - at[0])
     t, n = target / target.sum(), nontarget / nontarget.sum()
@@ -59,20 +59,22 @@ def _logistic(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: Floa
     return np.asarray(a * (at - center) / unit + b)
 
 
-def _pav(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
+def _pav_curve_of_llrs(
+    x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray
+) -> FloatArray:
     filled = (target > 0.0) | (nontarget > 0.0)
     return pav_at(pav_blocks(ScoreBins(target[filled], nontarget[filled], x[filled], x[filled])), at)
 
 
-def _gaussian(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
+def _gaussian_curve(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
     logs = []
     for counts in (target, nontarget):
-        mean, sd = _moments(x, counts)
+        mean, sd = _moments_of_cells(x, counts)
         logs.append(-0.5 * ((at - mean) / sd) ** 2 - np.log(sd))
     return np.asarray(logs[0] - logs[1])
 
 
-def _kde_with(widths: tuple[float, float]) -> Estimator:
+def _kde_curve_with(widths: tuple[float, float]) -> Estimator:
     """Kernel densities with given widths, so that the kernels of many sets on the same cells are the same."""
     kernels: dict[int, list[FloatArray]] = {}
 
@@ -89,18 +91,18 @@ def _kde_with(widths: tuple[float, float]) -> Estimator:
     return estimate
 
 
-def _moments(x: FloatArray, counts: FloatArray) -> tuple[float, float]:
+def _moments_of_cells(x: FloatArray, counts: FloatArray) -> tuple[float, float]:
     n = float(counts.sum())
     mean = float((counts * x).sum()) / n
     smallest = float(x[1] - x[0]) / 12.0  # trials of one cell are not told apart
     return mean, float(np.sqrt((counts * (x - mean) ** 2).sum() / n)) + smallest
 
 
-def _silverman(x: FloatArray, counts: FloatArray) -> float:
+def _silverman_width_of_cells(x: FloatArray, counts: FloatArray) -> float:
     """``0.9 min(sd, IQR / 1.349) N^(-1/5)``, the bandwidth of :func:`llrkit.fit_kde` too."""
     n = float(counts.sum())
     low, high = np.interp([0.25, 0.75], (np.cumsum(counts) - 0.5 * counts) / n, x)
-    sd = _moments(x, counts)[1]
+    sd = _moments_of_cells(x, counts)[1]
     width = 0.9 * (min(sd, float(high - low) / 1.349) or sd) * n**-0.2
     return float(max(width, 2.0 * float(x[1] - x[0])))
 
@@ -118,7 +120,7 @@ def pav_at(blocks: PavBlocks, at: FloatArray) -> FloatArray:
     return np.asarray(blocks.llr[np.searchsorted(borders, at)])
 
 
-def overlap(cells: JudgedCells) -> tuple[float, float] | None:
+def overlap_of_classes(cells: JudgedCells) -> tuple[float, float] | None:
     """The LLRs between the lowest 0.5 % of the targets and the highest 0.5 % of the non-targets."""
     below = [np.cumsum(counts) / counts.sum() for counts in (cells.target, cells.nontarget)]
     llr = cells.llr
@@ -129,14 +131,15 @@ def overlap(cells: JudgedCells) -> tuple[float, float] | None:
 
 def llr_curves(cells: JudgedCells, null_llr: FloatArray, sets: Sets) -> tuple[LlrCurve, ...]:
     """All curves where the classes overlap, with bands from calibrated sets on the cells ``null_llr``."""
-    ends = overlap(cells)
+    ends = overlap_of_classes(cells)
     if ends is None or len(sets) < FEWEST_SETS:
         return ()
     at = np.linspace(*ends, POINTS)
     drawn, llr, curves = sets[:MOST_SETS], cells.llr, []
-    widths = _silverman(llr, cells.target), _silverman(llr, cells.nontarget)
+    widths = _silverman_width_of_cells(llr, cells.target), _silverman_width_of_cells(llr, cells.nontarget)
     estimators: dict[str, Estimator] = {
-        "logistic": _logistic, "pav": _pav, "gaussian": _gaussian, "kde": _kde_with(widths)
+        "logistic": _logistic_curve, "pav": _pav_curve_of_llrs, "gaussian": _gaussian_curve,
+        "kde": _kde_curve_with(widths)
     }  # fmt: skip
     for name, estimator in estimators.items():
         estimate = estimator(llr, cells.target, cells.nontarget, at)

@@ -30,7 +30,7 @@ from llrkit.trust.calibration.recalibration_line import (
     positive_covariance,
 )
 from llrkit.trust.intervals.centered_sums import estimate_sums
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.jackknife import Jackknife
 from llrkit.trust.intervals.speaker_cells import CellSet, speaker_cells
 from llrkit.trust.intervals.speakers import Speakers, find_speakers
@@ -161,7 +161,7 @@ def _cmlg_without(
 ) -> Jackknife:
     """Slope and offset without each speaker, from means and variances."""
     centers = _MomentTerms.from_source(source, alpha).mean
-    cells = speaker_cells(source, groups, contributions=_Powers(centers))
+    cells = speaker_cells(source, groups, contributions=_ScorePowers(centers))
 
     def fit(kept: CellSet) -> tuple[float, float]:
         first, second = kept.means[:, 0], kept.means[:, 1]
@@ -192,7 +192,7 @@ class _NewtonTerms(LineGradients):
 
 
 @dataclass(frozen=True)
-class _Powers:
+class _ScorePowers:
     """Score and its square, less the mean of the class."""
 
     centers: tuple[float, float]

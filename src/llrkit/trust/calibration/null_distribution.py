@@ -33,7 +33,7 @@ from llrkit._random import RNG, seed_of
 from llrkit._results import Result
 from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.score_bins import ScoreBins
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.metrics.discrimination import eer_from_blocks, min_cllr_from_blocks
 from llrkit.theory.calibrated_pair import CalibratedPair

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from llrkit._arrays import FloatArray
 from llrkit._results import Result
 from llrkit.core.score_index import score_indexes
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.speakers import Speakers, find_speakers
 
 

@@ -11,8 +11,8 @@ from llrkit._plain import Json
 from llrkit.metrics.identity_test import FEWEST, IdentityTest, detectable, misleading_p_value
 from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.separation import Separation, reversed_text, separation
-from llrkit.trust.calibration.calibration_test import CalibrationTest, check_cells
 from llrkit.trust.calibration.recalibration_line import Recalibration
+from llrkit.trust.calibration.scale_and_offset_test import CalibrationTest, check_cells
 
 LEVEL = 0.03
 PART_LEVEL = SHAPE_LEVEL = 0.01
@@ -138,24 +138,26 @@ def judge(
         return Verdict("uninformative", math.nan, level, "", text)
     tested = tested or check_cells(result)
     if tested.test.n_effective < FEWEST:
-        return _few(result, tested, level)
+        return _verdict_on_few_doubts(result, tested, level)
     given = "" if tested.by_speaker else INDEPENDENT
     p = tested.test.p_value
     if p < level:
-        kind, text, *amounts = _wrong(tested.line, tested.test, _gap(result))
-        said = f"{text} ({_shown(p, level)}{given})"
+        kind, text, *amounts = _what_is_wrong(tested.line, tested.test, _gap_of_llrs(result))
+        said = f"{text} ({_p_at_level(p, level)}{given})"
         return Verdict("evidence", p, level, kind, said, tuple(amounts))
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
         text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
-        return Verdict("evidence", p_shape, level, "shape", f"{text} ({_shown(p_shape, SHAPE_LEVEL)}{given})")
-    text = f"no evidence of miscalibration ({_shown(p, level)}{given})"
+        return Verdict(
+            "evidence", p_shape, level, "shape", f"{text} ({_p_at_level(p_shape, SHAPE_LEVEL)}{given})"
+        )
+    text = f"no evidence of miscalibration ({_p_at_level(p, level)}{given})"
     if not sensitivity:
         return Verdict("none_found", p, level, "", text)
-    finds, *amounts = _sensitivity(tested, level)
+    finds, *amounts = _sensitivity_of_test(tested, level)
     return Verdict("none_found", p, level, "", f"{text}; {finds}", tuple(amounts))
 
 
-def _sensitivity(tested: CalibrationTest, level: float) -> tuple[str, *tuple[Amount, ...]]:
+def _sensitivity_of_test(tested: CalibrationTest, level: float) -> tuple[str, *tuple[Amount, ...]]:
     """What size of error the test finds in such sets, and the LLRs in these words."""
     if tested.test.n_effective < ENOUGH:
         return ("so few trials are in doubt that only a large error would have been found",)
@@ -167,13 +169,13 @@ def _sensitivity(tested: CalibrationTest, level: float) -> tuple[str, *tuple[Amo
     return f"{found}, but no factor up to {LARGEST_FACTOR:.0f}", amount
 
 
-def _few(result: Measurements, tested: CalibrationTest, level: float) -> Verdict:
+def _verdict_on_few_doubts(result: Measurements, tested: CalibrationTest, level: float) -> Verdict:
     """Hardly a trial is in doubt: all that can be wrong is an LLR that no calibrated system would give."""
-    p = misleading_p_value(*_gap(result), result.n_target, result.n_nontarget)
+    p = misleading_p_value(*_gap_of_llrs(result), result.n_target, result.n_nontarget)
     if p < level:
-        kind, text, *amounts = _wrong(tested.line, tested.test, _gap(result))
-        strongest = Amount(max(_gap(result)[0], -_gap(result)[1]), ".4g")
-        text = f"{text} ({_shown(p, level)}: an LLR of {strongest} for the wrong side)"
+        kind, text, *amounts = _what_is_wrong(tested.line, tested.test, _gap_of_llrs(result))
+        strongest = Amount(max(_gap_of_llrs(result)[0], -_gap_of_llrs(result)[1]), ".4g")
+        text = f"{text} ({_p_at_level(p, level)}: an LLR of {strongest} for the wrong side)"
         return Verdict("evidence", p, level, kind, text, (*amounts, strongest))
     text = (
         "too few trials to tell whether the LLRs are calibrated: only difficult trials, whose LLR is close "
@@ -183,16 +185,16 @@ def _few(result: Measurements, tested: CalibrationTest, level: float) -> Verdict
     return Verdict("too_few", math.nan, level, "", text)
 
 
-def _gap(result: Measurements) -> tuple[float, float]:
+def _gap_of_llrs(result: Measurements) -> tuple[float, float]:
     """The highest LLR of non-targets and the lowest of targets."""
     return float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
 
 
-def _shown(p: float, level: float) -> str:
+def _p_at_level(p: float, level: float) -> str:
     return f"{p_words(p)} at a level of {100 * level:.0f} %"
 
 
-def _wrong(
+def _what_is_wrong(
     line: Recalibration | None, test: IdentityTest, gap: tuple[float, float]
 ) -> tuple[str, str, *tuple[Amount, ...]]:
     """Kind and text of what is wrong, given that something is, and the LLRs in the text."""

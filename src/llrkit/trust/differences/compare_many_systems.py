@@ -125,7 +125,7 @@ class PairwiseComparison(Result):
         if len(self.pairs) == 1:
             ((pair, p),) = tested
             return f"{name}: {_better(pair, pair[key], key) if p < alpha else 'not decided'}, {p_words(p)}"
-        differ = [f"{_order(pair, pair[key])}" for pair, p in tested if p < alpha]
+        differ = [f"{_order_of_pair(pair, pair[key])}" for pair, p in tested if p < alpha]
         listed = f" ({', '.join(differ)})" if differ else ""
         return f"{name}: {len(differ)} of {counted(len(tested), 'pair')} differ{listed}"
 
@@ -206,7 +206,7 @@ def compare_many_systems(
     if len(names) < 2:
         raise SystemCountError(f"scores of two or more systems are needed, got {len(names)}")
     chosen = list(combinations(range(len(names)), 2)) if all_pairs else [(0, k) for k in range(1, len(names))]
-    pairs = tuple(compare_systems(_two_of(source, i, j), points, **options) for i, j in chosen)
+    pairs = tuple(compare_systems(_two_of_systems(source, i, j), points, **options) for i, j in chosen)
     corrected: list[dict[str, float]] = [{} for _ in pairs]
     for key in dict.fromkeys(key for pair in pairs for key in pair.differences):
         tested = [k for k, pair in enumerate(pairs) if key in pair.differences]
@@ -237,7 +237,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _two_of(source: ScoreSource, i: int, j: int) -> ScoreSource:
+def _two_of_systems(source: ScoreSource, i: int, j: int) -> ScoreSource:
     """Two of the systems of a source; the source itself if it has no other."""
     names = source.roles.score
     if len(names) == 2:
@@ -258,6 +258,6 @@ def _better(pair: SystemComparison, one: Difference, key: str) -> str:
     return f"{name} is lower ({show(low)} against {show(high)})"
 
 
-def _order(pair: SystemComparison, one: Difference) -> str:
+def _order_of_pair(pair: SystemComparison, one: Difference) -> str:
     first, second = pair.names if one.difference < 0.0 else pair.names[::-1]
     return f"{first} below {second}"

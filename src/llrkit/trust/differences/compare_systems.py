@@ -31,7 +31,7 @@ from llrkit.trust.differences.paired_errors import (
     trial_errors,
 )
 from llrkit.trust.intervals.bootstrap import bootstrap_numbers, checked_replicates, tail_probabilities
-from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
+from llrkit.trust.intervals.number_functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import find_speakers, kind_asked_for, require_columns
 
@@ -154,8 +154,8 @@ def compare_systems(
         minimum costs and minimum Cllr, whose map is fitted, a jackknife that leaves out groups of trials;
         for other numbers the delta method. ``"speaker"``: a jackknife that leaves out one speaker after
         the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio. Rates and
-        actual costs with errors of fewer than 8 effective speakers (and of a third of all) are tested by
-        random signs of the speakers, those with fewer than 4 not at all. ``"bootstrap"``: speakers are drawn
+        actual costs with errors of fewer than a quarter of all speakers (effectively) are tested by random
+        signs of the speakers, those of fewer than 4 speakers not at all. ``"bootstrap"``: speakers are drawn
         with replacement, the same for both systems. By default ``"speaker"`` if ``speakers`` are given,
         otherwise ``"trial"``.
     speakers, recordings, level, replicates, rng
@@ -216,7 +216,7 @@ def compare_systems(
             errors = {**trial_errors(source, results, both, pairs, min(trials or class_sizes(results[0])))}
         reasons |= {name: error for name, error in errors.items() if isinstance(error, str)}
         differences = {
-            a.name: _difference(a, b, error, level)
+            a.name: _difference_of_numbers(a, b, error, level)
             for a, b in pairs
             if not isinstance(error := errors[a.name], str)
         }
@@ -226,7 +226,7 @@ def compare_systems(
     )  # fmt: skip
 
 
-def _difference(a: Functional, b: Functional, error: DifferenceError, level: float) -> Difference:
+def _difference_of_numbers(a: Functional, b: Functional, error: DifferenceError, level: float) -> Difference:
     gap, reach = a.value - b.value, error.reach(level)
     return Difference(a.value, b.value, gap - reach, gap + reach, error.standard_error, error.p_value(gap))
 

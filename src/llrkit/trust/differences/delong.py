@@ -17,7 +17,7 @@ from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.trust.differences.paired_errors import PairedInfluences, one_system
 from llrkit.trust.intervals.dyadic_covariance import covariance
-from llrkit.trust.intervals.influence import StepTable
+from llrkit.trust.intervals.influence_functions import StepTable
 
 
 @dataclass(frozen=True)

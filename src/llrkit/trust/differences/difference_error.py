@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import ndtr, stdtr
 
 from llrkit._arrays import FloatArray
-from llrkit.core.summary import ReadOnlyArrays
-from llrkit.trust.intervals.interval import quantile
+from llrkit.core.summary_algebra import ReadOnlyArrays
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.jackknife import Jackknife
 
 FLIPS = 3999
@@ -73,12 +73,12 @@ def flipped_sizes(gap: Jackknife) -> FloatArray:
     """
     around = gap.deviations[:, 0] + gap.values[0]
     share = float(np.broadcast_to(gap.counted_once, 1)[0])
-    sizes = np.abs(_signs(gap.n_speakers) @ around) / gap.n_speakers * math.sqrt(share)
+    sizes = np.abs(_random_signs(gap.n_speakers) @ around) / gap.n_speakers * math.sqrt(share)
     return np.asarray(np.sort(sizes))
 
 
 @lru_cache(maxsize=2)
-def _signs(n: int) -> FloatArray:
+def _random_signs(n: int) -> FloatArray:
     """Random signs of n speakers, one row for each flip."""
     signs = np.random.default_rng([7, n]).integers(0, 2, size=(FLIPS, n)) * 2.0 - 1.0
     signs.flags.writeable = False

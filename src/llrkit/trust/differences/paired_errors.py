@@ -17,18 +17,18 @@ from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.roles import POSITION
 from llrkit.trust.differences.difference_error import DifferenceError, flipped_sizes
 from llrkit.trust.intervals.dyadic_covariance import Contributions, covariance
-from llrkit.trust.intervals.error_rates import MANY_MAKERS
-from llrkit.trust.intervals.few_error_makers import makers_of_errors, reasons_for_few
-from llrkit.trust.intervals.functionals import Functional
+from llrkit.trust.intervals.error_rate_intervals import MANY_MAKERS
+from llrkit.trust.intervals.few_speakers_or_errors import makers_of_errors, reasons_for_few
 from llrkit.trust.intervals.jackknife import Jackknife, count_by_speaker, leave_out
+from llrkit.trust.intervals.number_functionals import Functional
 from llrkit.trust.intervals.speakers import Speakers
 
 Pairs = Sequence[tuple[Functional, Functional]]
 
 MOST_GROUPS = 100
 """Groups of independent trials that are left out one after the other."""
-RARE_SHARE = 1.0 / 3.0
-"""Errors are rare only if fewer than a third of the speakers make them, effectively."""
+RARE_SHARE = 0.25
+"""Errors are rare if fewer than a quarter of the speakers make them, effectively."""
 ONE_SPEAKER = "all trials of a class are of one speaker: without it there is nothing to compare"
 
 
@@ -142,10 +142,10 @@ def speaker_errors(
     """Errors for trials that share speakers, both systems without the same speaker in turn, or why none.
 
     Rates, minima and the area above the ROC are compared by the logarithm of their ratio, and so are actual
-    costs whose errors come from fewer than 8 effective speakers: a few speakers make most of the errors, and
-    the difference would be too skewed for a test. Its error is that of the logarithm times the logarithmic
-    mean of the two. Rates and actual costs with so few, if they are fewer than a third of all, are tested by
-    changing the signs of speakers.
+    costs whose errors come from fewer than 8 effective speakers, or from fewer than a quarter of all: a few
+    speakers make most of the errors, and the difference would be too skewed for a test. Its error is that of
+    the logarithm times the logarithmic mean of the two. Rates and actual costs whose errors come from fewer
+    than a quarter of all speakers are tested by changing the signs of speakers.
 
     Trials between two speakers are left out with either, and do not count twice. How much that is, influences
     at a fixed threshold say; some 2/S of it stays in, as in intervals. The threshold of a minimum cost moves
@@ -173,8 +173,9 @@ def speaker_errors(
             errors[name] = f"{few[name]}: no test of so few can be trusted"
         else:
             fewest = min(one.get(name, math.inf) for one in makers)
-            plain = name == "cllr" or (name.endswith((".act_dcf", ".act")) and fewest >= MANY_MAKERS)
-            rare = fewest < min(MANY_MAKERS, RARE_SHARE * groups.n)
+            rare = fewest < RARE_SHARE * groups.n
+            many = fewest >= MANY_MAKERS and not rare
+            plain = name == "cllr" or (name.endswith((".act_dcf", ".act")) and many)
             errors[name] = _error_of_difference(name, a, b, float(share), by_ratio=not plain, by_signs=rare)
     return errors
 

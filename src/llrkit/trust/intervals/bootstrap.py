@@ -15,10 +15,10 @@ from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import covariance, quadratic
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, evaluation_numbers
-from llrkit.trust.intervals.functionals import Functional, functionals, trial_numbers
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.interval_formulas import quantile
+from llrkit.trust.intervals.number_functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.replicate_counts import Resampling, replicates
-from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
+from llrkit.trust.intervals.uncertainty_result import Range, Uncertainty, effect_note, reason_for_no_interval
 
 FEWEST_REPLICATES = 100
 MOST_REPLICATES = 1_000_000

@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import blocks
-from llrkit.core.summary import FieldwiseSums
+from llrkit.core.summary_algebra import FieldwiseSums
 from llrkit.core.threshold_grid import require_both_classes
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Contributions, Covariance, covariance

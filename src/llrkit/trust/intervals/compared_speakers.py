@@ -42,13 +42,15 @@ def compared(chunk: Scores, columns: Sequence[str], values: Sequence[Hashable]) 
         size = len((chunk.target, chunk.nontarget)[class_index])
         for step in sorted({max(1, size // (_SAMPLED * len(values))), 1}, reverse=True):
             if labels.max(initial=0) > 0:
-                labels = _connect(labels, *_sides(chunk, columns, class_index, number_of, step))
+                labels = _connect_sets(
+                    labels, *_speakers_on_both_sides(chunk, columns, class_index, number_of, step)
+                )
     order = np.argsort(labels, kind="stable")
     sets = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
     return tuple(frozenset(values[i] for i in members) for members in sets if len(members))
 
 
-def _sides(
+def _speakers_on_both_sides(
     chunk: Scores, columns: Sequence[str], class_index: int, number_of: dict[Hashable, int], step: int
 ) -> tuple[IntArray, IntArray]:
     """The numbers of both speakers of every ``step``-th trial."""
@@ -61,7 +63,7 @@ def _sides(
     return first, second
 
 
-def _connect(labels: IntArray, first: IntArray, second: IntArray) -> IntArray:
+def _connect_sets(labels: IntArray, first: IntArray, second: IntArray) -> IntArray:
     """Labels of sets after some of their members were connected."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -93,7 +95,7 @@ def connected(first: Partition, second: Partition) -> Partition:
     labels: IntArray = np.arange(len(values))
     members = [np.array([number_of[value] for value in one], dtype=np.int64) for one in (*first, *second)]
     ends = [(one[:-1], one[1:]) for one in members if len(one)]
-    labels = _connect(labels, *(np.concatenate(side) for side in zip(*ends, strict=True)))
+    labels = _connect_sets(labels, *(np.concatenate(side) for side in zip(*ends, strict=True)))
     order = np.argsort(labels, kind="stable")
     sets = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
     return tuple(frozenset(values[i] for i in some) for some in sets)

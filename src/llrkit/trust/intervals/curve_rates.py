@@ -10,13 +10,13 @@ import numpy.typing as npt
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.loss_sums import LossSums
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import covariance
-from llrkit.trust.intervals.error_rates import ErrorRates, RateIntervals
-from llrkit.trust.intervals.functionals import FEWEST_ERRORS
-from llrkit.trust.intervals.interval import quantile
+from llrkit.trust.intervals.error_rate_intervals import ErrorRates, RateIntervals
+from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.jackknife import Jackknife
+from llrkit.trust.intervals.number_functionals import FEWEST_ERRORS
 from llrkit.trust.intervals.speaker_cells import speaker_cells
 from llrkit.trust.intervals.speakers import Speakers
 
@@ -95,7 +95,7 @@ def curve_rates(
         counts = source.reduce(LossSums.at(thresholds=cuts))
         n = float(counts.n_target), float(counts.n_nontarget)
         miss, fa = (
-            _exact(np.asarray(errors, dtype=np.float64) / size, size, level)
+            _exact_rate_intervals(np.asarray(errors, dtype=np.float64) / size, size, level)
             for errors, size in zip((counts.n_miss, counts.n_fa), n, strict=True)
         )
         return CurveRates(cuts, miss, fa, level, n, None, np.ones(len(cuts)))
@@ -116,7 +116,7 @@ def curve_rates(
     )
 
 
-def _exact(rate: FloatArray, n: float, level: float) -> RateIntervals:
+def _exact_rate_intervals(rate: FloatArray, n: float, level: float) -> RateIntervals:
     """Exact intervals and bounds of independent trials (Clopper & Pearson)."""
     from scipy.special import betaincinv
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.elementary_functions import BLOCK, blocks
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.compared_speakers import centered, centered_pairs
 from llrkit.trust.intervals.speakers import Speakers
@@ -152,7 +152,9 @@ class InfluenceSums(SummaryBase):
         """A summarizer; without speakers only the sums over trials are made."""
 
         def make(chunk: Scores) -> InfluenceSums:
-            target, nontarget = (_sums_of_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1))
+            target, nontarget = (
+                _influence_sums_of_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1)
+            )
             return target + nontarget
 
         return make
@@ -166,7 +168,7 @@ class InfluenceSums(SummaryBase):
         return InfluenceSums(self.trials * weight**2, self.speakers * weight, self.pairs * weight)
 
 
-def _sums_of_class(
+def _influence_sums_of_class(
     chunk: Scores, class_index: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
 ) -> InfluenceSums:
     values, columns = (chunk.target, chunk.nontarget)[class_index], contributions.columns(class_index)
@@ -174,7 +176,7 @@ def _sums_of_class(
     trials, sums = np.zeros((size, size)), np.zeros((size, n))
     if speakers is None:
         for block in blocks(len(values)):
-            _add_products(trials, columns, contributions.of(values[block], class_index), diagonal)
+            _add_products_of_sums(trials, columns, contributions.of(values[block], class_index), diagonal)
         return InfluenceSums(trials, sums, np.zeros((0, 0)))
     kept = pair_columns(contributions, speakers)
     pairs = np.zeros((len(kept), n * n))
@@ -183,7 +185,7 @@ def _sums_of_class(
     # blocks no smaller than the table, which is added up for each
     for block in blocks(len(values), max(BLOCK, n * n if crossed else 0)):
         arrays = contributions.of(values[block], class_index)
-        _add_products(trials, columns, arrays, diagonal)
+        _add_products_of_sums(trials, columns, arrays, diagonal)
         if not crossed:
             for column, array in zip(columns, arrays, strict=True):
                 sums[column] += np.bincount(first[block], array, minlength=n)
@@ -205,7 +207,7 @@ def pair_keys(first: IntArray, second: IntArray, n: int) -> IntArray:
     return np.asarray(first * n + np.where(second == n, first, second))
 
 
-def _add_products(
+def _add_products_of_sums(
     total: FloatArray, columns: tuple[int, ...], arrays: list[FloatArray], diagonal: bool
 ) -> None:
     # einsum, not dot: BLAS would start threads of its own inside our pool

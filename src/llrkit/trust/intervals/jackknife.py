@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
 from llrkit.core.elementary_functions import logit, probability, sigmoid, softplus
-from llrkit.core.summary import ReadOnlyArrays
+from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.compared_speakers import centered

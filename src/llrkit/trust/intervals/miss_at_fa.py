@@ -39,10 +39,10 @@ def miss_at_fa(
 ) -> MissAtFa:
     """Intervals that take into account that finite thresholds were found on these trials."""
     rates = curve_rates(source, thresholds, speakers, level, along=score_cuts(result))
-    return MissAtFa(rates, *rates.along_roc(_slopes(result, rates.thresholds)))
+    return MissAtFa(rates, *rates.along_roc(_roc_slopes(result, rates.thresholds)))
 
 
-def _slopes(result: Measurements, thresholds: FloatArray) -> FloatArray:
+def _roc_slopes(result: Measurements, thresholds: FloatArray) -> FloatArray:
     """The slope of the ROC, which is the likelihood ratio."""
     blocks = result.summaries.blocks
     block = np.maximum(np.searchsorted(blocks.low, thresholds, side="right") - 1, 0)

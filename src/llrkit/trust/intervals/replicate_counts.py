@@ -13,7 +13,7 @@ from llrkit._memory import at_once
 from llrkit._progress import stage
 from llrkit.core.elementary_functions import softplus
 from llrkit.core.score_index import score_indexes
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import TrialCounts
 from llrkit.scores import Scores, ScoreSource

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import IntArray
 from llrkit._random import checked_seed
 from llrkit.core.moments import Moments
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.roles import POSITION

@@ -16,7 +16,7 @@ from llrkit._arrays import Counts, FloatArray, IntArray
 from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_index import CellFinder
-from llrkit.core.summary import ReadOnlyArrays, SummaryBase
+from llrkit.core.summary_algebra import ReadOnlyArrays, SummaryBase
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Contributions
 from llrkit.trust.intervals.speakers import Speakers

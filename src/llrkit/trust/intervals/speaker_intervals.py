@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit._format import counted
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Covariance
-from llrkit.trust.intervals.error_rates import COST_MAKERS, FEWEST_MAKERS, RateIntervals
+from llrkit.trust.intervals.error_rate_intervals import COST_MAKERS, FEWEST_MAKERS, RateIntervals
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, score_cuts
-from llrkit.trust.intervals.few_error_makers import KINDS, few_makers, rates_looked_at, thresholds_looked_at
-from llrkit.trust.intervals.functionals import (
+from llrkit.trust.intervals.few_speakers_or_errors import (
+    KINDS,
+    few_makers,
+    few_speakers_note,
+    rates_looked_at,
+    thresholds_looked_at,
+)
+from llrkit.trust.intervals.jackknife import correlations, from_scale, leave_out
+from llrkit.trust.intervals.number_functionals import (
     Functional,
     Functionals,
     error_costs,
     functionals,
     trial_numbers,
 )
-from llrkit.trust.intervals.jackknife import correlations, from_scale, leave_out
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import Speakers
-from llrkit.trust.intervals.uncertainty import Range, Uncertainty, effect_note, reason_for_no_interval
+from llrkit.trust.intervals.uncertainty_result import Range, Uncertainty, effect_note, reason_for_no_interval
 
-FEWEST_EFFECTIVE = 20.0
-"""With fewer speakers, or as unequal ones, intervals are rough."""
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
 
@@ -56,7 +58,7 @@ def intervals_and_cells(
     wanted = functionals(result, trial_numbers(source), score_cuts(result))
     counted, spread = speaker_pass(source, wanted.influences.cut_also(cuts), groups)
     cells = counted.joined(wanted.influences.finder.cuts)
-    made = _Intervals(result, wanted, cells, spread, level, seed)
+    made = _SpeakerIntervals(result, wanted, cells, spread, level, seed)
     made.make()
     used = Uncertainty(
         kind="speaker",
@@ -70,8 +72,8 @@ def intervals_and_cells(
         n_speakers=speakers.n_speakers,
         notes=(
             *effect_note(made.effects, speakers.n_speakers),
-            *_group_note(groups),
-            *_few_note(cells.effective_speakers),
+            *_note_on_groups(groups),
+            *_note_on_few_speakers(cells.effective_speakers),
         ),
     )
     return used, counted.joined(np.unique(cuts))
@@ -91,7 +93,7 @@ def counted_once(spread: Covariance, number: Functional) -> float:
 
 
 @dataclass
-class _Intervals:
+class _SpeakerIntervals:
     """Fills in the intervals of all numbers."""
 
     result: Measurements
@@ -196,7 +198,7 @@ class _Intervals:
     def _put_rate(self, name: str, rates: RateIntervals, i: int) -> None:
         number = self.wanted[name]
         if number.reason or rates.few[i]:
-            self.reasons[name] = number.reason or _few_makers(name, rates, i)
+            self.reasons[name] = number.reason or _few_error_makers(name, rates, i)
             self.bounds[name] = float(rates.bound[i])
         else:
             self.intervals[name] = (float(rates.low[i]), float(rates.high[i]))
@@ -217,16 +219,18 @@ class _Intervals:
         most = 1.0 if number.scale == "rate" else math.inf
         few = next((one for one in (0, 1) if kinds[one].few[i]), None)
         if number.reason or few is not None:
-            self.reasons[name] = number.reason or _few_makers(
+            self.reasons[name] = number.reason or _few_error_makers(
                 ("p_miss", "p_fa")[few or 0], kinds[few or 0], i
             )
             # a kind may be made by many speakers and yet be a handful of errors
             ends = [one.bound[i] if one.few[i] else max(one.bound[i], one.high[i]) for one in kinds]
-            up = _reach(weights, [end - one.rate[i] for end, one in zip(ends, kinds, strict=True)], together)
+            up = _reach_of_sum(
+                weights, [end - one.rate[i] for end, one in zip(ends, kinds, strict=True)], together
+            )
             self.bounds[name] = min(center + up, most)
             return
-        down = _reach(weights, [one.rate[i] - one.low[i] for one in kinds], together)
-        up = _reach(weights, [one.high[i] - one.rate[i] for one in kinds], together)
+        down = _reach_of_sum(weights, [one.rate[i] - one.low[i] for one in kinds], together)
+        up = _reach_of_sum(weights, [one.high[i] - one.rate[i] for one in kinds], together)
         low, high = max(value - down, 0.0), center + up
         logs = self.plain.select([name]).on_scales(["cost"])
         if np.isfinite(logs.without).all():
@@ -269,41 +273,23 @@ def _is_minimum(name: str) -> bool:
     return name == "min_cllr" or name.endswith((".min_dcf", ".min"))
 
 
-def _reach(weights: tuple[float, float], distances: list[float], together: float) -> float:
+def _reach_of_sum(weights: tuple[float, float], distances: list[float], together: float) -> float:
     """How far a sum of two may lie from its value, by the distances of its parts and their correlation."""
     a, b = (max(weight * float(distance), 0.0) for weight, distance in zip(weights, distances, strict=True))
     return math.sqrt(max(a * a + b * b + 2.0 * together * a * b, 0.0))
 
 
-def _few_makers(name: str, rates: RateIntervals, i: int) -> str:
+def _few_error_makers(name: str, rates: RateIntervals, i: int) -> str:
     kind = KINDS[0 if name.endswith("p_miss") else 1]
     reason = few_makers(kind, float(rates.rate[i]), float(rates.makers[i]))
     return f"{reason}: only an upper bound can be given"
 
 
-def _group_note(groups: Speakers) -> list[str]:
+def _note_on_groups(groups: Speakers) -> list[str]:
     if groups.n_groups is None:
         return []
     return [f"speakers are left out in {groups.n} random groups"]
 
 
-def _few_note(effective: tuple[float, float]) -> list[str]:
+def _note_on_few_speakers(effective: tuple[float, float]) -> list[str]:
     return few_speakers_note(dict(zip(("target", "nontarget"), effective, strict=True)))
-
-
-def few_speakers_note(effective: Mapping[str, float]) -> list[str]:
-    """Says so where the trials of a kind are of few speakers, or mostly of few; by kind, how many they are.
-
-    Examples
-    --------
-    >>> few_speakers_note({"target": 40.0, "spoof": 25.0})
-    []
-    """
-    kind, least = min(effective.items(), key=lambda item: item[1], default=("", math.inf))
-    if least >= FEWEST_EFFECTIVE:
-        return []
-    what = "non-target" if kind == "nontarget" else kind
-    return [
-        f"the {what} trials are spread as unevenly as over {counted(round(least), 'equal speaker')}: with "
-        f"fewer than {FEWEST_EFFECTIVE:.0f}, intervals are rough, and rather too short"
-    ]

@@ -13,10 +13,10 @@ import numpy as np
 
 from llrkit._arrays import FloatArray, IntArray
 from llrkit.core.elementary_functions import BLOCK, blocks
-from llrkit.core.summary import Both, Summarizer
+from llrkit.core.summary_algebra import Both, Summarizer
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Covariance, InfluenceSums, covariance_of, pair_columns
-from llrkit.trust.intervals.influence import StepInfluences
+from llrkit.trust.intervals.influence_functions import StepInfluences
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speakers import Speakers
 
@@ -39,7 +39,7 @@ def cells_and_influences(influences: StepInfluences, speakers: Speakers) -> Summ
 
     def make(chunk: Scores) -> CellsAndInfluences:
         (target, t_loss, t_sums), (nontarget, n_loss, n_sums) = (
-            _of_class(chunk, i, influences, speakers) for i in (0, 1)
+            _speaker_pass_of_class(chunk, i, influences, speakers) for i in (0, 1)
         )
         losses = np.stack([t_loss, n_loss])[:, None]
         cells = SpeakerCells(influences.finder.cuts, target, nontarget, losses, speakers.blocks)
@@ -48,7 +48,7 @@ def cells_and_influences(influences: StepInfluences, speakers: Speakers) -> Summ
     return make
 
 
-def _of_class(
+def _speaker_pass_of_class(
     chunk: Scores, class_index: int, influences: StepInfluences, speakers: Speakers
 ) -> tuple[IntArray, FloatArray, InfluenceSums]:
     """Counts by (speaker, cell), losses by speaker (all trials last), and sums of influences."""
@@ -62,7 +62,7 @@ def _of_class(
     counts, losses, squares = np.zeros(size, dtype=np.int64), np.zeros(n + 1), 0.0
     # by first and second speaker; within one speaker the second is nobody
     pairs, trials_of_pair = np.zeros((len(kept), n * (n + 1))), np.zeros(n * (n + 1), dtype=np.int64)
-    jumps = [_jumps(step) for step in steps]
+    jumps = [_jumps_of_influence(step) for step in steps]
     lowest = min((edge for found in jumps for edge, _ in found), default=0)
     all_losses = 0.0
     # blocks no smaller than the tables, which are added up for each
@@ -113,7 +113,7 @@ def _of_class(
     return table, uncentered, InfluenceSums(trials, by_speaker, pairs)
 
 
-def _jumps(step: FloatArray) -> list[tuple[int, float]]:
+def _jumps_of_influence(step: FloatArray) -> list[tuple[int, float]]:
     """The cells from which on a step function has another value, and by how much; none if there are many."""
     change = np.diff(step)
     edges = np.flatnonzero(change)

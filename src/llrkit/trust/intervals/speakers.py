@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import IntArray
 from llrkit.core.column_values import ValueCounts, numbered
-from llrkit.core.summary import SummaryBase
+from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.intervals.compared_speakers import Partition, blocks_of, compared, connected

@@ -17,7 +17,7 @@ from llrkit.calibrate.affine.conditions.condition_terms import (
 from llrkit.calibrate.training_checks import check_moments
 from llrkit.core.column_values import decoded, positions_by_code
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.core.summary import Grouped, SummaryBase, both
+from llrkit.core.summary_algebra import Grouped, SummaryBase, both
 from llrkit.errors import InputError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import as_source
@@ -39,7 +39,7 @@ class ConditionRange(SummaryBase):
 
         def of(chunk: Scores) -> ConditionRange:
             values = np.concatenate(
-                [condition_values(_decoded(chunk, names, k), names, basis) for k in (0, 1)]
+                [condition_values(_decoded_conditions(chunk, names, k), names, basis) for k in (0, 1)]
             )
             empty = np.full((1, len(names)), np.inf)
             return cls(np.vstack([values, empty]).min(axis=0), np.vstack([values, -empty]).max(axis=0))
@@ -138,7 +138,7 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
     def of(chunk: Scores) -> Grouped[int, Moments]:
         groups: list[dict[int, ClassMoments]] = []
         for k, scores in enumerate((chunk.target, chunk.nontarget)):
-            units = terms.units(_decoded(chunk, names, k))
+            units = terms.units(_decoded_conditions(chunk, names, k))
             wide = np.concatenate([scores.reshape(-1, 1).astype(np.float64), units], axis=1)
             where = positions_by_code(cell_numbers(units))
             groups.append({key: ClassMoments.of(wide[rows]) for key, rows in where.items()})
@@ -149,5 +149,5 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
     return ConditionCells(terms, moments, trials.reduce(of))
 
 
-def _decoded(chunk: Scores, names: Sequence[str], class_index: int) -> dict[str, Array]:
+def _decoded_conditions(chunk: Scores, names: Sequence[str], class_index: int) -> dict[str, Array]:
     return {name: decoded(chunk, name, class_index) for name in names}

@@ -60,7 +60,7 @@ def conditioned_from_cells(cells: ConditionCells, alpha: float) -> ConditionedMa
         covariance_nontarget=nontarget.covariance,
         method="cmlg",
         options={"alpha": alpha, "conditions": list(terms.columns), "basis": terms.basis},
-        details=_details(cells, terms, fits, alpha),
+        details=_details_of_fit(cells, terms, fits, alpha),
         provenance=provenance(cells.moments),
     )
     _warn_of_reversed(cells, terms, fits)
@@ -99,10 +99,12 @@ def smooth_moments(cells: ClassCells, design: FloatArray, name: str = "target") 
         )
     gamma = minimum.x.copy()
     gamma[0] += level
-    return SmoothMoments(beta, gamma, _sandwich(cells, design, off, np.exp(design @ gamma)))
+    return SmoothMoments(beta, gamma, _sandwich_of_moments(cells, design, off, np.exp(design @ gamma)))
 
 
-def _sandwich(cells: ClassCells, design: FloatArray, off: FloatArray, variance: FloatArray) -> FloatArray:
+def _sandwich_of_moments(
+    cells: ClassCells, design: FloatArray, off: FloatArray, variance: FloatArray
+) -> FloatArray:
     """Covariance of both sets of coefficients, from the third and fourth moments of the residuals."""
     n, m2, m3, m4 = cells.n, cells.m2, cells.m3, cells.m4
     first, second = n * off, m2 + n * off**2
@@ -128,7 +130,7 @@ def _usable_terms(cells: ConditionCells) -> ConditionTerms:
     columns = [(np.sqrt(one.n)[:, None] * terms.at(one.units)).T for one in (cells.target, cells.nontarget)]
     kept: list[int] = []
     for i, powers in enumerate(terms.powers):
-        if all(_independent(matrix[i], matrix[kept]) for matrix in columns):
+        if all(_independent_terms(matrix[i], matrix[kept]) for matrix in columns):
             kept.append(i)
         elif sum(powers) == 1:
             name = terms.columns[powers.index(1)]
@@ -145,14 +147,14 @@ def _usable_terms(cells: ConditionCells) -> ConditionTerms:
     return ConditionTerms(terms.columns, terms.basis, terms.low, terms.high, powers_kept)
 
 
-def _independent(column: FloatArray, others: FloatArray) -> bool:
+def _independent_terms(column: FloatArray, others: FloatArray) -> bool:
     rest = column
     if len(others):
         rest = column - others.T @ np.linalg.lstsq(others.T, column, rcond=None)[0]
     return float(np.linalg.norm(rest)) > _INDEPENDENT * float(np.linalg.norm(column))
 
 
-def _details(
+def _details_of_fit(
     cells: ConditionCells, terms: ConditionTerms, fits: dict[str, SmoothMoments], alpha: float
 ) -> dict[str, Json]:
     """The coefficients' errors, and the Cllr that Gaussian classes with these moments would have."""
@@ -197,11 +199,11 @@ def residual_moments(cells: ConditionCells, fitted: ConditionedMap) -> Moments:
         )
         sd = np.sqrt(fitted.alpha * v_e + (1.0 - fitted.alpha) * v_d)
         off = (one.mean - design @ means[name]) / sd
-        residuals.append(_merged(one, off, sd))
+        residuals.append(_merged_cells(one, off, sd))
     return Moments(residuals[0], residuals[1])
 
 
-def _merged(cells: ClassCells, off: FloatArray, sd: FloatArray) -> ClassMoments:
+def _merged_cells(cells: ClassCells, off: FloatArray, sd: FloatArray) -> ClassMoments:
     """Cells whose scores were divided by ``sd`` and moved so that their means are ``off``, as one class."""
     total = cells.n.sum()
     mean = float(cells.n @ off) / total

@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
 from llrkit.core.column_values import decoded, positions_by_value
-from llrkit.core.summary import FieldwiseSums, SummaryBase
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
 from llrkit.scores import Scores
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llrkit.calibrate.fitting import fits_map
+from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.monotone.lineup.foil_counts import Foils
 from llrkit.calibrate.monotone.lineup.lineup_map import LineupMap
 from llrkit.calibrate.monotone.lineup.rank_probabilities import best_d_prime, rank_histogram

@@ -145,7 +145,7 @@ class LineupMap(Map):
         """LLRs from how many foils score more, how many the same, and how many there are."""
         if self.ties == "pessimistic":
             above, tied = above + tied, np.zeros_like(tied)
-        keys, where = _distinct_counts(cohort, above, tied)
+        keys, where = _distinct_foil_counts(cohort, above, tied)
         lr = np.empty(len(keys))
         for n in np.unique(keys[:, 0]):
             mine = np.flatnonzero(keys[:, 0] == n)
@@ -208,7 +208,7 @@ class LineupAgainst(Map):
         return Scores.part(*llrs, chunk.columns, chunk.categories)
 
 
-def _distinct_counts(cohort: IntArray, above: IntArray, tied: IntArray) -> tuple[IntArray, IntArray]:
+def _distinct_foil_counts(cohort: IntArray, above: IntArray, tied: IntArray) -> tuple[IntArray, IntArray]:
     """The distinct triples as rows, and which one each trial has."""
     base = int(cohort.max(initial=0)) + 1
     # numbers above and tied do not exceed the cohort: one number for the last two keeps the sort quick

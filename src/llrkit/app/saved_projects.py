@@ -1,0 +1,165 @@
+"""Projects in folders: saved whole or not at all, and checked when they are opened.
+
+A save first copies all that is new into ``.saving``, which becomes ``.saved`` in one step. From then on the
+save holds: its parts are moved into place, ``project.json`` last, and whoever opens the project finishes what
+a killed process began. A ``.saving`` that is left over was never complete, and is removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import fields
+from pathlib import Path
+
+from llrkit._atomic import write_atomically
+from llrkit._inputs import file_sha256
+from llrkit.app.choice_types import SavedProject
+from llrkit.app.project import DOCUMENTS, FILES, SCHEMA, STEPS, USES, Project, ScoreFile
+from llrkit.app.project_settings import Settings
+from llrkit.app.safe_names import is_file_name, project_name
+from llrkit.errors import FileFormatError, InputError
+
+STATE = "project.json"
+SAVING, SAVED = ".saving", ".saved"
+PARTS = (FILES, DOCUMENTS)
+
+
+def saved_projects(place: Path) -> list[str]:
+    """The names of the projects in a folder."""
+    if not place.is_dir():
+        return []
+    found = (one for one in place.iterdir() if (one / STATE).is_file() or (one / SAVED / STATE).is_file())
+    return sorted(one.name for one in found if not one.name.startswith("."))
+
+
+def save(project: Project, place: Path, name: str) -> None:
+    """Save a project under a name; a kill at any moment leaves what was there before, or all of this."""
+    name = project_name(name)
+    folder = place / name
+    if project.name != name and folder.exists() and any(folder.iterdir()):
+        raise InputError(f"there is a project {name!r} already; choose another name, or open that one")
+    folder.mkdir(parents=True, exist_ok=True)
+    finish_save(folder)
+    with project.lock:
+        plain = project.to_dict()
+        wanted = {FILES: list(project.files), DOCUMENTS: list(project.documents())}
+    new = folder / SAVING
+    for part, names in wanted.items():
+        (new / part).mkdir(parents=True)
+        for one in names:
+            source, there = project.folder / part / one, folder / part / one
+            if not _same_file_as_saved(source, there):
+                shutil.copyfile(source, new / part / one)
+                _project_to_disk(new / part / one)
+    write_atomically(new / STATE, json.dumps(plain, indent=1))
+    _read_saved_project(new / STATE)  # what could not be opened again is not saved
+    new.rename(folder / SAVED)
+    _project_to_disk(folder)
+    finish_save(folder)
+    with project.lock:
+        project.name, project.changed = name, False
+
+
+def finish_save(folder: Path) -> None:
+    """Bring a folder into the state of its last complete save."""
+    shutil.rmtree(folder / SAVING, ignore_errors=True)
+    ready = folder / SAVED
+    if not ready.is_dir():
+        return
+    for part in PARTS:
+        (folder / part).mkdir(exist_ok=True)
+        # none is there where a kill met the very end
+        for file in sorted((ready / part).iterdir()) if (ready / part).is_dir() else ():
+            file.replace(folder / part / file.name)
+    state = _read_saved_project(ready / STATE if (ready / STATE).exists() else folder / STATE)
+    documents = {name for result in state["results"].values() for name in result["documents"]}
+    kept = {FILES: {_saved_score_file(one).name for one in state["files"]}, DOCUMENTS: documents}
+    if (ready / STATE).exists():
+        (ready / STATE).replace(folder / STATE)
+    for part in PARTS:  # only what an earlier save put there and this one has no more
+        for file in (folder / part).iterdir():
+            if file.is_file() and file.name not in kept[part]:
+                file.unlink()
+    _project_to_disk(folder)
+    shutil.rmtree(ready, ignore_errors=True)
+
+
+def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # noqa: A002
+    """A saved project; files that are not what they were when it was saved are an error."""
+    name = project_name(name)
+    folder = place / name
+    if name not in saved_projects(place) or folder.is_symlink():
+        raise InputError(f"there is no project {name!r}")
+    finish_save(folder)
+    plain = _read_saved_project(folder / STATE)
+    project = Project.new(id, working)
+    project.name = name
+    project.settings = Settings.from_dict(plain.get("settings", {}))
+    for one in plain["files"]:
+        file = _saved_score_file(one)
+        source = folder / FILES / file.name
+        if not source.is_file() or source.is_symlink() or file_sha256(source) != file.sha256:
+            raise FileFormatError(f"project {name}: {file.name} is missing or was changed since it was saved")
+        # the saved file itself is read: it is not copied, and never written to
+        (project.folder / FILES / file.name).symlink_to(source.resolve())
+        project.files[file.name] = file
+    project.results = plain["results"]
+    for document in project.documents():
+        source = folder / DOCUMENTS / document
+        if not source.is_file() or source.is_symlink():
+            raise FileFormatError(f"project {name}: the document {document} is missing")
+        shutil.copyfile(source, project.folder / DOCUMENTS / document)
+    return project
+
+
+def _read_saved_project(path: Path) -> SavedProject:
+    """The state of a project; what cannot be one is refused."""
+    try:
+        plain: SavedProject = json.loads(path.read_text(encoding="utf-8"))
+        _require_saved_state(isinstance(plain, dict) and plain.get("schema") == SCHEMA)
+        _require_saved_state(isinstance(plain["files"], list) and isinstance(plain["results"], dict))
+        Settings.from_dict(plain.get("settings", {}))
+        for one in plain["files"]:
+            _saved_score_file(one)
+        for step, result in plain["results"].items():
+            _require_saved_state(
+                step in STEPS and isinstance(result, dict) and isinstance(result["inputs"], dict)
+            )
+            for name in result["documents"]:
+                _require_saved_state(is_file_name(name))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise FileFormatError(f"{path.parent.name}: project.json is not that of a llrkit project") from None
+    return plain
+
+
+def _saved_score_file(plain: object) -> ScoreFile:
+    known = {item.name for item in fields(ScoreFile)}
+    if not isinstance(plain, dict) or not set(plain) <= known:
+        raise ValueError
+    file = ScoreFile(**plain)
+    _require_saved_state(is_file_name(file.name) and file.use in USES)
+    _require_saved_state(isinstance(file.sha256, str) and isinstance(file.reading, dict))
+    return file
+
+
+def _require_saved_state(holds: bool) -> None:
+    if not holds:
+        raise ValueError
+
+
+def _same_file_as_saved(source: Path, there: Path) -> bool:
+    if not there.is_file():
+        return False
+    if source.resolve() == there.resolve():
+        return True
+    return source.stat().st_size == there.stat().st_size and file_sha256(source) == file_sha256(there)
+
+
+def _project_to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

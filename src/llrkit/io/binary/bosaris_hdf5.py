@@ -1,0 +1,301 @@
+"""HDF5 files of BOSARIS and SIDEKIT (Scores, Key, Ndx) and bob arrays in HDF5; needs h5py.
+
+The HDF5 library follows the sizes in a heap without looking where they lead; a size of nothing keeps it busy
+for ever (version 2.0), which no caller can stop. So heaps are walked through here first.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from llrkit._arrays import Array, DType
+from llrkit._atomic import replacing
+from llrkit._memory import require_memory
+from llrkit.errors import FileFormatError, InputError, LlrkitError, MissingPackageError
+from llrkit.io.binary.numpy_files import one_class
+from llrkit.io.score_matrices import long_table
+from llrkit.io.trial_table import TrialTable
+from llrkit.scores.roles import Roles
+
+HEAP = b"GCOL\x01\0\0\0"  # signature, version, three bytes that are zero
+
+
+def refuse_endless_heaps(file: Path) -> None:
+    """Raise if a heap holds something that is larger than the heap, or of no size."""
+    if not file.stat().st_size:  # nothing cannot be mapped
+        return
+    with file.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        at = data.find(HEAP)
+        while at >= 0:
+            if not _heap_ends(data, at):
+                raise FileFormatError(f"{file}: cannot be read as HDF5 (the heap at byte {at} has no end)")
+            at = data.find(HEAP, at + len(HEAP))
+
+
+def _heap_ends(data: mmap.mmap, start: int) -> bool:
+    """Whether going from object to object leads to the end of a heap; sizes have eight bytes."""
+    if start + 16 > len(data):
+        return False
+    end = start + int(struct.unpack_from("<Q", data, start + 8)[0])
+    at = start + 16
+    if end > len(data):
+        return False
+    while at + 16 <= end:
+        index, size = struct.unpack_from("<H6xQ", data, at)
+        step = 16 + (size + 7) // 8 * 8 if index else size  # index 0 is free space, with its header
+        if step < 16 or step > end - at:
+            return False
+        at += step
+    return at <= end
+
+
+Ids: TypeAlias = tuple[pl.Series, pl.Series]
+
+
+class StoredHdf5Array(Protocol):
+    """An array in a file: of the types of h5py, which has none, as much as is needed here."""
+
+    shape: tuple[int, ...] | None
+    chunks: tuple[int, ...] | None
+    """The shape of what is packed together."""
+    dtype: DType
+
+    def __getitem__(self, rows: slice, /) -> Array:
+        """Some rows."""
+        ...
+
+
+Archive: TypeAlias = Mapping[str, StoredHdf5Array]
+
+VERSION = "2.0"
+DEFLATE_RATIO, ID_RATIO = 1100, 200
+"""How much smaller packed data can be: at most 1,032 times by deflate, and ids, which differ, less."""
+BLOCK_CELLS = 1 << 18
+"""A matrix is read in blocks of rows of about as many cells: only those that are trials are kept."""
+TRIAL_BYTES, CELL_BYTES = 48, 64
+"""What a trial takes, two ids and a value, and a cell while it becomes one, with its place in the matrix."""
+
+
+def _h5py() -> ModuleType:
+    try:
+        return import_module("h5py")
+    except ImportError:
+        raise MissingPackageError.of_extra("HDF5 files need h5py", "hdf5") from None
+
+
+def read_hdf5(file: Path) -> TrialTable:
+    """Read BOSARIS scores or a key, or an array as bob writes it."""
+    h5py = _h5py()
+    try:
+        refuse_endless_heaps(Path(file))
+        with h5py.File(file, "r") as archive:
+            return _read_bosaris(archive, str(file))
+    except LlrkitError:
+        raise
+    except Exception as error:  # h5py raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
+
+
+def _read_bosaris(archive: Archive, file: str) -> TrialTable:
+    if "scores" in archive and "score_mask" in archive:
+        blocks = _blocks_of_matrices(archive, ("scores", "score_mask"), file)
+        table = _trials_of_matrices(((ids, both[0], both[1] != 0) for ids, *both in blocks), "score", file)
+        return TrialTable(file, "bosaris", table, Roles(("score",), None, "enroll", "test"))
+    if "trial_mask" in archive or "target_mask" in archive:
+        return _bosaris_key(archive, file)
+    if "ids" in archive and "values" in archive:
+        raise FileFormatError(f"{file}: quality measures of segments, no trials; use it as --quality-file")
+    arrays = [name for name in archive if hasattr(archive[name], "shape")]
+    if len(arrays) == 1:
+        return one_class(_hdf5_array(archive, arrays[0], file), file, "bosaris")
+    raise FileFormatError(
+        f"{file}: expected /scores and /score_mask, /trial_mask, or one array; there are: "
+        f"{', '.join(archive) or 'none'}"
+    )
+
+
+def _bosaris_key(archive: Archive, file: str) -> TrialTable:
+    """A Key or an Ndx: +1 target, -1 non-target, 0 no trial; old keys have a mask for each class."""
+    names = ("trial_mask",) if "trial_mask" in archive else ("target_mask", "nontarget_mask")
+    kind, lowest = "b", 0
+
+    def signed() -> Iterator[tuple[Ids, Array, Array]]:
+        nonlocal kind, lowest
+        for ids, *masks in _blocks_of_matrices(archive, names, file):
+            mask = masks[0] if len(masks) == 1 else _one_mask_of_key(masks[0], masks[1], file)
+            kind, lowest = mask.dtype.kind, min(lowest, mask.min(initial=0))
+            yield ids, mask, mask != 0
+
+    table = _trials_of_matrices(signed(), "label", file)
+    table = table.with_columns(table["label"].cast(pl.Int64))
+    # an Ndx says which trials there are, not what they are; SIDEKIT writes it as signed numbers too
+    if kind in "bu" or ("modelset" in archive and lowest >= 0):
+        return TrialTable(file, "bosaris", table.drop("label"), Roles((), None, "enroll", "test"))
+    return TrialTable(file, "bosaris", table, Roles((), "label", "enroll", "test"))
+
+
+def _one_mask_of_key(target: Array, nontarget: Array, file: str) -> Array:
+    if ((target != 0) & (nontarget != 0)).any():
+        raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
+    signed: npt.NDArray[np.int8] = (target != 0).astype(np.int8) - (nontarget != 0)
+    return signed
+
+
+def read_hdf5_quality(file: Path) -> tuple[list[str], Array]:
+    """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
+    h5py = _h5py()
+    try:
+        refuse_endless_heaps(Path(file))
+        with h5py.File(file, "r") as archive:
+            if "ids" not in archive or "values" not in archive:
+                raise FileFormatError(
+                    f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
+                )
+            ids, values = (
+                _hdf5_texts(archive, "ids", str(file)),
+                np.atleast_2d(_hdf5_array(archive, "values", str(file))),
+            )
+    except LlrkitError:
+        raise
+    except Exception as error:  # h5py raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
+    if values.ndim != 2 or values.shape[1] != len(ids) or values.dtype.kind not in "biuf":
+        raise FileFormatError(
+            f"{file}: /values has shape {values.shape}, expected a row of {len(ids)} numbers per measure"
+        )
+    if not np.isfinite(values).all():
+        raise FileFormatError(f"{file}: /values holds something that is not a finite number")
+    return ids, values.astype(np.float64)
+
+
+def _hdf5_array(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Array:
+    """An array; one that is larger than the file or the memory can hold is refused before it is made."""
+    there = _announced_hdf5_array(archive, name, file, ratio)
+    cells = math.prod(there.shape or ())
+    require_memory(CELL_BYTES / 8.0 * max(cells * there.dtype.itemsize, cells), file)
+    return np.asarray(there)
+
+
+def _announced_hdf5_array(
+    archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO
+) -> StoredHdf5Array:
+    """An array that is not read yet, and says that it is no larger than the file can hold."""
+    if name not in archive:
+        raise FileFormatError(f"{file}: no /{name}")
+    there = archive[name]
+    if not hasattr(there, "shape"):
+        raise FileFormatError(f"{file}: /{name} is not an array")
+    size, most = math.prod(there.shape or ()) * there.dtype.itemsize, ratio * Path(file).stat().st_size
+    if size > most:
+        raise FileFormatError(f"{file}: /{name} has shape {there.shape}, more than the file can hold")
+    return there
+
+
+def _hdf5_texts(archive: Archive, name: str, file: str) -> list[str]:
+    values = _hdf5_array(archive, name, file, ID_RATIO).ravel()
+    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
+
+
+def _bosaris_ids(archive: Archive, file: str) -> tuple[list[str], list[str]]:
+    ids = []
+    for name, other in (("ID/row_ids", "modelset"), ("ID/column_ids", "segset")):  # BOSARIS, SIDEKIT
+        there = next((known for known in (name, other) if known in archive), None)
+        if there is None:
+            raise FileFormatError(f"{file}: neither /{name} nor /{other}")
+        ids.append(_hdf5_texts(archive, there, file))
+    return ids[0], ids[1]
+
+
+def _blocks_of_matrices(
+    archive: Archive, names: Sequence[str], file: str
+) -> Iterator[tuple[Ids, *tuple[Array, ...]]]:
+    """Blocks of rows of matrices that belong together: the ids of rows and columns, then each matrix."""
+    row_ids, column_ids = (pl.Series(ids, dtype=pl.String) for ids in _bosaris_ids(archive, file))
+    matrices = [_announced_hdf5_array(archive, name, file) for name in names]
+    shape = (len(row_ids), len(column_ids))
+    for name, matrix in zip(names, matrices, strict=True):
+        if matrix.shape != shape or matrix.dtype.kind not in "biuf":
+            raise FileFormatError(f"{file}: /{name} has shape {matrix.shape}, but there are ids for {shape}")
+    # what is packed together is unpacked together
+    packed = max((matrix.chunks[0] for matrix in matrices if matrix.chunks), default=1)
+    step = min(max(packed, BLOCK_CELLS // max(shape[1], 1) // packed * packed), max(shape[0], 1))
+    require_memory(float(CELL_BYTES * step * shape[1]), file)
+    for start in range(0, max(shape[0], 1), step):
+        rows = slice(start, start + step)
+        yield (row_ids[rows], column_ids), *(matrix[rows] for matrix in matrices)
+
+
+def _trials_of_matrices(blocks: Iterable[tuple[Ids, Array, Array]], name: str, file: str) -> pl.DataFrame:
+    """One row per trial, of blocks of values and masks; refused as soon as there are too many."""
+    pieces = []
+    for ids, values, mask in blocks:
+        pieces.append(long_table(values, *ids, name=name, mask=mask))
+        require_memory(float(TRIAL_BYTES * sum(piece.height for piece in pieces)), file)
+    return pl.concat(pieces)
+
+
+def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> None:
+    """Write scores, or the key, as BOSARIS does: a matrix of models and segments, and which cells count."""
+    h5py = _h5py()
+    column = trials.label if key else (trials.score[0] if len(trials.score) == 1 else None)
+    if trials.enroll is None or trials.test is None or column is None:
+        what = "a label" if key else "one score"
+        raise InputError(f"{path}: a BOSARIS file needs both ids of each trial and {what}")
+    models, rows = _codes_of_ids(trials, trials.enroll, path)
+    segments, columns = _codes_of_ids(trials, trials.test, path)
+    shape = (len(models), len(segments))
+    cells = rows * len(segments) + columns
+    if len(np.unique(cells)) < len(cells):
+        raise InputError(f"{path}: a BOSARIS file holds every trial once; some occur more than once")
+    mask = np.zeros(shape, np.int8)
+    mask[rows, columns] = 1
+    if key:
+        from llrkit.scores.trials import Trials
+
+        is_target = Trials(trials.table.with_columns(score=0.0), label=column, score="score").is_target
+        mask[rows, columns] = np.where(is_target, 1, -1)
+    # In memory: what goes wrong while HDF5 itself writes is hard to tell. Not by way of a Python file, which
+    # h5py gives back too late if writing fails: Python 3.12 ends in a segmentation fault.
+    with h5py.File(str(path), "w", driver="core", backing_store=False) as archive:
+        archive["ID/row_ids"], archive["ID/column_ids"] = (
+            np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
+            for names in (models, segments)
+        )
+        if key:
+            archive["trial_mask"] = mask
+        else:
+            scores = np.zeros(shape)
+            scores[rows, columns] = trials.table[column].to_numpy()
+            archive["scores"], archive["score_mask"] = scores, mask
+        archive["file_format"] = VERSION
+        archive.flush()
+        written = archive.id.get_file_image()
+    with replacing(path) as temporary:
+        temporary.write_bytes(written)
+
+
+def _codes_of_ids(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], Array]:
+    """The ids in the order in which they come first, and which of them each trial has."""
+    column = trials.table[name]
+    if column.has_nulls():
+        raise InputError(f"{path}: some trials have no {name}")
+    names, first, codes = np.unique(column.cast(str).to_numpy(), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return [str(value) for value in names[order]], rank[codes]
+
+
+def _hdf5_error(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]
