@@ -1,1 +1,1 @@
-"""A package, which tests are not elsewhere: a fixture of the scope of a package is made once for all of its files."""
+"""A package, unlike other folders of tests: a fixture of scope "package" is made once for all its files."""
