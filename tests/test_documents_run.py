@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import nbformat
 import numpy as np
 import polars as pl
 import pytest
+from commands import run as command
 
 from llrkit.plot.all_plots import PLOTS
 
@@ -102,3 +104,23 @@ def test_the_first_example_of_the_readme_is_five_lines_from_two_arrays():
     exec(block, names)
     assert len(names["llrs"]) == 2
     assert names["result"].n_target == labels.sum()
+
+
+def test_the_commands_of_the_readme_end_in_the_verdict_that_it_tells(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8").split("## Five commands")[1].split("\n## ")[0]
+    block, told = text.split("```")[1:]
+    commands = [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line]
+    (shift,) = re.findall(r"`llrkit (shift [^`]*)`", told)
+    said = {}
+    for words in [*commands, shift.split()]:
+        code, out, err = command(*words)
+        assert code == 0, err
+        said[words[0]] = out + err
+    page = re.sub(r"<script.*?</script>", "", (tmp_path / "report.html").read_text(), flags=re.DOTALL)
+    assert "The report finds no error of calibration" in told
+    assert "no error found" in page
+    assert "miscalibrated" not in page
+    assert "clipped" not in page
+    assert "A shift: " in said["apply"]
+    assert "No shift: " in said["shift"]

@@ -57,6 +57,7 @@ from .errors import ForkedProcessError as ForkedProcessError
 from .errors import InfiniteScoreError as InfiniteScoreError
 from .errors import InputError as InputError
 from .errors import LabelError as LabelError
+from .errors import LeftOutWarning as LeftOutWarning
 from .errors import LlrkitError as LlrkitError
 from .errors import LlrkitWarning as LlrkitWarning
 from .errors import MapFileError as MapFileError

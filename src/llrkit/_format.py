@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-inf")
 _FORMULA = re.compile(r"[\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
@@ -56,7 +57,58 @@ def counted(n: float, singular: str, plural: str = "") -> str:
     >>> counted(1, "LLR"), counted(1234, "LLR"), counted(2, "criterion", "criteria")
     ('1 LLR', '1,234 LLRs', '2 criteria')
     """
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+    return f"{n:,} {agreeing(n, singular, plural or singular + 's')}"
+
+
+def agreeing(n: float, singular: str, plural: str) -> str:
+    """The form of a word that goes with a number.
+
+    Examples
+    --------
+    >>> agreeing(1, "is", "are"), agreeing(0, "is", "are")
+    ('is', 'are')
+    """
+    return singular if n == 1 else plural
+
+
+def left_out(n: int, of: int, why: str, whys: str) -> str:
+    """How many of some trials are left out, and why: what one of them does, and what several do.
+
+    Examples
+    --------
+    >>> left_out(1, 3, "has no score", "have no score")
+    '1 of 3 trials has no score and is left out'
+    """
+    fate = f"{agreeing(n, why, whys)} and {agreeing(n, 'is', 'are')} left out"
+    return f"{n:,} of {counted(of, 'trial')} {fate}"
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The known name that an unknown one may have been meant for, in brackets; empty if none is close.
+
+    Examples
+    --------
+    >>> did_you_mean("gendr", ["score", "gender"]), did_you_mean("Snr", ["snr"]), did_you_mean("x", ["score"])
+    (" (did you mean 'gender'?)", " (did you mean 'snr'?)", '')
+    """
+    from difflib import get_close_matches  # most names are right
+
+    names = list(map(str, known))
+    letters = {one.lower().lstrip("-"): one for one in reversed(names)}
+    close = get_close_matches(str(name)[:100].lower().lstrip("-"), letters, n=1, cutoff=0.75)
+    return f" (did you mean {letters[close[0]]!r}?)" if close else ""
+
+
+def not_among(name: object, known: Iterable[str], then: str = "; known are ") -> str:
+    """A name that is none of those that are known: what it may be meant for, and which there are.
+
+    Examples
+    --------
+    >>> print(f"unknown method {not_among('logistik', ['cmlg', 'logistic'])}")
+    unknown method 'logistik' (did you mean 'logistic'?); known are cmlg, logistic
+    """
+    names = list(known)
+    return f"{name!r}{did_you_mean(name, names)}{then}{', '.join(names) or 'none'}"
 
 
 def csv_text(text: str) -> str:

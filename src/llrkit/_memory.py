@@ -59,7 +59,7 @@ def at_once(usual: int, unit: int = 1) -> int:
 
 
 def parse_size(text: str, variable: str = VARIABLE) -> int:
-    """Bytes from a number with K, M, G or T.
+    """Bytes from a number with K, M, G or T, which a variable or an option holds; these are powers of 1,024.
 
     Examples
     --------

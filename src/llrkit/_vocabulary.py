@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from llrkit._format import not_among
 from llrkit.errors import UnknownNameError
 
 _COLUMNS = ("nist", "forensic", "biometrics")
@@ -166,5 +167,5 @@ def vocabulary(name: object) -> Vocabulary:
     if isinstance(name, Vocabulary):
         return name
     if not isinstance(name, str) or name not in VOCABULARIES:
-        raise UnknownNameError(f"unknown vocabulary {name!r}; known are {', '.join(VOCABULARIES)}")
+        raise UnknownNameError(f"unknown vocabulary {not_among(name, VOCABULARIES)}")
     return VOCABULARIES[name]

@@ -34,7 +34,8 @@
     ├── TrainingRangeWarning    scores lie outside the range that a calibration was trained on
     ├── ShiftWarning            scores are unlike those that a calibration was trained on
     ├── UnreadableWarning       files that could not be read were left out, as was asked for
-    ├── MissingScoresWarning    trials without a score were left out, as was asked for
+    ├── LeftOutWarning          trials were left out, as was asked for
+    │   └── MissingScoresWarning  those without a score, or they are rejected at every threshold
     ├── SpeechWarning           recordings or embeddings may not be what they are taken for
     ├── SkippedFilesWarning     a folder holds something that is not read: subfolders, links to nothing
     └── ChangedFileWarning      a calibration file was changed after it was saved, and accepted
@@ -189,8 +190,37 @@ class SkippedFilesWarning(LlrkitWarning):
     """A folder holds something that is not read."""
 
 
-class MissingScoresWarning(LlrkitWarning):
-    """Trials without a score were left out, as was asked for."""
+class LeftOutWarning(LlrkitWarning):
+    """Trials were left out, as was asked for.
+
+    Parameters
+    ----------
+    message
+        What was left out and why.
+    trials
+        How many trials were left out.
+
+    Examples
+    --------
+    >>> LeftOutWarning("a.csv: 2 of 3 trials occur before and are left out", 2).trials
+    2
+    """
+
+    def __init__(self, message: str, trials: int = 0) -> None:
+        super().__init__(message)
+        self.trials = trials
+
+
+class MissingScoresWarning(LeftOutWarning):
+    """Trials without a score were left out, or are rejected at every threshold, as was asked for.
+
+    Parameters
+    ----------
+    message
+        What became of them.
+    trials
+        How many trials were left out; 0 if they are rejected.
+    """
 
 
 class ChangedFileWarning(LlrkitWarning):

@@ -169,4 +169,4 @@ def test_other_machines_are_let_in_on_request_only():
     assert "--allow-remote" in err
     code, _, err = run("app", "--max-upload", "much")
     assert code == 2
-    assert "not a size" in err
+    assert err.strip() == "llrkit: error: --max-upload=much: expected a size such as 500M or 8G"

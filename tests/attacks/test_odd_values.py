@@ -2,6 +2,7 @@
 
 import datetime
 import gzip
+import math
 import re
 from decimal import Decimal
 
@@ -169,3 +170,44 @@ def test_gzip_members(tmp_path):
     (tmp_path / "more.gz").write_bytes(parts[0] + b"hello")
     with pytest.raises(FileFormatError, match="unexpected data follow"):
         b"".join(blocks_of(tmp_path / "more.gz"))
+
+
+def of_speakers(target, nontarget):
+    who = ([f"s{i % 9}" for i in range(len(values))] for values in (target, nontarget))
+    return lk.Scores(target, nontarget, {"who": tuple(who)})
+
+
+@pytest.mark.parametrize("ci", ["trial", "speaker", "bootstrap"])
+@pytest.mark.parametrize("kind", ["equal", "large", "infinite", "saturated"])
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::llrkit.LlrkitWarning")
+def test_odd_scores_are_evaluated_without_a_raw_warning_or_error(kind, ci):
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(2.0, 1.0, 60), rng.normal(0.0, 1.0, 180)
+    scores = of_speakers(
+        *{
+            "equal": (np.zeros(60), np.zeros(180)),
+            "large": (1e5 * target, 1e5 * nontarget),
+            "infinite": (np.append(target, [np.inf, -np.inf]), np.append(nontarget, np.inf)),
+            "saturated": (np.ones(60), np.minimum(nontarget, 1.0)),
+        }[kind]
+    )
+    options = {} if ci == "trial" else {"speakers": "who", "replicates": 100}
+    result = lk.evaluate(scores, ci=ci, **options)
+    assert result.sentence.endswith((".", "?"))
+    if kind == "large":  # an order is an order, whatever the scale
+        assert result.eer == lk.evaluate(lk.Scores(target, nontarget)).eer
+        assert "Over-confident by a factor" in result.sentence
+    if kind == "equal":
+        assert (result.eer, result.auc) == (0.5, 0.5)
+        assert (
+            "Uninformative: all scores are the same; are these the right labels and scores?"
+            in result.sentence
+        )
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::llrkit.LlrkitWarning")
+@pytest.mark.slow
+def test_a_class_of_equal_scores_is_fitted_without_a_raw_warning():
+    rng = np.random.default_rng(0)
+    scores = lk.Scores(np.ones(60), np.minimum(rng.normal(size=180), 1.0))
+    assert math.isfinite(lk.cllr(lk.fit_best(scores, methods="logistic,tied-nig", repeats=1).on(scores)))

@@ -137,5 +137,5 @@ def test_bad_input_names_the_group():
     with pytest.raises(SystemCountError):
         fit_by(two, "room", fit_cmlg)
     wrong = ByMap(column="room", maps={"a": AffineMap(a=1.0, b=0.0)})
-    with pytest.raises(InputError, match="column 'room' has 1 values for 2 scores"):
+    with pytest.raises(InputError, match="column 'room' has 1 value for 2 scores"):
         wrong([1.0, 2.0], {"room": ["a"]})

@@ -108,7 +108,7 @@ def test_one_map_calibrates_conditions_it_never_saw():
 def test_conditions_beyond_the_range_count_as_its_end():
     fitted = lk.fit_cmlg(trials([5.0, 20.0, 80.0]), conditions=["seconds"])
     for outside, end in ((1.0, 5.0), (900.0, 80.0)):
-        with pytest.warns(lk.TrainingRangeWarning, match=r"of 1 trials, 1 has a condition outside"):
+        with pytest.warns(lk.TrainingRangeWarning, match=r"of 1 trial, 1 has a condition outside"):
             held = fitted(0.7, {"seconds": outside})
         assert held == fitted(0.7, {"seconds": end})
         assert fitted.at(seconds=outside).details["outside"] == ["seconds"]

@@ -128,11 +128,13 @@ def test_missing_systems_by_each_policy():
         lk.fit_fusion(trials)
     there = ~np.isnan(gaps["a"])
     kept = lk.Trials({name: values[there] for name, values in gaps.items()}, score=["a", "b"])
-    dropped = lk.fit_fusion(trials, missing="drop")
+    with pytest.warns(lk.LeftOutWarning, match="60 of 600 trials have no score of some system"):
+        dropped = lk.fit_fusion(trials, missing="drop")
     assert_array_equal(dropped.weights, lk.fit_fusion(kept).weights)
     with pytest.raises(lk.NaNScoreError):
         dropped(trials)
-    fitted = lk.fit_fusion(trials, missing="subset")
+    with pytest.warns(lk.LeftOutWarning, match="are left out of the training"):
+        fitted = lk.fit_fusion(trials, missing="subset")
     llrs = fitted(trials)
     alone = lk.fit_logistic(lk.Trials({"score": kept.table["b"], "label": kept.table["label"]}))
     assert_allclose(llrs[~there], alone(gaps["b"][~there]), rtol=1e-9)
@@ -197,7 +199,8 @@ def test_wrappers_of_a_fusion_keep_what_it_can_do():
     trials = lk.Trials(
         {**whole, "a": np.where(np.arange(600) % 10 == 3, np.nan, whole["a"])}, score=["a", "b"]
     )
-    fitted = lk.fit_fusion(trials, missing="subset")
+    with pytest.warns(lk.LeftOutWarning, match="60 of 600"):
+        fitted = lk.fit_fusion(trials, missing="subset")
     plain = fitted(trials)
     assert_allclose(fitted.then(lk.AffineMap(a=2.0, b=1.0))(trials), 2 * plain + 1, rtol=1e-12)
     bounded = lk.bound_fixed(fitted, -1.0, 1.0)

@@ -339,7 +339,7 @@ def test_one_column_and_no_labels_say_what_is_missing(files):
     table(0).drop("label").write_csv(files / "unlabeled.csv")
     for arguments, words in (
         (["one.csv"], "no column 'score'.*--classes"),
-        (["one.csv", "--classes", "dutch"], "one.csv: 1 columns with numbers, at least two classes"),
+        (["one.csv", "--classes", "dutch"], "one.csv: 1 column with numbers, at least two classes"),
         (["unlabeled.csv"], "no column 'score'.*--classes"),
         (["unlabeled.csv", "--classes", ",".join(CLASSES)], "no column with the true classes; .*--key"),
     ):

@@ -108,7 +108,7 @@ def test_labels_from_a_key_in_another_file_and_another_order(tmp_path):
 @pytest.mark.parametrize(
     ("scores", "key", "said"),
     [
-        ("a,1,2\na,2,1", "1,a,target", "k.csv: no label for 1 trials: a 2"),
+        ("a,1,2\na,2,1", "1,a,target", "k.csv: no label for 1 trial: a 2"),
         ("a,1,2", "1,a,target\n2,a,nontarget\n3,c,nontarget", "s.csv: no score for 2 trials: a 2; c 3"),
         ("a,1,2\na,1,3", "1,a,target", "s.csv: trial a 1 occurs more than once"),
         ("a,1,2\na,2,3", "1,a,target\n1,a,target\n2,a,nontarget", "k.csv: trial a 1 occurs more than once"),
@@ -153,8 +153,27 @@ def test_log10_scores_are_rescaled_and_threshold_comes_from_development_data(tmp
         (["evaluate", "ok.csv", "--point", "1.5"], "strictly between 0 and 1"),
         (["evaluate", "ok.csv", "--by", "age"], "there is no column 'age'"),
         (["evaluate", "ok.csv", "--score-column", "x"], "there is no column 'x'"),
-        (["evaluate"], "Missing argument"),
-        (["evaluate", "ok.csv", "--color"], "No such option"),
+        (["evaluate"], "missing argument 'SCORES'; see llrkit evaluate --help"),
+        (["evaluate", "ok.csv", "--xyz"], "no such option '--xyz'; see llrkit evaluate --help"),
+        (["evaluate", "ok.csv", "--speaker", "x"], "no such option '--speaker' (did you mean '--speakers'?)"),
+        (["evaluate", "ok.csv", "--by"], "option '--by' requires an argument; see llrkit evaluate --help"),
+        (
+            ["evaluate", "ok.csv", "--ci", "spekaer"],
+            "--ci: 'spekaer' (did you mean 'speaker'?): ",
+        ),
+        (["evaluate", "ok.csv", "--seed", "x"], "invalid value for '--seed': 'x' is not a whole number"),
+        (["evaluate", "ok.csv", "b.csv"], "got unexpected extra argument (b.csv); see llrkit evaluate"),
+        (["evalute", "ok.csv"], "no such command 'evalute' (did you mean 'evaluate'?); there are adapt, "),
+        (["recognize", "trian"], "no such command 'trian' (did you mean 'train'?); there are cohort, "),
+        (["plot", "dett", "ok.csv"], "KIND: 'dett' (did you mean 'det'?): expected one of det, roc, "),
+        (["--verson"], "no such option '--verson' (did you mean '--version'?); see llrkit --help"),
+        (["calibrate", "ok.csv", "-o", "c", "--method", "logistik"], "(did you mean 'logistic'?)"),
+        (
+            ["calibrate", "ok.csv", "-o", "c", "--option", "priorr=1"],
+            "(did you mean 'prior'?): logistic ",
+        ),
+        (["evaluate", "ok.csv", "--label-column", "lable"], "'lable' (did you mean 'label'?); there are: "),
+        (["evaluate", "ok.csv", "--point", "sre8"], "'sre8' (did you mean 'sre08'?)"),
         (["theory"], "give at least one"),
         (["theory", "--eer", "60%"], "eer"),
         (["theory", "--cllr", "abc"], "is not a number"),
@@ -166,8 +185,14 @@ def test_wrong_use_gives_one_line_and_exit_code_2(tmp_path, arguments, said):
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("llrkit: error: ")
+    assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_a_command_without_arguments_still_shows_its_help(tmp_path):
+    done = run("simulate", cwd=tmp_path)
+    assert (done.returncode, "Usage: llrkit simulate" in done.stdout + done.stderr) == (2, True)
 
 
 def test_unwritable_json_leaves_nothing_and_fails(tmp_path, score_file):

@@ -179,6 +179,8 @@ def test_trials_that_one_system_lacks_are_an_error_or_dropped(folder, tmp_path, 
     )
     assert code == 0, err
     wanted = lk.compare_systems(lk.Trials(trials.table[:-100], score=["a", "b"]))
+    assert "trials have no score of some system and are left out" in err
+    assert json.loads(out)["left_out"][0]["trials"] == 100
     found = json.loads(out)["pairs"][0]["differences"]["cllr"]["difference"]
     assert_allclose(found, wanted["cllr"].difference, rtol=1e-9)
 

@@ -177,7 +177,7 @@ def test_a_fusion_is_applied_side_by_side_or_after_a_join(table, tmp_path, monke
     assert_array_equal(lk.read_trials(out).score_array, expected)
     # one trial less
     b.head(N - 1).write_csv(tmp_path / "b.kaldi")
-    with pytest.raises(lk.FileFormatError, match=r"b\.kaldi: no score for 1 trials: m49 t2999"):
+    with pytest.raises(lk.FileFormatError, match=r"b\.kaldi: no score for 1 trial: m49 t2999"):
         run(
             "apply",
             tmp_path / "fusion.json",

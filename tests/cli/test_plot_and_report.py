@@ -164,7 +164,7 @@ def test_plots_of_results(folder, tmp_path):
         (("heat-map", "a.csv"), "two columns"),
         (("heat-map", "a.csv", "--by", "sex,long,sex"), "two columns"),
         (("heat-map", "a.csv", "--by", "sex,long", "--value", "auc"), "known are eer, cllr"),
-        (("det", "a.csv", "--names", "x,y"), "2 names for 1 systems"),
+        (("det", "a.csv", "--names", "x,y"), "2 names for 1 system"),
         (("det", "a.csv", "b.csv", "--names", "x,x"), "not all different"),
         (("ece", "a.csv", "--by", "sex"), "--by is not available"),
         (("roc", "a.csv", "--bands"), "--bands is for det, tippett, cross-entropy"),

@@ -269,3 +269,21 @@ def test_calibrate_bounds_by_groups_unless_another_bound_is_asked_for(files, tmp
     code, said = calibrate(*best, "--bound", "none")
     assert code == 0, said
     assert "LLRs are not bounded" in said or "6 groups" not in said
+
+
+def test_calibrate_keeps_how_speakers_differ_so_that_others_are_no_shift(tmp_path):
+    speakers = ("--speakers", "enroll_speaker,test_speaker")
+    for split in ("eval", "dev"):
+        assert run("simulate", "sample", "--split", split, "-o", tmp_path / f"{split}.csv")[0] == 0
+    assert run("calibrate", tmp_path / "dev.csv", "-o", tmp_path / "plain.json")[0] == 0
+    assert run("calibrate", tmp_path / "dev.csv", *speakers, "-o", tmp_path / "cal.json")[0] == 0
+    fitted = lk.load_map(tmp_path / "cal.json")
+    other = lk.fit_logistic(lk.sample_trials("dev"), bound="sources", speakers=speakers[1].split(","))
+    assert fitted.map.densities["groups"]["df"] == other.map.densities["groups"]["df"]
+    said = {}
+    for name in ("plain", "cal"):
+        code, said[name], err = run("shift", tmp_path / f"{name}.json", tmp_path / "eval.csv", *speakers)
+        assert code == 0, err
+    assert "those of training are not known" in said["plain"]
+    assert "No shift: the 9,900 scores fit a mixture" in said["cal"]
+    assert "speakers taken into account)" in said["cal"]

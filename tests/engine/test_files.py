@@ -152,4 +152,4 @@ def test_missing_and_broken_files(tmp_path):
 
 def test_repr_names_the_files(table, tmp_path):
     table.write_parquet(tmp_path / "t.parquet")
-    assert repr(lk.scan_trials(tmp_path)) == "Files(1 files: t.parquet; score, label)"
+    assert repr(lk.scan_trials(tmp_path)) == "Files(1 file: t.parquet; score, label)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -439,3 +440,42 @@ def test_scores_without_labels_can_be_written(tmp_path):
     (tmp_path / "s").write_text("a x 1.5\nb x -2\n")
     write_table(read_table(tmp_path / "s"), tmp_path / "s.parquet")
     assert read_table(tmp_path / "s.parquet").table.rows() == [("a", "x", 1.5), ("b", "x", -2.0)]
+
+
+@pytest.mark.parametrize("mark", [*",;:|/\\#'.-_=+()[]{}@!?*~^&%$", "\t", " ", '"'])
+@pytest.mark.parametrize("kind", ["kaldi", "nist", "csv", "tsv"])
+def test_ids_are_read_back_as_they_were_or_refused_by_name(tmp_path, mark, kind):
+    ids = [f"m{mark}{i}" for i in range(4)], [f"s{i}{mark}x" for i in range(4)]
+    table = {"e": ids[0], "t": ids[1], "score": [1.5, -0.5, 0.25, -2.0], "label": [1, 0, 1, 0]}
+    trials = lk.Trials(table, enroll="e", test="t")
+    key = tmp_path / "key" if kind in ("kaldi", "nist") else None
+    if mark in {"kaldi": '\t "', "nist": '\t"'}.get(kind, ""):
+        with pytest.raises(lk.InputError, match=f"{kind} cannot hold the id {re.escape(repr(ids[0][0]))}"):
+            lk.write_trials(trials, tmp_path / "out", format=kind, key=key)
+        assert not list(tmp_path.iterdir())
+        return
+    lk.write_trials(trials, tmp_path / "out", format=kind, key=key)
+    if key is not None:
+        again = lk.read_trials(tmp_path / "out", key=key)
+    else:
+        again = lk.read_trials(tmp_path / "out", columns=["enroll", "test", "score", "label"])
+    assert again.table[again.enroll].to_list() == ids[0]
+    assert again.table[again.test].to_list() == ids[1]
+    assert again.score_array.tolist() == table["score"]
+    assert again.is_target.tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("score;is target\n1.5;1\n-0.5;0\n", ["score", "is target"]),
+        ("a b;is target\nx y;1\nx z;0\n", ["a b", "is target"]),
+        ("m 1;s 1;1.5;target\nm 2;s 2;-0.5;nontarget\n", 4),
+        ("m 1, s 1, 1.5\nm 2, s 2, -0.5\n", 3),
+    ],
+)
+def test_blanks_inside_fields_do_not_separate_them(tmp_path, text, columns):
+    (tmp_path / "t").write_text(text)
+    names = None if isinstance(columns, list) else list("abcd"[:columns])
+    read = read_table(tmp_path / "t", score=[], columns=names)
+    assert read.table.columns == (columns if isinstance(columns, list) else names)

@@ -52,14 +52,17 @@ def test_a_trial_that_one_file_lacks(pair):
         lk.FileFormatError, match=r"key: no label for 2 trials: m9 s1; m9 s2 \(.*scores, lines 37, 38\)"
     ):
         lk.read_trials(scores, key=key)
-    assert_array_equal(lk.read_trials(scores, key=key, missing="drop").score_array, [x for _, _, x in rows])
+    with pytest.warns(lk.LeftOutWarning, match="2 of 38 trials have no label in .*key and are left out"):
+        dropped = lk.read_trials(scores, key=key, missing="drop")
+    assert_array_equal(dropped.score_array, [x for _, _, x in rows])
     append(key, "".join(f"m8 t{i} imp\n" for i in range(7)))
     append(key, "m9 s1 imp\nm9 s2 imp\n")
     with pytest.raises(
         lk.FileFormatError, match=r"scores: no score for 7 trials: (m8 t\d; ){4}m8 t4 \(.*lines 37, 38"
     ):
         lk.read_trials(scores, key=key)
-    assert len(lk.read_trials(scores, key=key, missing="drop")) == 38
+    with pytest.warns(lk.LeftOutWarning, match="left out"):
+        assert len(lk.read_trials(scores, key=key, missing="drop")) == 38
 
 
 def test_a_score_that_occurs_twice(pair):
@@ -72,9 +75,9 @@ def test_a_score_that_occurs_twice(pair):
     kept = lk.read_trials(scores, key=key, duplicates="keep")
     assert kept.score_array[-1] == 77
     assert kept.is_target[-1] == kept.is_target[0]
-    assert_array_equal(
-        lk.read_trials(scores, key=key, duplicates="drop").score_array, [x for _, _, x in rows]
-    )
+    with pytest.warns(lk.LeftOutWarning, match="scores: 1 of 37 trials is repeated and is left out"):
+        dropped = lk.read_trials(scores, key=key, duplicates="drop")
+    assert_array_equal(dropped.score_array, [x for _, _, x in rows])
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop"])
@@ -97,7 +100,8 @@ def test_a_table_with_its_own_labels_may_repeat_trials(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("model,test,score,label\na,x,1,1\nb,x,0,0\na,x,2,1\n")
     assert len(lk.read_trials(path)) == len(lk.read_trials(path, duplicates="keep")) == 3
-    assert_array_equal(lk.read_trials(path, duplicates="drop").score_array, [1.0, 0.0])
+    with pytest.warns(lk.LeftOutWarning, match="1 of 3 trials is repeated and is left out"):
+        assert_array_equal(lk.read_trials(path, duplicates="drop").score_array, [1.0, 0.0])
     with pytest.raises(lk.FileFormatError, match=r"trial a x occurs more than once .again: line 4"):
         lk.read_trials(path, duplicates="error")
 
@@ -111,7 +115,8 @@ def test_labels_beside_the_scores_must_agree_with_the_key(tmp_path):
     assert trials.columns == ["model", "test", "score", "label"]
     key.write_text("model,test,label\nc,x,target\na,x,target\nb,x,target\n")
     with pytest.raises(
-        lk.FileFormatError, match=r"s.csv, line 3: the label here is 'imp', but 'target' in .*k.csv; 1 trials"
+        lk.FileFormatError,
+        match=r"s.csv, line 3: the label here is 'imp', but 'target' in .*; 1 trial differs",
     ):
         lk.read_trials(scores, key)
 

@@ -77,7 +77,7 @@ def test_columns_can_be_named(tmp_path):
         ("score,label\n1,target\n2,\n", ["line 3", "'label'", "no label"]),
         ("score,label\n1,target\n2,perhaps\n", ["line 3", "'perhaps'", "genuine/impostor"]),
         ("score,label\n1,target\n2,nontarget,5\n", ["line 3", "3 fields", "2 columns"]),
-        ("score,label\n1,target\n2\n", ["line 3", "1 fields", "2 columns"]),
+        ("score,label\n1,target\n2\n", ["line 3", "1 field,", "2 columns"]),
         ("score label\n1 target\n2 nontarget 7\n", ["line 3", "3 fields"]),
         ('score,label\n"a\nb",target\n', ["line 2", "is not a number"]),
         ("score,label\n", ["no target trials"]),
@@ -122,7 +122,7 @@ def test_npz_with_pickles_is_refused_and_nothing_runs(tmp_path):
     [
         ({"score": [1.0, 2.0]}, "scores of one class"),
         ({"loss": [1.0, 2.0]}, "no array 'score'"),
-        ({"score": [1.0, 2.0], "label": [1]}, "2 scores but 1 labels"),
+        ({"score": [1.0, 2.0], "label": [1]}, "2 scores but 1 label"),
         ({"score": [[1.0, 2.0]], "label": [1]}, "shape"),
     ],
 )

@@ -244,7 +244,7 @@ def test_a_meter_refuses_what_it_cannot_count():
     meter = lk.Meter()
     for scores, labels, said in (
         ([0.1, np.nan], [0, 1], "NaN at index 1"),
-        ([0.1, 0.2], [0], "2 scores but 1 labels"),
+        ([0.1, 0.2], [0], "2 scores but 1 label"),
         (np.zeros((3, 2)), [0, 1, 1], "one system"),
     ):
         with pytest.raises(lk.InputError, match=said):

@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -265,7 +266,7 @@ def gaussian_llrs(shift=0.0, scale=1.0):
         (gaussian_llrs(scale=20.0), "worse than saying nothing"),
         (lk.Scores([-1.0, -2.0, -1.5], [1.0, 2.0, 3.0]), "Too few trials to tell"),
         (lk.Scores([-np.inf, 2.0], [0.0, -1.0]), "Cllr is infinite"),
-        (lk.Scores([np.inf], [-np.inf]), "0.000 (0 %) to calibration"),
+        (lk.Scores([np.inf], [-np.inf]), "0.0000 (0 %) to calibration"),
     ],
 )
 def test_sentence(scores, words):
@@ -279,10 +280,24 @@ def test_sentence_adds_up():
     result = lk.evaluate(gaussian_llrs(shift=2.0))
     share = 100 * result.cllr_cal / result.cllr
     assert (
-        f"Of Cllr = {result.cllr:.3f} bits, {result.min_cllr:.3f} are lost to discrimination"
+        f"Of Cllr = {result.cllr:.4f} bits, {result.min_cllr:.4f} are lost to discrimination"
         in result.sentence
     )
-    assert f"and {result.cllr_cal:.3f} ({share:.0f} %) to calibration" in result.sentence
+    assert f"and {result.cllr_cal:.4f} ({share:.0f} %) to calibration" in result.sentence
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_sentence_rounds_as_the_table_does(seed):
+    rng = np.random.default_rng(seed)
+    result = lk.evaluate(lk.Scores(rng.normal(1, 2, 300), rng.normal(-1, 1, 900)))
+    shown = {line.split("  ")[0]: line.split()[-3:] for line in repr(result).splitlines() if line}
+    for name in ("Cllr", "min Cllr", "Cllr - min"):
+        (value,) = [cell for cell in shown[name] if cell.replace(".", "", 1).isdigit()]
+        assert f" {value} " in result.sentence
+    parts = re.search(r"([\d.]+) \(\d+ %\) to calibration: ([\d.]+) to scale and offset, ([\d.]+) to shape",
+                      result.sentence)  # fmt: skip
+    whole, scale, shape = map(float, parts.groups())
+    assert whole == pytest.approx(scale + shape, abs=1e-9)
 
 
 def test_moments_come_along():

@@ -178,7 +178,7 @@ def test_what_a_cost_needs_is_asked_for():
         mc.cavg(scores, "lre07-open")
     with pytest.raises(lk.InputError, match="has no out-of-set trials"):
         mc.cavg(scores, "lre07", out_of_set="0")
-    with pytest.raises(lk.UnknownNameError, match="unknown cost 'lre99'; known are lre07"):
+    with pytest.raises(lk.UnknownNameError, match=r"'lre99' \(did you mean 'lre09'\?\); known are lre07"):
         mc.cavg(scores, "lre99")
     with pytest.raises(lk.InputError, match="use cavg"):
         mc.evaluate(scores, cavg="lre11", allow_unconfirmed=True)

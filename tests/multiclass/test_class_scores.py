@@ -50,7 +50,7 @@ def test_bad_labels_and_classes_are_named(labels, classes, words):
         ([[np.inf, np.inf], [0.0, 1.0]], [0, 1], lk.InputError, "trial 0: more than one log-likelihood is"),
         ([[1.0], [2.0]], [0, 0], lk.LabelError, "one class only"),
         ([1.0, 2.0], [0, 0], lk.InputError, "shape"),
-        ([[1.0, 2.0]], [0, 1], lk.InputError, "1 rows of log-likelihoods but 2 labels"),
+        ([[1.0, 2.0]], [0, 1], lk.InputError, "1 row of log-likelihoods but 2 labels"),
         (np.empty((0, 2)), [], lk.InputError, "shape"),
         ([[1.0, "x"]], [0], lk.InputError, "is not a number"),
         ([[1.0, 2.0]], [[0]], lk.InputError, "one-dimensional"),
@@ -118,7 +118,7 @@ def test_columns_and_positions():
     assert_array_equal(scores.with_columns("position").columns["position"], [0, 0, 1, 2])
     with pytest.raises(lk.UnknownNameError, match="no column 'noise'; there are: room"):
         scores.with_columns("noise")
-    with pytest.raises(lk.InputError, match="'room' has 1 values for 4 trials"):
+    with pytest.raises(lk.InputError, match="'room' has 1 value for 4 trials"):
         lk.ClassScores(np.zeros((4, 2)), [0, 1, 0, 0], columns={"room": ["x"]})
     assert_array_equal(positions(np.array([1, 1, 0]), np.array([5, 2])), [2, 3, 5])
 

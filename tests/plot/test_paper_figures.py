@@ -70,7 +70,7 @@ def test_drawing_into_given_axes_returns_them():
     [
         (lambda: PriorScan([0.0, 1.0], {"CMLG": [0.3]}), "costs"),
         (lambda: CllrScatter("a", "b", [1.0], [1.0, 2.0]), "lengths differ"),
-        (lambda: HeatMap([[1.0]], ("a", "b"), ("c",)), "2 rows and 1 columns"),
+        (lambda: HeatMap([[1.0]], ("a", "b"), ("c",)), "2 rows and 1 column"),
     ],
 )
 def test_curves_that_do_not_fit_are_refused(make, words):

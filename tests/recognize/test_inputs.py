@@ -36,7 +36,7 @@ def test_lists(tmp_path, text, speakers, files):
     [
         ("anna\ta.wav\textra\n", "line 1: 3 columns; expected speaker and file"),
         ("speaker\tfile\n", "a header, but no files"),
-        ("anna\ta.wav\nben\n", "line 2: 1 fields, but the line before has 2"),
+        ("anna\ta.wav\nben\n", "line 2: 1 field, but the line before has 2"),
         ("anna\ta.wav\n\t\nben\tb.wav\n", "line 2: the file or the speaker is missing"),
         ("anna\ta.wav\nben\tb.wav\nben\ta.wav\n", "line 3: a.wav is in line 1 already"),
         ("", "list"),

@@ -201,7 +201,7 @@ def test_columns_are_read_only_and_checked():
     with pytest.raises(ValueError, match="read-only"):
         scores.columns["room"][0][0] = 7
     assert room.flags.writeable
-    with pytest.raises(lk.InputError, match="column 'room' has 1 values for 2 trials"):
+    with pytest.raises(lk.InputError, match="column 'room' has 1 value for 2 trials"):
         lk.Scores([1.0, 2.0], [0.0], {"room": ([1], [3])})
     with pytest.raises(lk.UnknownNameError, match="there is no column 'noise'; there are: room"):
         scores.with_columns("noise")

@@ -296,8 +296,8 @@ def test_llrs_that_stand_for_certainty_do_not_spoil_the_null():
             "under-confident",
             "under-confident; the classes do not overlap",
         ),
-        (lambda x: x + 20, "same-source", "biased towards targets; "),
-        (lambda x: x - 20, "different-source", "biased towards non-targets; "),
+        (lambda x: x + 20, "target", "biased towards targets; "),
+        (lambda x: x - 20, "nontarget", "biased towards non-targets; "),
     ],
 )
 def test_classes_that_do_not_overlap_are_judged_without_a_number(change, kind, text):

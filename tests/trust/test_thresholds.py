@@ -12,6 +12,7 @@ from commands import run
 from scipy.stats import norm
 
 import llrkit as lk
+from llrkit.evaluation.threshold_for import INDEPENDENT
 
 POINT = lk.OperatingPoint(0.1, 5, 1)
 
@@ -95,7 +96,8 @@ def test_calibrated_llrs_are_cut_at_the_bayes_threshold_and_cost_the_actual_dcf(
     assert chosen.intervals["cost"] == pytest.approx((low, high), rel=1e-12)
     assert chosen.interval is None
     assert "not estimated" in chosen.no_interval["threshold"]
-    assert not chosen.notes
+    assert chosen.notes == (INDEPENDENT,)
+    assert not lk.threshold_for(trials, point=POINT, calibrated=True, ci="none").notes
 
 
 def test_rates_have_the_intervals_of_an_evaluation_at_that_threshold(trials):
@@ -159,7 +161,7 @@ def test_errors_can_be_counted_on_other_trials(trials):
     chosen = lk.threshold_for(trials, point=POINT, on=other)
     assert chosen.threshold == lk.threshold_for(trials, point=POINT).threshold
     assert (chosen.p_miss, chosen.p_fa) == rates(other, chosen.threshold)
-    assert (chosen.n_target, chosen.n_nontarget, chosen.notes) == (3, 2, ())
+    assert (chosen.n_target, chosen.n_nontarget, chosen.notes) == (3, 2, (INDEPENDENT,))
     assert chosen.lowest_cost == lk.min_dcf(other, POINT)
 
 
@@ -259,3 +261,25 @@ def test_what_the_command_refuses(file, words, said):
     assert (code, out) == (2, "")
     assert said in err
     assert "Traceback" not in err
+
+
+def test_a_table_of_errors_on_another_file_is_headed_by_that_file(tmp_path, trials):
+    for name in ("dev", "eval"):
+        lk.write_trials(lk.Trials({"score": [*trials.target, *trials.nontarget],
+                                   "label": [1] * len(trials.target) + [0] * len(trials.nontarget)}),
+                        tmp_path / f"{name}.csv")  # fmt: skip
+    dev, other = tmp_path / "dev.csv", tmp_path / "eval.csv"
+    code, out, _ = run("threshold", dev, "--eer", "--on", other)
+    assert code == 0
+    assert out.splitlines()[0] == f"Errors and costs on {other}, thresholds from {dev}"
+    assert "intervals hold if trials are independent" in out
+    assert "--on FILE" not in out
+    alone = run("threshold", dev, "--eer")[1]
+    assert alone.splitlines()[0] == str(dev)
+    assert "--on FILE counts them elsewhere." in alone
+    assert "independent" not in run("threshold", dev, "--eer", "--ci", "none")[1]
+
+
+def test_the_sentence_has_the_decimals_of_the_table(tmp_path, trials):
+    chosen = lk.threshold_for(trials, point=POINT)
+    assert f"the cost is {chosen.cost:.4f} [{chosen.intervals['cost'][0]:.4f}, " in chosen.sentence

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -406,6 +407,11 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
     elub = lk.bound_elub(lk.AffineMap(a=1.0, b=0.0), trials)
     assert found.supported == (elub.low, elub.high)
     assert found.n_beyond == sum(not elub.low <= x <= elub.high for x in table["llr"])
+    assert found.beyond_by == max(9.0 - elub.high, elub.low + 9.0) > 0
+    stronger = f"{found.n_beyond} LLRs are stronger, by {found.beyond_by:.2g} nats at most"
+    assert found.words()["range these trials support"].endswith(stronger)
+    within = replace(found, n_beyond=0, beyond_by=0.0)
+    assert within.words()["range these trials support"].endswith("no LLR is stronger")
     assert found.calibration is found.bounds is None
     assert "bounds of the map" not in found.words()
     pieces = Pieces(trials.scores(), pieces=3)
@@ -414,6 +420,39 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
     assert again.n_beyond == found.n_beyond
     named = find_scope(trials, lk.evaluate(trials), recordings="seg")
     assert named.recordings.n == 3
+
+
+def test_an_excess_over_the_supported_range_is_told_with_its_size(scores):
+    elub = lk.bound_elub(lk.AffineMap(a=1.0, b=0.0), scores)
+    slightly = lk.bound_fixed(lk.AffineMap(a=1.0, b=0.0), elub.low - 0.004, elub.high)
+    llrs = slightly(scores)
+    found = lk.validate(llrs, rows({"at_most": 1.0}), replicates=0)
+    (low, high), values = found.setting.supported, np.concatenate([llrs.target, llrs.nontarget])
+    n, most = np.count_nonzero((values < low) | (values > high)), max(low - values.min(), values.max() - high)
+    assert n > 1000
+    assert 0 < most < 0.03
+    assert f"{n:,} LLRs are stronger, by {most:.2g} nats at most" in found.to_markdown()
+    assert found.to_dict()["setting"]["beyond_by"] == most
+
+
+@pytest.mark.parametrize("metric", ["cllr", "eer"])
+def test_a_pass_whose_interval_crosses_the_limit_says_so(scores, metric):
+    options = {"ci": "trial"}
+    row = lk.validate(scores, {**rows({"metric": metric, "at_most": 1.0}), "options": options}, replicates=0)
+    value, (low, high) = row.rows[0].result, row.rows[0].interval
+    assert low < value < high
+    note = "the limit lies inside the interval, the estimate decides"
+    for limit, passed, said in (
+        (high + 1e-6, True, ""),
+        ((value + high) / 2, True, note),
+        ((value + low) / 2, False, note),
+        (low - 1e-6, False, ""),
+    ):
+        criteria = {**rows({"metric": metric, "at_most": limit}), "options": options}
+        found = lk.validate(scores, criteria, replicates=0)
+        assert (found.rows[0].passed, found.rows[0].note) == (passed, said)
+        assert found.to_dict()["matrix"][0]["note"] == said
+        assert (note in found.to_markdown()) == (note in repr(found)) == bool(said)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of
 from llrkit.calibrate.poor_fit_guard import guarded
 from llrkit.calibrate.recorded_reading import reading_of
-from llrkit.calibrate.training_densities import TrainingDensities
+from llrkit.calibrate.training_densities import with_group_spread
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 from llrkit.scores.scores_and_labels import takes_labels
@@ -127,12 +127,11 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
 
         # a bound that costs much is the user's wish: the map inside is judged
         fitted = guarded(fitted_to, source, fit.__name__, options)
-        who = names_of(speakers, "speakers") if speakers is not None else columns
-        if who and fitted.densities is not None:
-            densities = TrainingDensities.from_plain(fitted.densities)
-            densities = densities.with_groups(source if densities.of == "scores" else fitted.on(source), who)
-            fitted = replace(fitted, densities=densities.to_plain())
+        if speakers is None and columns:
+            fitted = with_group_spread(fitted, source, columns)
         if by_groups:
+            if speakers is not None:
+                fitted = with_group_spread(fitted, source, names_of(speakers, "speakers"))
             return bound_groups(fitted, source, columns, speakers)
         return bound_map(fitted, source, bound, speakers=speakers)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray, Numbers
+from llrkit._format import counted
 from llrkit.calibrate.deciding_map import Columns as Columns
 from llrkit.calibrate.deciding_map import DecidingMap
 from llrkit.calibrate.recorded_reading import input_factor
@@ -316,7 +317,8 @@ class Map(DecidingMap, SavedMap):
             raise NaNScoreError(f"cannot map NaN: score at index {', system '.join(map(str, where))}")
         for name, column in columns.items():
             if len(column) != len(values):
-                raise InputError(f"column {name!r} has {len(column)} values for {len(values)} scores")
+                has = counted(len(column), "value")
+                raise InputError(f"column {name!r} has {has} for {counted(len(values), 'score')}")
         return self.llr(values, columns)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from llrkit._arguments import share
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import not_among
 from llrkit.errors import InputError, UnknownNameError
 
 
@@ -22,7 +23,7 @@ def one_of(value: object, known: tuple[str, ...], what: str) -> None:
     llrkit.errors.UnknownNameError: unknown policy 'guess'; known are error, drop
     """
     if value not in known:
-        raise UnknownNameError(f"unknown {what} {value!r}; known are {', '.join(known)}")
+        raise UnknownNameError(f"unknown {what} {not_among(value, known)}")
 
 
 def class_weight(alpha: object) -> float:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from llrkit._arrays import Array
+from llrkit._format import agreeing, counted
 from llrkit.calibrate.densities.training_points import DistinctScores
 from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase
-from llrkit.scores import Scores
+from llrkit.scores import Scores, ScoreSource
 
 SHARE_AT_AN_END = 0.01
 """Of a class, from which on scores count as saturated; and never fewer than ``FEWEST_AT_AN_END`` trials."""
@@ -68,6 +69,13 @@ class TiedScores(FieldwiseSums):
     target: ClassEnds
     nontarget: ClassEnds
     different: DistinctScores
+    llrs: bool = field(default=False, kw_only=True)
+    """Whether they are LLRs that a calibration wrote: bounds put many of them in one place."""
+
+    @classmethod
+    def of_source(cls, source: ScoreSource) -> TiedScores:
+        """Of all trials of a source, which knows whether a calibration wrote them."""
+        return replace(source.reduce(cls.of), llrs=source.roles.calibrated)
 
     @classmethod
     def of(cls, chunk: Scores) -> TiedScores:
@@ -86,6 +94,20 @@ class TiedScores(FieldwiseSums):
 
     def sentences(self) -> list[str]:
         """What saturates and what ties, in words; empty for scores that do neither."""
+        told = self.at_the_ends()
+        if self.different.values is not None:
+            n, total = len(self.different.values), self.target.n + self.nontarget.n
+            if total >= TRIALS_PER_SCORE * n:
+                different = counted(n, f"different {self._what[:-1]}")
+                told.append(f"there {agreeing(n, 'is', 'are')} only {different} among {total:,.0f} trials")
+        return told
+
+    @property
+    def _what(self) -> str:
+        return "LLRs" if self.llrs else "scores"
+
+    def at_the_ends(self) -> list[str]:
+        """What saturates, in words; LLRs of a calibration that has bounds lie at these."""
         classes = (("target", self.target), ("non-target", self.nontarget))
         highest, lowest = max(end.high for _, end in classes), min(end.low for _, end in classes)
         told = []
@@ -96,12 +118,10 @@ class TiedScores(FieldwiseSums):
                 if end == extreme and count >= max(FEWEST_AT_AN_END, SHARE_AT_AN_END * ends.n):
                     shares.append(f"{100.0 * count / ends.n:.1f} % of the {class_name}")
             if shares and np.isfinite(extreme):
+                where = f"{' and '.join(shares)} {self._what} are exactly {extreme:.6g}, the {name}"
                 told.append(
-                    f"{' and '.join(shares)} scores are exactly {extreme:.6g}, the {name} score: they are "
-                    "clipped or saturated"
+                    f"{where} LLR: a bound of the calibration, or its scores were saturated"
+                    if self.llrs
+                    else f"{where} score: they are clipped or saturated"
                 )
-        if self.different.values is not None:
-            n, total = len(self.different.values), self.target.n + self.nontarget.n
-            if total >= TRIALS_PER_SCORE * n:
-                told.append(f"there are only {n:,} different scores among {total:,.0f} trials")
         return told

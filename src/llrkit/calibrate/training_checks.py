@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit._plain import Json
 from llrkit._version import __version__
 from llrkit._warn import warn_caller
@@ -54,7 +55,8 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -
         raise InputError("the scores are too close together to calibrate: their range is below 1e-70")
     for name, class_moments in (("target", target), ("nontarget", nontarget)):
         if class_moments.n < at_least:
-            raise TooFewTrialsError(f"{class_moments.n} {name} trials; this method needs at least {at_least}")
+            few = counted(class_moments.n, f"{name} trial")
+            raise TooFewTrialsError(f"{few}; this method needs at least {at_least}")
     if np.all((target.low == nontarget.low) & (target.high == nontarget.high) & (target.low == target.high)):
         raise ConstantScoreError(f"all scores are {target.low[0]:g}: there is nothing to calibrate")
     chance = np.sqrt(target.variance / target.n + nontarget.variance / nontarget.n)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.errors import MapFileError
 from llrkit.scores import ScoreSource
 
+if TYPE_CHECKING:
+    from llrkit.calibrate.maps import Map
+
+M = TypeVar("M", bound="Map")
 CUTS = 15
 """Scores at which shares of trials are compared; fewer where the cells are too coarse for so many."""
 _COARSER = 2  # binary digits: other scores may spread four times as far and still have these cuts
@@ -118,3 +123,12 @@ def _group_spread_of(plain: Mapping[str, Json], n: int) -> GroupSpread:
         raise ValueError("degrees of freedom below 1")
     columns = tuple(str(name) for name in as_list(plain["columns"]))
     return GroupSpread(columns, (target, nontarget), (t_df, n_df))
+
+
+def with_group_spread(fitted: M, source: ScoreSource, columns: Sequence[str]) -> M:
+    """A map that records how the groups of its training trials differ, if it records scores; two passes."""
+    if fitted.densities is None:
+        return fitted
+    densities = TrainingDensities.from_plain(fitted.densities)
+    densities = densities.with_groups(source if densities.of == "scores" else fitted.on(source), columns)
+    return replace(fitted, densities=densities.to_plain())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted, not_among
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, TrainingRangeWarning, UnknownNameError
 
@@ -72,7 +73,8 @@ class ConditionWatch:
         )
         have = "has" if self.n_outside == 1 else "have"
         return (
-            f"of {self.n_trials:,} trials, {self.n_outside:,} {have} a condition outside its training range "
+            f"of {counted(self.n_trials, 'trial')}, {self.n_outside:,} {have} a condition outside its "
+            "training range "
             f"({shown}): held at its ends"
         )
 
@@ -106,7 +108,9 @@ class RangeWatch:
 
     def __post_init__(self) -> None:
         if self.policy not in (*POLICIES, "ignore"):
-            raise UnknownNameError(f"outside={self.policy!r}: expected one of {', '.join(POLICIES)}, ignore")
+            raise UnknownNameError(
+                f"outside={not_among(self.policy, POLICIES, ': expected one of ')}, ignore"
+            )
 
     def seen(self, scores: FloatArray, place: Callable[[int], str] | None = None) -> FloatArray:
         """The scores that are to be mapped; ``place`` says where a row is, for messages."""
@@ -148,7 +152,7 @@ class RangeWatch:
         if 2 * self.n_outside > self.n_trials > 1:
             what += "; most are outside: are these the scores it was made for?"
         return (
-            f"{self.n_outside:,} of {self.n_trials:,} scores {are} outside the training range "
+            f"{self.n_outside:,} of {counted(self.n_trials, 'score')} {are} outside the training range "
             f"{self._range}, the furthest is {self.furthest:g}: {what}"
         )
 

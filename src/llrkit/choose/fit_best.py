@@ -236,7 +236,7 @@ def fit_best(
     details = {
         "chosen": chosen,
         "cross_validation": table_of(candidates, failed),
-        "tied": as_source(source).reduce(TiedScores.of).sentences(),
+        "tied": TiedScores.of_source(as_source(source)).sentences(),
         "low": limits.low,
         "high": limits.high,
         **how,

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
+from llrkit._format import not_among
 from llrkit.calibrate.affine.bayesian import fit_bayes
 from llrkit.calibrate.affine.cmlg import fit_cmlg
 from llrkit.calibrate.affine.expectation import fit_expectation
@@ -97,7 +98,7 @@ def method_name(method: str | Fit[SavedMap], known: Mapping[str, Fit[SavedMap]] 
         return next((name for name, fit in known.items() if fit is method), plain)
     normalized = str(method).strip().lower().replace("_", "-")
     if normalized not in known:
-        raise UnknownNameError(f"unknown calibration method {method!r}; known are {', '.join(known)}")
+        raise UnknownNameError(f"unknown calibration method {not_among(method, known)}")
     return normalized
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -21,6 +22,7 @@ from llrkit.cli.progress import shown_progress
 from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.standard_streams import flush_output, make_usable
 from llrkit.cli.termination import ended_cleanly
+from llrkit.cli.usage_errors import usage_in_one_line
 from llrkit.errors import InputError
 
 SMALLEST_SPACE = 1_900_000_000
@@ -30,9 +32,16 @@ SMALLEST_SPACE = 1_900_000_000
 class Program(click.Group):
     """All commands: llrkit's warnings are one line each, and long work is shown on a terminal."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the options of the program itself."""
+        with usage_in_one_line():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
-        with shown_warnings(), shown_progress():
+        with usage_in_one_line(), shown_warnings(), shown_progress():
             return super().invoke(ctx)
 
 

@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
-from llrkit.errors import InputError
-
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
-
-
-def parse_size(text: str) -> int:
-    """A size such as 500M or 2G, in bytes.
-
-    Examples
-    --------
-    >>> parse_size("2G"), parse_size("1.5 MB"), parse_size("1000")
-    (2000000000, 1500000, 1000)
-    """
-    given = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)B?", text.strip().upper())
-    if given is None or float(given[1]) == 0.0:
-        raise InputError(f"--max-upload: {text!r} is not a size; write 500M or 2G, for instance")
-    return int(float(given[1]) * _UNITS[given[2]])
+from llrkit._memory import parse_size
 
 
 @click.command("app")
@@ -57,7 +39,7 @@ def app_command(
       llrkit app
       llrkit app dev.csv eval.csv --projects cases
     """
-    size = parse_size(max_upload)
+    size = parse_size(max_upload, "--max-upload")
     from llrkit.app.server import run_app
 
     run_app(

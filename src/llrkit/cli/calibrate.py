@@ -11,22 +11,25 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
+from llrkit._format import did_you_mean
 from llrkit._plain import as_object, unchecked
+from llrkit._warn import warn_caller
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked_options import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.output import json_option, options_as_typed, print_table, write_json
 from llrkit.cli.shared_options import bound_options
-from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.shown_warnings import trained_without, unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.cli.typed_values import parse_options, parse_points, split_names
-from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning
+from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning, ShapeWarning
 
 if TYPE_CHECKING:
     from llrkit.calibrate.bounds.bounded_map import BoundedMap
     from llrkit.calibrate.maps import Map
+    from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.io.reading_options import PathArg
     from llrkit.scores.source import ScoreSource
 
@@ -159,6 +162,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
+        **trained_without(),
         training_sha256=sha256_of(train),
         **_hashes_of_other_files(key=files.given.reading.key, nontargets=files.given.reading.nontargets),
         training_cllr_before=before.cllr,
@@ -183,9 +187,18 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {asked.output}",
         err=asked.to_stderr,
     )
+    warn_of_few(before)
     if before.verdict.outcome == "uninformative":
         click.echo(f"The scores are {before.verdict.text}", err=asked.to_stderr)
     write_json(fitted.to_dict(), "calibrate", asked.json_path)
+
+
+def warn_of_few(trained_on: Evaluation) -> None:
+    """Say it if few trials of a class train a calibration."""
+    from llrkit.evaluation.advice import few_to_train
+
+    if few := few_to_train(trained_on):
+        warn_caller(few, ShapeWarning)
 
 
 def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:
@@ -232,7 +245,8 @@ def refuse_unknown(fit: Callable[..., object], options: Iterable[str], method: s
     known = [name for name in list(signature(fit).parameters)[1:] if name not in COMMAND_OPTIONS]
     for name in options:
         if name not in known:
-            raise InputError(f"--option {name}: {method} takes {', '.join(known) or 'no options'}")
+            takes = ", ".join(known) or "no options"
+            raise InputError(f"--option {name}{did_you_mean(name, known)}: {method} takes {takes}")
 
 
 def _hashes_of_other_files(**files: PathArg | None) -> dict[str, str]:

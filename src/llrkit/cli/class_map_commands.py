@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from llrkit._format import counted
 from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
 from llrkit.cli.output import named_file, write_json
+from llrkit.cli.shown_warnings import trained_without
 from llrkit.cli.typed_values import parse_options
 from llrkit.errors import InputError
 
@@ -82,7 +84,8 @@ def apply_to_classes(files: SeveralClassFiles, asked: ToApply) -> None:
     write_table(calibrated, asked.output, format=asked.to)
     rows, names = calibrated.table.height, ", ".join(fitted.classes[:5])
     more = ", ..." if len(fitted.classes) > 5 else ""
-    click.echo(f"{rows:,} trials written to {asked.output} (log-likelihoods in the columns {names}{more})")
+    where = f"log-likelihoods in the columns {names}{more}"
+    click.echo(f"{counted(rows, 'trial')} written to {asked.output} ({where})")
 
 
 def _save_class_map(
@@ -97,11 +100,12 @@ def _save_class_map(
         training_files=[Path(path).name for path in paths],
         training_sha256=[sha256_of(path) for path in paths],
         training_cllr=after,
+        **trained_without(),
     )
     fitted.save(asked.output)
     click.echo(f"{fitted!r}", err=asked.to_stderr)
     click.echo(
-        f"On the {len(scores):,} training trials of {scores.n_classes} classes Cllr goes {before}to "
+        f"On the {counted(len(scores), 'training trial')} of {scores.n_classes} classes Cllr goes {before}to "
         f"{after:.4f} bits. Saved in {asked.output}",
         err=asked.to_stderr,
     )

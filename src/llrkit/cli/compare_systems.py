@@ -69,7 +69,7 @@ def compare_systems_command(
     columns = tuple(split_names(score_columns) or ()) if score_columns else given.reading.score
     trials = given.open(*scores, score=columns)
     if missing != "error" and isinstance(trials, Trials):
-        trials = trials.complete()
+        trials = trials.complete_counted()
     found = compare_many_systems(
         trials,
         parse_points(points) or ("sre08", "sre10"),

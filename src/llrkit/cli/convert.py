@@ -6,6 +6,7 @@ from typing import Unpack
 
 import click
 
+from llrkit._format import counted
 from llrkit.cli.output import is_standard_output
 from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
@@ -51,4 +52,4 @@ def convert_command(
     if not target:
         raise InputError("the output is missing: llrkit convert IN OUT, or -o OUT")
     rows = convert(source, target, TrialInput.of(reading).reading, to=to, key_output=key_output)
-    click.echo(f"{rows:,} trials written to {target}", err=is_standard_output(target))
+    click.echo(f"{counted(rows, 'trial')} written to {target}", err=is_standard_output(target))

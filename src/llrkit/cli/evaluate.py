@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from llrkit._warn import warn_caller
 from llrkit.cli.biometrics import (
     failures_option,
     fmr_option,
@@ -36,7 +37,7 @@ from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.cli.typed_values import parse_points, parse_share, split_names
-from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning
+from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning, ShapeWarning
 
 if TYPE_CHECKING:
     from llrkit._plain import Json
@@ -127,6 +128,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
     from llrkit.core.shared_class import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.evaluation.evaluate import evaluate
+    from llrkit.evaluation.suspicions import saturation
     from llrkit.io.join_systems import titles_of
 
     (scores,), given = files.paths, files.given
@@ -215,12 +217,17 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
             {name: result}, asked.html_path, files=read, by=asked.by, ties=ties, to_stderr=beside,
             words=asked.words, base_10=asked.base_10, cautions=[moved] if moved else [], sections=sections,
         )  # fmt: skip
+    saturated = saturation(result, trials)
+    for said in saturated:
+        warn_caller(said, ShapeWarning)
     again = (
         _repeated_trials(trials) if given.reading.repeated == "keep" else {}
     )  # else there are none, and looking takes seconds
     more: dict[str, Json] = {**({"known": [asdict(cost) for cost in mixed]} if mixed else {}), **of_shift}
     if chosen:
         more["where"] = list(given.reading.where)
+    if saturated:
+        more["saturated"] = [*saturated]
     if rates is not None:
         more["biometrics"] = rates.to_dict()
     write_json({"scores": scores, **result.to_dict(), **more, **again}, "evaluate", asked.json_path)
@@ -228,15 +235,14 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
 
 def _repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
     """What is known of trials that occur more than once, which count each time; said if there are any."""
-    from llrkit.scores.trials import Trials
+    from llrkit._format import agreeing, counted
+    from llrkit.scores.trials import repeated_trials
 
-    if trials.roles.test is None:
-        return {}
-    # ids are not held in memory for what is read in batches
-    n = trials.n_repeated if isinstance(trials, Trials) else None
-    if n:
-        click.echo(f"{n:,} trials are repeated and count each time (--duplicates drop or error)", err=True)
-    return {} if n == 0 else {"repeated_trials": n}
+    known = repeated_trials(trials)
+    if n := known.get("repeated_trials"):
+        again = agreeing(n, "is repeated and counts", "are repeated and count")
+        click.echo(f"{counted(n, 'trial')} {again} each time (--duplicates drop or error)", err=True)
+    return known
 
 
 def print_evaluation(

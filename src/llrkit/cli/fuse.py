@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit.cli.calibrate import sha256_of
+from llrkit.cli.calibrate import sha256_of, warn_of_few
 from llrkit.cli.class_options import classes_option
 from llrkit.cli.kinds.asked_options import ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles
@@ -16,7 +16,7 @@ from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.output import json_option, print_table, write_json
 from llrkit.cli.shared_options import bound_options
-from llrkit.cli.shown_warnings import unwarned
+from llrkit.cli.shown_warnings import trained_without, unwarned
 from llrkit.cli.spoof import parse_costs
 from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped, asking
@@ -68,6 +68,7 @@ def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     ids = files.given.reading.ids
     fusion = fusion.with_provenance(
         training_files=list(files.paths),
+        **trained_without(),
         training_sha256=[sha256_of(path) for path in files.paths],
         **({"joined_on": list(ids)} if ids else {}),
     )
@@ -197,6 +198,7 @@ def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
     fused = evaluate(bounded.on(complete))
     bounded = bounded.with_provenance(
         training_files=list(scores),
+        **trained_without(),
         training_sha256=[sha256_of(path) for path in scores],
         training_cllr=fused.cllr,
         training_eer=fused.eer,
@@ -208,4 +210,5 @@ def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
         f"Saved in {asked.output}",
         err=asked.to_stderr,
     )
+    warn_of_few(fused)
     write_json(bounded.to_dict(), "fuse", asked.json_path)

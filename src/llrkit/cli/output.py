@@ -15,6 +15,7 @@ from llrkit._atomic import write_atomically
 from llrkit._plain import Json, spelled
 from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.quoted_command import full_paths_wanted, quoted_command
+from llrkit.cli.shown_warnings import left_out
 
 if TYPE_CHECKING:
     from llrkit.io.reading_options import PathArg, Reading
@@ -90,7 +91,10 @@ def write_json(content: Mapping[str, Json], command: str, path: str | None) -> N
     """Write a command's numbers; nothing half-written is ever left behind."""
     if path is None:
         return
-    text = json.dumps({"schema": f"llrkit.{command}/1", **spelled(content)}, indent=2, allow_nan=False) + "\n"
+    without = [{"trials": n, "text": text} for text, n in left_out().items()]
+    more = {"left_out": without} if without else {}
+    members = {"schema": f"llrkit.{command}/1", **spelled(content), **more}
+    text = json.dumps(members, indent=2, allow_nan=False) + "\n"
     text = as_given(text)
     if path == "-":
         click.echo(text, nl=False)

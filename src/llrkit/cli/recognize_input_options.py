@@ -13,6 +13,7 @@ from llrkit.cli.output import named_file
 from llrkit.cli.recognize_progress import Watch
 from llrkit.cli.typed_options import Command
 from llrkit.errors import InputError
+from llrkit.recognize.option_names import BAD_FILES
 
 if TYPE_CHECKING:
     from llrkit.recognize.embeddings import Embeddings
@@ -54,7 +55,7 @@ def input_options(command: Command) -> Command:
                      help="Voice activity: RTTM or Kaldi's (ark, scp); by default found from the level."),
         click.option("--resample", type=click.Choice(["auto", "never"]), default="auto", show_default=True,
                      help="Whether files of another sample rate are resampled or refused."),
-        click.option("--bad-files", type=click.Choice(["error", "skip"]), default="error", show_default=True,
+        click.option("--bad-files", type=click.Choice(BAD_FILES), default="error", show_default=True,
                      help="What to do with audio files that cannot be used."),
     ):  # fmt: skip
         command = option(command)

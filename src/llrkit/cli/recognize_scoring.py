@@ -29,6 +29,7 @@ from llrkit.cli.recognize_progress import Watch, watching
 from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
+from llrkit.recognize.option_names import NORMS
 
 if TYPE_CHECKING:
     from llrkit._arrays import Array
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from llrkit.recognize.backends.trial_sides import Side
     from llrkit.recognize.frames.front_end import FrontEnd
     from llrkit.recognize.recognizer import Recognizer
-
-_NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ class ToScore(OfSpeech):
 @click.option("-o", "--output", required=True, metavar="FILE",
               help="File to write the scores to: .parquet, .csv, .tsv, .kaldi, .nist, .h5, ...")  # fmt: skip
 @click.option("--trials", metavar="LIST", help="Pairs of model and utterance to score; by default all pairs.")
-@click.option("--norm", type=click.Choice(_NORMS), default="none", show_default=True,
+@click.option("--norm", type=click.Choice(NORMS), default="none", show_default=True,
               help="Score normalization by a cohort.")  # fmt: skip
 @click.option("--cohort", metavar="LIST|EMBEDDINGS|COHORT", help="Impostors for score normalization; also a "
               "file that 'recognize cohort' saved.")  # fmt: skip

@@ -35,6 +35,7 @@ from llrkit.cli.recognize_training_options import (
 from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
+from llrkit.recognize.option_names import ADAPTATIONS, BACKENDS, NORMALIZATIONS
 
 if TYPE_CHECKING:
     from llrkit._plain import Json
@@ -42,14 +43,11 @@ if TYPE_CHECKING:
     from llrkit.recognize.recognizer import Recognizer
     from llrkit.recognize.training_stages import Stages
 
-_ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
-_BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda", "lda-cosine", "svm", "ubm-gmm")
-
 
 @click.command("train")
 @click.argument("speech", metavar="[LIST|EMBEDDINGS]", required=False)
 @click.option("-o", "--output", required=True, metavar="FILE", help="The recognizer (NPZ).")
-@click.option("--backend", type=click.Choice(_BACKENDS), default="plda", show_default=True,
+@click.option("--backend", type=click.Choice((*BACKENDS, "lda")), default="plda", show_default=True,
               help="How embeddings are scored; ubm-gmm scores frames. htplda: heavy-tailed, tpsda: toroidal, "
               "lda: lda-cosine.")  # fmt: skip
 @click.option("--gaussians", type=int, metavar="N",
@@ -76,7 +74,7 @@ _BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda", "lda-cosine", "
 @seconds_option
 @click.option("--rate", type=int, metavar="HZ", help="Sample rate in Hz; by default that of most files.")
 @channel_option
-@click.option("--normalize", type=click.Choice(["utterance", "sliding", "none"]), default="utterance",
+@click.option("--normalize", type=click.Choice(NORMALIZATIONS), default="utterance",
               show_default=True, help="How mean and variance of the cepstra are normalized.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same recognizer.")
 @click.option("--no-stages", is_flag=True, help="Do not keep background model, statistics and i-vectors in "
@@ -84,7 +82,7 @@ _BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda", "lda-cosine", "
 @click.option("--adapt", metavar="LIST|EMBEDDINGS", help="Speech of the new domain, to which the "
               "back-end is adapted; its speakers are used only by interpolate.")  # fmt: skip
 @second_list_options("adapt")
-@click.option("--adaptation", type=click.Choice(_ADAPTATIONS), default="center", show_default=True,
+@click.option("--adaptation", type=click.Choice(ADAPTATIONS), default="center", show_default=True,
               help="Method of adaptation: means, CORAL; for PLDA also CORAL+, Kaldi's, or interpolation "
               "with a PLDA of --adapt.")  # fmt: skip
 @click.option("--adaptation-weight", type=float, metavar="G", help="Weight of the new domain, 0 to 1, for "

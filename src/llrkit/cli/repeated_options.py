@@ -15,7 +15,11 @@ def refuses_repeated(command: click.Command) -> None:
 
     def parse_once(context: click.Context, args: list[str]) -> list[str]:
         if not context.resilient_parsing:
-            _, _, order = command.make_parser(context).parse_args(list(args))
+            try:
+                _, _, order = command.make_parser(context).parse_args(list(args))
+            except click.UsageError as error:
+                error.ctx = error.ctx or context
+                raise
             for option, n in Counter(order).items():
                 if n > 1 and _takes_one_value(option):
                     name = max(option.opts, key=len)

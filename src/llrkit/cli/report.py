@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
@@ -24,6 +25,7 @@ from llrkit.cli.shared_options import (
     vocabulary_option,
 )
 from llrkit.cli.shift import map_option, named_shift
+from llrkit.cli.shown_warnings import left_out
 from llrkit.cli.trial_input import (
     CALIBRATED,
     TrialInput,
@@ -243,7 +245,7 @@ def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource
     from llrkit.calibrate.tied_scores import TiedScores
 
     wrong = (name for name, result in results.items() if result.verdict.outcome == "evidence")
-    return {name: systems[name].reduce(TiedScores.of) for name in wrong}
+    return {name: TiedScores.of_source(systems[name]) for name in wrong}
 
 
 def write_page(
@@ -263,7 +265,10 @@ def write_page(
     from llrkit.report.html_page import write_report
 
     read: Sequence[str] = click.get_current_context().meta.get(CALIBRATED, ())
-    parts["cautions"] = [*parts.get("cautions", ()), *dict.fromkeys(read)]
+    without = [f"{text}." for text in left_out()]
+    for file in () if full_paths_wanted() else files:
+        without = [text.replace(str(file), Path(file).name) for text in without]
+    parts["cautions"] = [*parts.get("cautions", ()), *dict.fromkeys(read), *without]
     made_from = made_by_command(files)
     for path in filter(None, paths):
         write_report(

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from llrkit.cli.piped_inputs import as_given
+
+if TYPE_CHECKING:
+    import warnings
+
+_WARNED = "llrkit.warned"
+"""Where a command finds the warnings that were given while it ran."""
 
 
 @contextmanager
@@ -18,9 +25,12 @@ def shown_warnings() -> Iterator[None]:
     from llrkit.errors import LlrkitWarning
 
     caught: list[warnings.WarningMessage] = []
+    context = click.get_current_context(silent=True)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LlrkitWarning)
+            if context is not None:
+                context.meta.setdefault(_WARNED, []).append(caught)
             yield
     finally:
         said = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LlrkitWarning))
@@ -29,6 +39,22 @@ def shown_warnings() -> Iterator[None]:
     for warning in caught:
         if not issubclass(warning.category, LlrkitWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def left_out() -> dict[str, int]:
+    """How many trials this command has left out so far, as it was told to, by what it said of them."""
+    from llrkit.errors import LeftOutWarning
+
+    context = click.get_current_context(silent=True)
+    lists: list[list[warnings.WarningMessage]] = [] if context is None else context.meta.get(_WARNED, [])
+    said = (warning.message for warnings_ in lists for warning in warnings_)
+    return {str(one): one.trials for one in said if isinstance(one, LeftOutWarning) and one.trials}
+
+
+def trained_without() -> dict[str, int]:
+    """What a calibration file records of the training trials that were left out; nothing if none was."""
+    n = sum(left_out().values())
+    return {"training_left_out": n} if n else {}
 
 
 @contextmanager

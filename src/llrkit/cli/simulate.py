@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from llrkit._format import counted
 from llrkit._progress import stage
 from llrkit.cli.output import write_json
 from llrkit.cli.simulate_options import ToSimulate, ToWrite, size_options
@@ -240,7 +241,7 @@ def write_simulated(
         write_trials(trials.trials(), output, format=asked.to, key=asked.key_output)
     said = "".join(f", {name} {value:.4f}" for name, value in population.items())
     click.echo(
-        f"{total:,} trials ({counts[0]:,} targets) written to {output}"
+        f"{counted(total, 'trial')} ({counted(counts[0], 'target')}) written to {output}"
         + (f"; expected{said[1:]}" if said else ""),
         err=asked.json_path == "-",
     )

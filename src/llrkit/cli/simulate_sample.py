@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from llrkit._format import counted
+
 
 @click.command("sample")
 @click.option("-o", "--output", required=True, metavar="FILE", help="A table: .csv, .tsv, .parquet, ...")
@@ -27,4 +29,5 @@ def sample_command(output: str, split: str, system: str) -> None:
     table = trials.table.rename({system: "score"}).drop(*(set(SYSTEMS) - {system}))
     write_trials(Trials(table, enroll="enroll", test="test"), output)
     n_target = int((table["label"] == "target").sum())
-    click.echo(f"{len(table):,} trials ({n_target:,} targets) of {split} written to {output}")
+    written = f"{counted(len(table), 'trial')} ({counted(n_target, 'target')})"
+    click.echo(f"{written} of {split} written to {output}")

@@ -145,7 +145,8 @@ def threshold_command(
         for demand in demands
     ]
     to_stderr = json_path == "-"
-    _print_threshold(thresholds, scores, words, to_stderr=to_stderr)
+    title = scores if evaluation is None else f"Errors and costs on {evaluation}, thresholds from {scores}"
+    _print_threshold(thresholds, title, words, to_stderr=to_stderr)
     content = {"scores": scores, "on": evaluation, "thresholds": [one.to_dict() for one in thresholds]}
     write_json(content, "threshold", json_path)
 
@@ -153,6 +154,7 @@ def threshold_command(
 def _print_threshold(thresholds: list[Threshold], title: str, words: str, *, to_stderr: bool) -> None:
     from llrkit._format import number
     from llrkit._vocabulary import vocabulary
+    from llrkit.evaluation.threshold_for import SAME_TRIALS
     from llrkit.evaluation.threshold_result import rate_in_words
 
     def say(text: str) -> str:
@@ -176,4 +178,5 @@ def _print_threshold(thresholds: list[Threshold], title: str, words: str, *, to_
     for one in thresholds:
         click.echo(say(one.sentence), err=to_stderr)
     for note in dict.fromkeys(note for one in thresholds for note in one.notes):
-        click.echo(f"Note: {say(note)}; --on FILE counts them elsewhere.", err=to_stderr)
+        elsewhere = "; --on FILE counts them elsewhere" if note == SAME_TRIALS else ""
+        click.echo(f"Note: {say(note)}{elsewhere}.", err=to_stderr)

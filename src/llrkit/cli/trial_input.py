@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from llrkit._format import counted
 from llrkit.cli.cluster_choice import ClusterChoice
 from llrkit.cli.typed_options import Command, ReadingAsTyped
 from llrkit.errors import InputError
@@ -135,7 +136,7 @@ def _calibration_of(source: ScoreSource) -> str:
     maps = source.table[LLR_MAP].drop_nulls().unique(maintain_order=True).to_list()
     if len(maps) == 1:
         return f"the calibration {maps[0]}"
-    return f"{len(maps)} calibrations" if maps else "a calibration"
+    return f"{counted(len(maps), 'calibration')}" if maps else "a calibration"
 
 
 def _names_typed(typed: str | None) -> tuple[str, ...] | None:

@@ -9,10 +9,11 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from llrkit._format import counted
+from llrkit._format import agreeing, counted
 from llrkit._inputs import file_sha256, watching
 from llrkit._progress import stage
 from llrkit._version import __version__
+from llrkit._warn import kept_warnings
 from llrkit.calibrate.map_files import map_to_dict
 from llrkit.calibrate.maps import Map
 from llrkit.engine.apply_map import DEFAULTS, Applied, ApplyOptions, Judge, apply_map
@@ -26,7 +27,7 @@ from llrkit.engine.finished_parts import (
     working_in,
     write_manifest,
 )
-from llrkit.errors import InputError
+from llrkit.errors import InputError, LeftOutWarning
 from llrkit.io.reading_options import PLAIN, PathArg, Reading
 from llrkit.io.separate_paths import require_separate
 from llrkit.io.tables_of_paths import files_of
@@ -88,7 +89,8 @@ def apply_parts(
         write_manifest(target, written, settings)
     notes = _said_of_parts(written)
     if kept:
-        notes.append(f"{len(kept):,} of {len(parts):,} files were finished already")
+        were = agreeing(len(kept), "was", "were")
+        notes.append(f"{len(kept):,} of {counted(len(parts), 'file')} {were} finished already")
     if removed:
         notes.append(f"{counted(len(removed), 'file')} removed whose input is gone: {', '.join(removed[:5])}")
     return Applied(sum(part.rows for part in written), tuple(notes))
@@ -105,9 +107,11 @@ def _apply_to_one_part(
 ) -> Part:
     with watching([part.source, *(file for one in reading.files for file in files_of(one))]):
         source = file_sha256(part.source)
-        applied = apply_map(fitted, [part.source], folder / part.name, reading, options, judge=judge)
+        with kept_warnings(LeftOutWarning) as left_out:  # a worker's are shown to nobody
+            applied = apply_map(fitted, [part.source], folder / part.name, reading, options, judge=judge)
     made = file_sha256(folder / part.name)
-    finished = replace(part, source_sha256=source, sha256=made, rows=applied.rows, notes=applied.notes)
+    notes = (*(text.removeprefix(f"{part.source}: ") for text in left_out), *applied.notes)
+    finished = replace(part, source_sha256=source, sha256=made, rows=applied.rows, notes=notes)
     note(finished, folder)
     return finished
 

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import counted
 from llrkit._plain import as_list, as_text
 from llrkit.calibrate.composite.sasv_map import SASV
 from llrkit.calibrate.maps import Columns, Map
@@ -112,7 +113,7 @@ def apply_map(
     if more and (kind := written_as(Path(output), to)) in HAS_OWN_KEY:
         raise InputError(f"{output}: {kind} files hold scores only, not {' and '.join(more)}; write a table")
     missing, watch = fitted.accepts_missing, fitted.watch(options.outside)
-    counted = [ClassHistogram.of(np.empty(0))]
+    histogram = [ClassHistogram.of(np.empty(0))]
     judged: list[str] = []
 
     def change(batch: TrialTable) -> TrialTable:
@@ -127,7 +128,7 @@ def apply_map(
             except InputError as error:
                 raise _error_placed(error, fitted, held, columns, batch.place) from None
             if judge is not None:
-                counted[0] += ClassHistogram.of(judge.values(scores, columns))
+                histogram[0] += ClassHistogram.of(judge.values(scores, columns))
             return llr
 
         return with_llrs(
@@ -144,7 +145,7 @@ def apply_map(
     def changed(scan: Scan) -> Iterator[TrialTable]:
         yield from map(change, scan.read(scan.columns))
         if judge is not None:  # before the file is in place: what is refused here leaves none
-            judged.append(judge(counted[0]))
+            judged.append(judge(histogram[0]))
 
     def applied(scan: Scan, *more: str) -> Applied:
         rows = write(scan)
@@ -152,6 +153,7 @@ def apply_map(
             rows, tuple(note for note in (*notes, *more, watch.note, watch.condition_note, *judged) if note)
         )
 
+    takes = counted(fitted.n_systems, "system")
     if len(paths) == 1:
         systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None
         try:
@@ -161,7 +163,7 @@ def apply_map(
             if systems is None:
                 raise
             raise SystemCountError(
-                f"the calibration takes {fitted.n_systems} systems ({', '.join(systems)}): give a file for "
+                f"the calibration takes {takes} ({', '.join(systems)}): give a file for "
                 f"each in this order, or one with a column for each ({error})"
             ) from None
         return applied(
@@ -169,8 +171,8 @@ def apply_map(
         )
     if len(paths) != fitted.n_systems:
         raise SystemCountError(
-            f"the calibration takes {fitted.n_systems} systems ({', '.join(fitted.system_names)}), "
-            f"got {len(paths)} files"
+            f"the calibration takes {takes} ({', '.join(fitted.system_names)}), "
+            f"got {counted(len(paths), 'file')}"
         )
     names = system_names([str(path) for path in paths])
     said = _file_names_compared(names, fitted.system_names)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from llrkit._arrays import IntArray
+from llrkit._format import counted
 from llrkit._memory import at_once
 from llrkit.engine.chunks_of_rows import Chunking
 from llrkit.engine.scanned_files import KEEP_BYTES, PassCounts
@@ -115,7 +116,7 @@ class ClassFiles:
 
     def __repr__(self) -> str:
         names = [Path(scan.like.file).name for scan in self.scans]
-        return f"ClassFiles({len(names)} files: {listed(names)}; classes {listed(self.classes)})"
+        return f"ClassFiles({counted(len(names), 'file')}: {listed(names)}; classes {listed(self.classes)})"
 
 
 def scan_classes(

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from llrkit._forks import refuse_after_fork
+from llrkit._format import counted
 from llrkit._memory import at_once
 from llrkit.engine.chunks_of_rows import Before, chunk_of, joined, settle_words
 from llrkit.errors import FileChangedError
@@ -114,7 +115,8 @@ class Files(ScoreSource):
     def __repr__(self) -> str:
         names = [Path(scan.like.file).name for scan in self.scans]
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-        return f"Files({len(names)} files: {shown}; {', '.join(self.roles.score)}, {self.roles.label})"
+        files = f"{counted(len(names), 'file')}: {shown}"
+        return f"Files({files}; {', '.join(self.roles.score)}, {self.roles.label})"
 
 
 class PassCounts(dict[str, tuple[int, ...]]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from llrkit._format import p_words, told_apart
+from llrkit._format import counted, p_words, told_apart
 from llrkit.calibrate.affine.gaussian_tests import (
     KURTOSIS,
     LEVEL,
@@ -38,6 +38,9 @@ PAV_NEEDS = 1000
 DET_SLOPE = 0.25
 """How far the slope of the DET may be from -1: for Gaussians it is minus the ratio of the spreads."""
 
+FEW_TO_TRAIN = 30
+"""Trials of a class with which its mean score is known to 18 % of its spread (1 / sqrt(30))."""
+
 METHODS = ("cmlg", "logistic", "gaussian", "nig", "bayes", "pav")
 """The methods that are advised, or not."""
 
@@ -49,7 +52,23 @@ def short_class(result: Evaluation, needed: int) -> str:
     """The class with fewer trials than needed, counted; empty if both have enough."""
     smaller = min(("target", result.n_target), ("non-target", result.n_nontarget), key=lambda one: one[1])
     name, n = smaller
-    return "" if n >= needed else f"{n:,} {name} {'trial' if n == 1 else 'trials'}"
+    return "" if n >= needed else counted(n, f"{name} trial")
+
+
+def few_to_train(result: Evaluation) -> str:
+    """What is to be said of a calibration that few trials of a class train; empty if both have enough.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> few_to_train(lk.evaluate([2.0, 1.0, 3.0] + [0.0] * 40, [1] * 3 + [0] * 40))
+    'only 3 target trials: the mean score of the class is known to 58 % of its spread, so LLRs may be far off'
+    """
+    few = short_class(result, FEW_TO_TRAIN)
+    if not few:
+        return ""
+    known = f"{100 / math.sqrt(min(result.n_target, result.n_nontarget)):.0f} % of its spread"
+    return f"only {few}: the mean score of the class is known to {known}, so LLRs may be far off"
 
 
 def is_separable(result: Evaluation) -> bool:
@@ -81,7 +100,8 @@ def overlap_problems(result: Evaluation) -> list[str]:
     if short_class(result, FEW):
         classes = (("target", result.n_target), ("non-target", result.n_nontarget))
         few = " and ".join(f"{n:,} {name}" for name, n in classes if n < FEW)
-        problems.append(f"{few} trials: the shape of a class cannot be judged from fewer than {FEW}")
+        trials = "trial" if few.startswith("1 ") and " and " not in few else "trials"
+        problems.append(f"{few} {trials}: the shape of a class cannot be judged from fewer than {FEW}")
         return problems
     slope = result.det_slope.slope
     limit = max(DET_SLOPE, spread_limit(result.n_target, result.n_nontarget) - 1.0)

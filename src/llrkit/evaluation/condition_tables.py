@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted, not_among
 from llrkit._plain import Json
 from llrkit._results import Result, text_table
 from llrkit.calibrate.option_checks import names_of
@@ -141,8 +142,8 @@ class HeatMap(Curve):
         as_floats(self, "values")
         if self.values.shape != (len(self.rows), len(self.columns)):
             raise InputError(
-                f"values of shape {self.values.shape} do not fit {len(self.rows)} rows and "
-                f"{len(self.columns)} columns"
+                f"values of shape {self.values.shape} do not fit {counted(len(self.rows), 'row')} and "
+                f"{counted(len(self.columns), 'column')}"
             )
         super().__post_init__()
 
@@ -219,4 +220,4 @@ def group_map(
 
 def _require_value(value: str) -> None:
     if value not in VALUES:
-        raise UnknownNameError(f"unknown value {value!r}; known are {', '.join(VALUES)}")
+        raise UnknownNameError(f"unknown value {not_among(value, VALUES)}")

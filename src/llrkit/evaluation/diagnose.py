@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from llrkit._format import number
+from llrkit._format import agreeing, counted, number
 from llrkit._plain import Json
 from llrkit._results import Result
 from llrkit.calibrate.affine.gaussian_tests import shape_problems, shape_statistics
@@ -127,7 +127,7 @@ def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis
     ((), True)
     """
     cost = None if point is None else cost_of(point)
-    result, tied = evaluate(source), source.reduce(TiedScores.of)
+    result, tied = evaluate(source), TiedScores.of_source(source)
     check = check_trials(source, result.moments, cost) if can_be_checked(result) else None
     diagnosis = diagnosis_of(result, check, tied=tied)
     if cost is None or (check is not None and check.costs is not None):
@@ -163,7 +163,8 @@ def diagnosis_of(
     problems[:0] = result.suspicions
     infinite = int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite)
     if infinite:
-        problems.append(f"{infinite:,} scores are infinite, which no fit accepts")
+        are = agreeing(infinite, "is", "are")
+        problems.append(f"{counted(infinite, 'score')} {are} infinite, which no fit accepts")
     if any(math.isnan(value) for value in shape_statistics(result.moments).values()):
         problems.append("the scores are too large for their moments to be computed")
     problems += overlap_problems(result)

@@ -26,11 +26,11 @@ def sentence(result: Evaluation, verdict: Verdict | None = None) -> str:
     """
     verdict = verdict or result.verdict
     if verdict.outcome in ("reversed", "uninformative", "infinite"):
-        bits = "infinite" if math.isinf(result.cllr) else f"{number(result.cllr, 3)} bits"
+        bits = "infinite" if math.isinf(result.cllr) else f"{number(result.cllr)} bits"
         return f"Cllr is {bits}. {verdict.sentence}"
-    lost = f"Of Cllr = {number(result.cllr, 3)} bits, {result.min_cllr:.3f} are lost to discrimination"
+    lost = f"Of Cllr = {number(result.cllr)} bits, {number(result.min_cllr)} are lost to discrimination"
     share = f"{100 * (1.0 - result.min_cllr / result.cllr):.0f} %" if result.cllr > 0 else "0 %"
-    lost += f" and {number(result.cllr_cal, 3)} ({share}) to calibration{_parts_of_loss(result)}."
+    lost += f" and {number(result.cllr_cal)} ({share}) to calibration{_parts_of_loss(result)}."
     harm = " Read as LLRs they are worse than saying nothing (Cllr = 1)." if result.cllr >= 1.0 else ""
     return f"{lost}{harm} {verdict.sentence}"
 
@@ -40,12 +40,12 @@ def _parts_of_loss(result: Evaluation) -> str:
     split = result.loss_split
     if split is None:
         return f" (not split into scale and shape: {_why_not_split(result)})"
-    # parts that are rounded add up to the whole that is rounded
-    shape = round(result.cllr_cal, 3) - round(split.scale_and_offset, 3)
-    parts = f": {split.scale_and_offset:.3f} to scale and offset, {max(shape, 0.0):.3f} to shape"
+    # parts that are rounded add up to the whole that is rounded, with the decimals of the table
+    shape = float(number(result.cllr_cal)) - float(number(split.scale_and_offset))
+    parts = f": {number(split.scale_and_offset)} to scale and offset, {number(max(shape, 0.0))} to shape"
     if result.tested is not None or result.equalized:  # expected of independent trials only
         return parts
-    return f"{parts}, where calibrated LLRs would show about {split.chance:.3f} together by chance"
+    return f"{parts}, where calibrated LLRs would show about {number(split.chance)} together by chance"
 
 
 def _why_not_split(result: Evaluation) -> str:

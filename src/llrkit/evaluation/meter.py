@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.evaluation.evaluate import evaluate
 from llrkit.evaluation.evaluation_result import Evaluation
@@ -174,7 +175,7 @@ def _batch_split_by_class(scores: object, labels: object, positive: object) -> t
     words = _at_least_1d(flat_labels(labels))
     mask = target_mask(words) if positive is None else np.asarray(words == positive)
     if len(mask) != len(values):
-        raise InputError(f"{len(values)} scores but {len(mask)} labels")
+        raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
     return values[mask], values[~mask]  # copies: the batch may be overwritten
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from llrkit._warn import warn_caller
+from llrkit.calibrate.tied_scores import FEWEST_AT_AN_END, SHARE_AT_AN_END, TiedScores
 from llrkit.errors import ReversedScoresWarning, ScaleWarning
 from llrkit.metrics.separation import reversed_text
 
 if TYPE_CHECKING:
     from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.metrics.measurements import Measurements
+    from llrkit.scores import ScoreSource
     from llrkit.trust.calibration.verdict import Verdict
 
 HUGE = 1000.0
@@ -67,6 +69,32 @@ def other_quantity(low: float, high: float) -> str:
     if low > 0.0 and high / low > HUGE:
         return f"all scores are positive, from {low:.3g} to {high:.3g}: are they likelihood ratios, not LLRs?"
     return ""
+
+
+def saturation(result: Measurements, source: ScoreSource) -> list[str]:
+    """Shares of the trials that have exactly the highest or the lowest score, in words; empty if few do.
+
+    The trials are looked at again only if the first or the last of the cells that were counted holds many.
+    LLRs that a calibration wrote lie at its bounds, and nothing is said of them.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> scores = lk.Scores([5.0] * 60 + [0.7, 0.9] * 20, np.linspace(-9.0, 4.0, 1001))
+    >>> saturation(lk.evaluate(scores), scores)
+    ['60.0 % of the target scores are exactly 5, the highest score: they are clipped or saturated']
+    """
+    if source.roles.calibrated:
+        return []
+    counts = result.summaries.at_llrs
+    outermost = (
+        (counts.n_miss[1], counts.n_target - counts.n_miss[-1], counts.n_target),
+        (counts.n_nontarget - counts.n_fa[1], counts.n_fa[-1], counts.n_nontarget),
+    )
+    if not any(max(low, high) >= max(FEWEST_AT_AN_END, SHARE_AT_AN_END * n) for low, high, n in outermost):
+        return []
+    return TiedScores.of_source(source).at_the_ends()
 
 
 def warn_of(result: Evaluation) -> None:

@@ -41,11 +41,12 @@ from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.number_functionals import FEWEST_ERRORS, trial_numbers
 from llrkit.trust.intervals.resampling import speaker_resampling
 from llrkit.trust.intervals.speakers import Columns, find_speakers, kind_asked_for, require_columns
-from llrkit.trust.intervals.trial_intervals import closed_form
+from llrkit.trust.intervals.trial_intervals import IF_INDEPENDENT, closed_form
 from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
 _EVEN = OperatingPoint(0.5)
+INDEPENDENT = f"intervals {IF_INDEPENDENT}"
 SAME_TRIALS = (
     "errors are counted on the trials that chose the threshold; other trials will cost a little more"
 )
@@ -104,7 +105,7 @@ def threshold_for(
     (0.5, 0.25, 0.2)
     >>> lk.threshold_for(scores, point=0.01, calibrated=True, ci="none")
     P=0.01: accept when the score is at least 4.59512; the miss rate is 100.00 %, the false-alarm rate 0.00 %;
-    the cost is 1.000 times that of deciding without scores, 0.01 per trial.
+    the cost is 1.0000 times that of deciding without scores, 0.01 per trial.
     """
     seed = seed_of(rng)
     asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]
@@ -156,7 +157,7 @@ def threshold_for(
         errors.n_nontarget, given, None if given is None else cost,
         None if given is None else _lowest_cost(result, counted_on, given, on), source.roles.factor,
         interval, intervals, reasons, ci, level,
-        () if on is not None or bayes else (SAME_TRIALS,),
+        (*(() if on is not None or bayes else (SAME_TRIALS,)), *(() if ci != "trial" else (INDEPENDENT,))),
     )  # fmt: skip
 
 

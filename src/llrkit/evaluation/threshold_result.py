@@ -136,9 +136,9 @@ class Threshold(Result):
         if self.point is None or self.cost is None:
             return said + "."
         ends = self.intervals.get("cost")
-        shown = f" [{number(ends[0], 3)}, {number(ends[1], 3)}]" if ends else ""
+        shown = f" [{number(ends[0])}, {number(ends[1])}]" if ends else ""
         return (
-            f"{said}; the cost is {number(self.cost, 3)}{shown} times that of deciding without scores, "
+            f"{said}; the cost is {number(self.cost)}{shown} times that of deciding without scores, "
             f"{self.cost_per_trial:.3g} per trial."
         )
 

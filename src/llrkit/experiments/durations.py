@@ -11,6 +11,7 @@ import numpy as np
 
 from llrkit._arguments import whole_number
 from llrkit._blas import one_blas_thread
+from llrkit._format import not_among
 from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit._random import checked_seed
@@ -150,7 +151,7 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     by the mean of the background and scaled to one length before PLDA is trained and applied.
     """
     if scale not in SCALES:
-        raise UnknownNameError(f"scale={scale!r}: expected one of {', '.join(SCALES)}")
+        raise UnknownNameError(f"scale={not_among(scale, SCALES, ': expected one of ')}")
     size = SCALES[scale]
     speakers, recordings = BACKGROUND
     background = Corpus(POPULATION, 0, seed).recordings(

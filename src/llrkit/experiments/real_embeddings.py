@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit._arrays import Array
+from llrkit._format import not_among
 from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit.errors import InputError, UnknownNameError
@@ -51,7 +52,7 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
         'plda' (trained by EM), 'plda-moments' or 'cosine'.
     """
     if scorer not in SCORERS:
-        raise UnknownNameError(f"scorer={scorer!r}: expected one of {', '.join(SCORERS)}")
+        raise UnknownNameError(f"scorer={not_among(scorer, SCORERS, ': expected one of ')}")
     began = time.perf_counter()
     splits = prepared_splits(embeddings)
     backend = _trained_backend(splits["train"], scorer)

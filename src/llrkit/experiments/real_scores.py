@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from llrkit._format import not_among
 from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit.choose.fit_best import cross_calibrate
@@ -61,7 +62,7 @@ def run_real_scores(
     [('f', 0.0), ('m', 0.0)]
     """
     if training not in TRAINING:
-        raise UnknownNameError(f"training={training!r}: expected one of {', '.join(TRAINING)}")
+        raise UnknownNameError(f"training={not_among(training, TRAINING, ': expected one of ')}")
     if not by:
         raise InputError("name the column of the conditions (by)")
     began = time.perf_counter()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from llrkit._format import counted
 from llrkit.errors import InputError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.experiments import experiment_figures
@@ -98,7 +99,7 @@ def _seeds_in_words(seeds: Sequence[int]) -> str:
 
 def _about_real(result: RealResult) -> tuple[str, ...]:
     facts = ", ".join(f"{name}: {value}" for name, value in result.about.items())
-    said = [f"{len(result.table.lists)} conditions of real data ({facts})."]
+    said = [f"{counted(len(result.table.lists), 'condition')} of real data ({facts})."]
     if result.regularized:
         said.append(
             "Where the training trials could be told apart without error, logistic regression was "

@@ -11,7 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from llrkit._arrays import Array
-from llrkit.errors import FileFormatError, InputError, LabelError
+from llrkit._format import left_out
+from llrkit._warn import warn_caller
+from llrkit.errors import FileFormatError, InputError, LabelError, LeftOutWarning
 from llrkit.io.text.lines import not_a_number
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.checked_arrays import EXACT, INEXACT, beyond_exact, first_nan
@@ -66,7 +68,7 @@ def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labe
     where = f"{file}, line 1"
     if not roles.score:
         raise FileFormatError(
-            f"{no_column('score', columns, where)}. "
+            f"{no_column('score', columns, where, typed=False)}. "
             "Name the column of the scores with --score-column, or the classes, a column each, with --classes"
         )
     if labeled and roles.label is None:
@@ -75,7 +77,7 @@ def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labe
                 f"{file}: scores of one class; give the file of the others too (--nontargets)"
             )
         raise FileFormatError(
-            f"{no_column('label', columns, where)}. Name the column of the "
+            f"{no_column('label', columns, where, typed=False)}. Name the column of the "
             "labels with --label-column, or the file that has them with --key"
         )
 
@@ -183,19 +185,18 @@ def _name_label(trials: TrialTable) -> None:
         )
 
 
-def id_columns(trials: TrialTable) -> list[str]:
-    """The columns that identify a trial."""
-    ids = [name for name in (trials.enroll, trials.test) if name is not None]
-    return [*ids, "side"] if ids and "side" in trials.table.columns else ids
-
-
 def by_policy_on_repeated(trials: TrialTable, policy: str, ids: list[str] | None = None) -> TrialTable:
     """Trials that occur more than once kept, refused, or dropped after the first."""
-    ids = id_columns(trials) if ids is None else ids
     if policy == "keep":
         return trials
+    ids = trials.roles.identify_trial(trials.table.columns) if ids is None else ids
     if not ids:
-        raise InputError(f"{trials.file}: no columns with the ids of the trials, so none can be repeated")
+        known = trials.roles.ids
+        only = f"only {known[0]!r} is known as one" if known else "none is known as one"
+        raise InputError(
+            f"{trials.file}: --duplicates {policy} needs the columns with the ids of both sides of a trial, "
+            f"but {only}; name the columns enroll and test (--columns)"
+        )
     first = trials.table.select(pl.struct(ids).is_first_distinct()).to_series()
     if first.all():
         return trials
@@ -206,7 +207,10 @@ def by_policy_on_repeated(trials: TrialTable, policy: str, ids: list[str] | None
         raise FileFormatError(
             f"{trials.file}: trial {trial} occurs more than once (again: {trials.places(rows)})"
         )
-    return replace(trials, table=trials.table.filter(first), lines=None)
+    kept = trials.table.filter(first)
+    said = left_out(trials.table.height - kept.height, trials.table.height, "is repeated", "are repeated")
+    warn_caller(LeftOutWarning(f"{trials.file}: {said}", trials.table.height - kept.height))
+    return replace(trials, table=kept, lines=None)
 
 
 def refuse_two_labels(trials: TrialTable, ids: list[str]) -> None:

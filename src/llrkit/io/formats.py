@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from llrkit._format import not_among
 from llrkit._inputs import unchanged
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.io.decompress import GZIP, ZSTD
@@ -160,7 +161,7 @@ def _opened_by_format(file: Path, kind: str, options: TableOptions) -> Scan | Tr
 def _kind_of_format(file: Path, options: TableOptions) -> str:
     insisted = options.get("format")
     if insisted is not None and insisted not in NAMES:
-        raise UnknownNameError(f"unknown format {insisted!r}; there are: {', '.join(NAMES)}")
+        raise UnknownNameError(f"unknown format {not_among(insisted, NAMES, '; there are: ')}")
     kind = insisted or detect(file)
     if options.get("columns") is not None and kind in {known.name for known in BINARY}:
         raise InputError(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from llrkit._format import counted
 from llrkit.errors import FileFormatError, LabelError
 from llrkit.io.join_systems import named_alike, one_score, trial_columns
 from llrkit.io.trial_table import TrialTable
@@ -47,5 +48,5 @@ def join_countermeasure(
     lacking = joined.filter(pl.col(names[1]).is_null())
     if lacking.height:
         shown = "; ".join(" ".join(map(str, row)) for row in lacking.select(keys).head(5).rows())
-        raise FileFormatError(f"{cm.file}: no score for {lacking.height:,} trials: {shown}")
+        raise FileFormatError(f"{cm.file}: no score for {counted(lacking.height, 'trial')}: {shown}")
     return replace(asv.with_table(joined, score=tuple(names)), lines=None)

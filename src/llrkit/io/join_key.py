@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from llrkit._format import agreeing, counted, left_out
 from llrkit._memory import require_memory
-from llrkit.errors import FileFormatError, InputError
+from llrkit._warn import warn_caller
+from llrkit.errors import FileFormatError, InputError, LeftOutWarning
 from llrkit.io.checked_trials import SHOWN, by_policy_on_repeated, refuse_two_labels
 from llrkit.io.trial_table import TrialTable
 from llrkit.scores.target_labels import classify_words
@@ -37,13 +39,15 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
     table = _join_on_ids(left, right, ids)
     if not _is_one_to_one_join(table, left, right):
         refuse_two_labels(renamed, ids)
-        if duplicates != "keep":
-            scores, renamed = (by_policy_on_repeated(trials, duplicates, ids) for trials in (scores, renamed))
+        scores = by_policy_on_repeated(scores, duplicates, ids)
+        if duplicates == "error":
+            by_policy_on_repeated(renamed, duplicates, ids)
         renamed = _key_once_each(renamed, ids)
         if missing == "error":
             _refuse_unmatched_trials(scores, renamed, ids, "no label", renamed.file)
             _refuse_unmatched_trials(renamed, scores, ids, "no score", scores.file)
         table = _join_on_ids(scores.table, renamed.table, ids).filter(pl.col(_ROW).is_not_null())
+        _say_left_out(scores, renamed, table, key.file)
         scores = replace(scores, lines=None)
     taken = {*ids, *scores.score}
     label = next(name for name in (key.label, "label", "label_of_key") if name not in taken)
@@ -52,15 +56,30 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
     return joined if _OWN not in table.columns else _without_own_labels(joined, key.file)
 
 
+def _say_left_out(scores: TrialTable, key: TrialTable, joined: pl.DataFrame, key_file: str) -> None:
+    """Say how many trials only one of the two files has; if no trial is in both, that is an error."""
+    unlabeled, unscored = scores.table.height - joined.height, key.table.height - joined[_ROW].n_unique()
+    if not joined.height and scores.table.height:
+        raise FileFormatError(f"{scores.file}: none of its {counted(unlabeled, 'trial')} is in {key_file}")
+    for here, n, lacks in (
+        (scores, unlabeled, f"no label in {key_file}"),
+        (key, unscored, f"no score in {scores.file}"),
+    ):
+        if n:
+            said = left_out(n, here.table.height, f"has {lacks}", f"have {lacks}")
+            warn_caller(LeftOutWarning(f"{here.file}: {said}", n))
+
+
 def _without_own_labels(joined: TrialTable, key: str) -> TrialTable:
     """The labels of the key alone; it is an error if the scores came with labels that say otherwise."""
     ours, theirs = (_meaning_of_key_labels(joined.table[name]) for name in (_OWN, joined.label or ""))
     differs = (ours != theirs).fill_null(False)
     if differs.any():
-        row = int(differs.arg_max() or 0)
+        row, n = int(differs.arg_max() or 0), int(differs.sum())
         raise FileFormatError(
             f"{joined.place(row)}: the label here is {str(joined.table[_OWN][row])!r}, but "
-            f"{str(joined.table[joined.label or ''][row])!r} in {key}; {int(differs.sum()):,} trials differ. "
+            f"{str(joined.table[joined.label or ''][row])!r} in {key}; {counted(n, 'trial')} "
+            f"{agreeing(n, 'differs', 'differ')}. "
             "Leave the key out, or the labels in this file"
         )
     return replace(joined, table=joined.table.drop(_OWN))
@@ -142,4 +161,5 @@ def _refuse_unmatched_trials(
         first = gone.head(SHOWN)
         shown = "; ".join(" ".join(map(str, row)) for row in first.select(ids).rows())
         where = here.places(first[_ROW].to_list())
-        raise FileFormatError(f"{lacking}: {what} for {gone.height:,} trials: {shown} ({here.file}, {where})")
+        trials = counted(gone.height, "trial")
+        raise FileFormatError(f"{lacking}: {what} for {trials}: {shown} ({here.file}, {where})")

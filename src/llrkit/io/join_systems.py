@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from llrkit._format import printable
+from llrkit._format import counted, printable
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.checked_trials import require_roles, with_scores
 from llrkit.io.trial_table import Scan, TrialTable
@@ -70,7 +70,8 @@ def titles_of(
         titles = files
     if names is not None:
         if len(names) != len(titles):
-            raise InputError(f"--names: {len(names)} names for {len(titles)} systems ({', '.join(titles)})")
+            systems = f"{counted(len(titles), 'system')} ({', '.join(titles)})"
+            raise InputError(f"--names: {counted(len(names), 'name')} for {systems}")
         titles = list(names)
     if len(set(titles)) < len(titles):
         raise InputError(f"the names of the systems are not all different: {', '.join(titles)}")
@@ -232,7 +233,7 @@ def _refuse_trials_missing_in_system(
         gone = here.select(keys).join(there.select(keys), on=keys, how="anti", nulls_equal=True)
         if gone.height:
             shown = "; ".join(" ".join(map(str, row)) for row in gone.head(5).rows())
-            raise FileFormatError(f"{lacking}: no score for {gone.height:,} trials: {shown}")
+            raise FileFormatError(f"{lacking}: no score for {counted(gone.height, 'trial')}: {shown}")
 
 
 def _labels_of_all_systems(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from llrkit._format import counted, left_out
 from llrkit._warn import warn_caller
 from llrkit.errors import FileFormatError, MissingScoresWarning
 from llrkit.io.checked_trials import require_roles, with_scores
@@ -23,13 +24,12 @@ class _CountsOfMissing:
     def say(self, file: str, instead: float | None) -> None:
         """Warn of what became of them; nothing left at all is an error."""
         if self.rows and self.missing == self.rows:
-            raise FileFormatError(f"{file}: none of the {self.rows:,} trials has a score")
+            raise FileFormatError(f"{file}: none of the {counted(self.rows, 'trial')} has a score")
         if self.missing:
-            fate = "are left out" if instead is None else "are rejected at every threshold"
-            warn_caller(
-                f"{file}: {self.missing:,} of {self.rows:,} trials have no score and {fate}",
-                MissingScoresWarning,
-            )
+            said = left_out(self.missing, self.rows, "has no score", "have no score")
+            if instead is not None:
+                said = said.replace("left out", "rejected at every threshold")
+            warn_caller(MissingScoresWarning(f"{file}: {said}", self.missing if instead is None else 0))
 
 
 def without_missing_scores(trials: TrialTable, instead: float | None = None) -> TrialTable:

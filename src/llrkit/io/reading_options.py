@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Self, TypedDict, TypeGuard, Unpack
 
-from llrkit._format import printable
+from llrkit._format import not_among, printable
 from llrkit._plain import Json
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores.roles import Roles
@@ -207,7 +207,7 @@ class Reading:
         if not _are_options(plain):
             known = [item.name for item in fields(cls)]
             name = next(name for name in plain if name not in known)
-            raise UnknownNameError(f"there is no reading option {name!r}; there are: {', '.join(known)}")
+            raise UnknownNameError(f"there is no reading option {not_among(name, known, '; there are: ')}")
         return cls(**plain)
 
 

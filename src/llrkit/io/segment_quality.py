@@ -11,7 +11,9 @@ from typing import Unpack
 import numpy as np
 import polars as pl
 
-from llrkit.errors import FileFormatError, InputError
+from llrkit._format import agreeing, counted, left_out
+from llrkit._warn import warn_caller
+from llrkit.errors import FileFormatError, InputError, LeftOutWarning
 from llrkit.io.binary.bosaris_hdf5 import read_hdf5_quality
 from llrkit.io.formats import TextOptions, detect
 from llrkit.io.tables_of_paths import read_table
@@ -90,8 +92,12 @@ def _complete_quality(
     lacking = trials.table.select(pl.any_horizontal(pl.col(added).is_null())).to_series()
     if not lacking.any():
         return trials
+    n = int(np.count_nonzero(lacking.to_numpy()))
     if missing == "drop":
+        lacks = f"no quality measures in {path}"
+        said = left_out(n, trials.table.height, f"has {lacks}", f"have {lacks}")
+        warn_caller(LeftOutWarning(f"{trials.file}: {said}", n))
         return replace(trials, table=trials.table.filter(~lacking), lines=None)
     row = int(lacking.arg_max() or 0)
-    n = int(np.count_nonzero(lacking.to_numpy()))
-    raise FileFormatError(f"{trials.place(row)}: no quality measures in {path}; {n:,} trials have none")
+    some = f"{counted(n, 'trial')} {agreeing(n, 'has', 'have')}"
+    raise FileFormatError(f"{trials.place(row)}: no quality measures in {path}; {some} none")

@@ -16,6 +16,7 @@ from typing import BinaryIO
 import polars as pl
 
 from llrkit._atomic import replacing
+from llrkit._format import not_among
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.checked_trials import target_mask_of
 from llrkit.io.reading_options import require_text_name
@@ -120,7 +121,7 @@ def written_as(path: Path, format: str | None) -> str:  # noqa: A002
     """The format to be written: the one that is named, else that of the ending."""
     kind = format or WRITTEN.get(path.suffix.lower())
     if format is not None and format not in WRITE_FORMATS:
-        raise UnknownNameError(f"cannot write format {format!r}; there are: {', '.join(WRITE_FORMATS)}")
+        raise UnknownNameError(f"cannot write format {not_among(format, WRITE_FORMATS, '; there are: ')}")
     if kind is None:
         raise InputError(
             f"{path}: the ending must be one of {', '.join(WRITTEN)}, or name the format with --to"
@@ -250,4 +251,5 @@ def _refuse_blanks(table: pl.DataFrame, path: Path, kind: str) -> None:
         bad = table[name].is_null() | table[name].str.contains(pattern).fill_null(True)
         if bad.any():
             value = table[name][int(bad.arg_max() or 0)]
-            raise InputError(f"{path}: {kind} cannot hold the id {value!r}")
+            marks = "blanks or quotes" if kind == "kaldi" else "tabs or quotes"
+            raise InputError(f"{path}: {kind} cannot hold the id {value!r}: no {marks}; write csv or tsv")

@@ -189,7 +189,9 @@ def distance(gradient: FloatArray, covariance: FloatArray) -> float:
     x, y = float(gradient[0]) / first, math.copysign(1.0, correlation) * float(gradient[1]) / second
     # along the two axes of the ellipse; by hand, because LAPACK takes longer to be called
     along, across = 1.0 + abs(correlation), 1.0 - abs(correlation)
-    return (x + y) ** 2 / (2.0 * along) + ((x - y) ** 2 / (2.0 * across) if across > 1e-13 else 0.0)
+    # products of Python's numbers become infinite where powers are an error
+    sum_squared, difference_squared = (x + y) * (x + y), (x - y) * (x - y)
+    return sum_squared / (2.0 * along) + (difference_squared / (2.0 * across) if across > 1e-13 else 0.0)
 
 
 def hotelling_p_value(statistic: float, df: float) -> float:

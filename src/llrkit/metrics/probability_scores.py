@@ -13,6 +13,7 @@ import numpy as np
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit._results import Result
 from llrkit.core.counting import count_blocks
 from llrkit.core.elementary_functions import LN2, logit, probability, sigmoid
@@ -135,7 +136,7 @@ def score_decomposition(
     (0.25, True)
     """
     if rule not in UNITS:
-        raise UnknownNameError(f"unknown score {rule!r}; known are {', '.join(UNITS)}")
+        raise UnknownNameError(f"unknown score {not_among(rule, UNITS)}")
     p, costs, unit = prior_of(source, prior), scoring_rule(rule), UNITS[rule]
     odds = float(logit(p))
     sums = as_source(source).reduce(RuleSums.at(costs, odds))

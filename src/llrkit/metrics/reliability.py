@@ -9,6 +9,7 @@ import numpy as np
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import Counts, FloatArray
+from llrkit._format import not_among
 from llrkit._random import RNG, seed_of
 from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.core.pav_pooling import pooled_starts
@@ -102,7 +103,7 @@ def reliability_curve(
     """
     seed = seed_of(rng)
     if band not in BANDS:
-        raise UnknownNameError(f"unknown band {band!r}; known are {', '.join(BANDS)}")
+        raise UnknownNameError(f"unknown band {not_among(band, BANDS)}")
     probability(level, "level")
     if band != "none":
         whole_number(replicates, FEWEST_REPLICATES, "replicates")

@@ -12,6 +12,7 @@ import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit.core.elementary_functions import probability
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
 from llrkit.metrics.discrimination import min_dcf
@@ -114,7 +115,7 @@ def cavg_preset(name: str | CavgPreset, *, allow_unconfirmed: bool = False) -> C
         return name
     preset = PRESETS.get(str(name).lower())
     if preset is None:
-        raise UnknownNameError(f"unknown cost {name!r}; known are {', '.join(PRESETS)}")
+        raise UnknownNameError(f"unknown cost {not_among(name, PRESETS)}")
     if not (preset.confirmed or allow_unconfirmed):
         raise UnconfirmedPresetError(
             f"preset {preset.name!r} is not confirmed ({preset.source}); pass allow_unconfirmed=True "

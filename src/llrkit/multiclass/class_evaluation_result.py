@@ -222,7 +222,7 @@ def class_sentence(result: ClassEvaluation) -> str:
     >>> import llrkit as lk
     >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
     >>> print(class_sentence(lk.multiclass.evaluate(scores, detection=False)))
-    Of Cllr = 0.842 bits, 0.015 remain after calibration on the same trials and 0.827 (98 %) are lost to
+    Of Cllr = 0.8418 bits, 0.0148 remain after calibration on the same trials and 0.8269 (98 %) are lost to
     calibration: calibrate these scores.
     """
     if math.isinf(result.cllr):
@@ -231,13 +231,13 @@ def class_sentence(result: ClassEvaluation) -> str:
             "of good scores can make up for."
         )
     if math.isnan(result.refined_cllr) or result.cllr <= 0.0:
-        return f"Cllr is {number(result.cllr, 3)} bits; guessing costs {math.log2(len(result.classes)):.3f}."
+        return f"Cllr is {number(result.cllr)} bits; guessing costs {number(math.log2(len(result.classes)))}."
     share = result.cllr_cal / result.cllr
     advice = (
         "the scores can be read as log-likelihoods as they are" if share <= 0.05 else "calibrate these scores"
     )
     return (
-        f"Of Cllr = {number(result.cllr, 3)} bits, {number(result.refined_cllr, 3)} remain after calibration "
-        f"on the same trials and {number(result.cllr_cal, 3)} ({100 * share:.0f} %) are lost to "
+        f"Of Cllr = {number(result.cllr)} bits, {number(result.refined_cllr)} remain after calibration "
+        f"on the same trials and {number(result.cllr_cal)} ({100 * share:.0f} %) are lost to "
         f"calibration: {advice}."
     )

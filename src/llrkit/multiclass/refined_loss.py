@@ -9,6 +9,7 @@ import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit._results import Result
 from llrkit.core.elementary_functions import LN2
 from llrkit.errors import (
@@ -71,7 +72,7 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
     True
     """
     if method not in REFINEMENTS:
-        raise UnknownNameError(f"unknown refinement {method!r}; known are {', '.join(REFINEMENTS)}")
+        raise UnknownNameError(f"unknown refinement {not_among(method, REFINEMENTS)}")
     fit = REFINEMENTS[method]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReversedScoresWarning)

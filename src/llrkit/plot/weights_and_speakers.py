@@ -8,7 +8,7 @@ from typing import Unpack
 import numpy as np
 
 from llrkit._arrays import FloatArray
-from llrkit._format import number
+from llrkit._format import counted, number
 from llrkit._llr_units import Amount
 from llrkit.metrics.curve_base import Curve, as_floats, same_length
 from llrkit.metrics.zoo import ZooCurve
@@ -126,7 +126,7 @@ def zoo(
     )  # fmt: skip
     marks.append(
         Points(curve.target_mean, curve.nontarget_mean, Ink("target"), size=0.7,
-               label=f"{len(curve.speakers):,} speakers", hover=shown)
+               label=f"{counted(len(curve.speakers), 'speaker')}", hover=shown)
     )  # fmt: skip
     width, height = x_limits[1] - x_limits[0], y_limits[1] - y_limits[0]
     for name, x, y in zip(ANIMALS, (0.12, 0.85, 0.12, 0.85), (0.93, 0.93, 0.02, 0.02), strict=True):

@@ -161,7 +161,7 @@ def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
     >>> file = tempfile.mkdtemp() + "/embeddings.npz"
     >>> write_embeddings(Embeddings([[1.0, 2.0]], ["a"], ["spk"], {"duration": [5.0]}), file)
     >>> read_embeddings(file)
-    Embeddings(1 rows of 2 dimensions, 1 speakers; columns duration)
+    Embeddings(1 row of 2 dimensions, 1 speaker; columns duration)
     """
     file = Path(path)
     if file.suffix.lower() == ".ark":

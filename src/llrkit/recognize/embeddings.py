@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit.core.elementary_functions import BLOCK, blocks
 from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
@@ -205,16 +206,16 @@ class Embeddings(ReadOnlyArrays):
         Examples
         --------
         >>> Embeddings([[1.0]], ["a"]).replace(speakers=["spk1"])
-        Embeddings(1 rows of 1 dimensions, 1 speakers)
+        Embeddings(1 row of 1 dimensions, 1 speaker)
         """
         current = {field.name: getattr(self, field.name) for field in fields(self)}
         return Embeddings(**{**current, **changes})
 
     def __repr__(self) -> str:
-        known = "" if self.speakers is None else f", {len(np.unique(self.speakers))} speakers"
+        known = "" if self.speakers is None else f", {counted(len(np.unique(self.speakers)), 'speaker')}"
         uncertain = "" if self.covariances is None else ", with covariances"
         more = f"; columns {', '.join(self.columns)}" if self.columns else ""
-        return f"Embeddings({len(self):,} rows of {self.dim} dimensions{known}{uncertain}{more})"
+        return f"Embeddings({counted(len(self), 'row')} of {self.dim} dimensions{known}{uncertain}{more})"
 
 
 def finite_matrix(values: object, *, ids: Array | None = None, what: str = "embeddings") -> Array:
@@ -300,7 +301,7 @@ def _checked_covariances(values: object, shape: tuple[int, ...], ids: Array) -> 
 
 def _require_length(length: int, n: int, what: str) -> None:
     if length != n:
-        raise InputError(f"{n} embeddings but {length} {what}")
+        raise InputError(f"{counted(n, 'embedding')} but {length} {what}")
 
 
 def _refuse_duplicate_ids(ids: Array) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
+from llrkit._format import not_among
 from llrkit._inputs import file_sha256
 from llrkit._warn import warn_caller
 from llrkit.errors import FileFormatError, SpeechWarning, UnknownNameError
@@ -24,10 +25,10 @@ from llrkit.recognize.kaldi_lists import (
     read_utt2spk,
     read_wav_scp,
 )
+from llrkit.recognize.option_names import BAD_FILES
 from llrkit.recognize.speech_list_table import read_speech_list
 
 Path_ = str | PathLike[str]
-BAD_FILES = ("error", "skip")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def read_audio_list(
         'error', or 'skip': files that cannot be used are left out, with a warning that names them.
     """
     if bad_files not in BAD_FILES:
-        raise UnknownNameError(f"bad_files={bad_files!r}: expected one of {', '.join(BAD_FILES)}")
+        raise UnknownNameError(f"bad_files={not_among(bad_files, BAD_FILES, ': expected one of ')}")
     listed = _read_list_of_recordings(Path(path), folder, require=bad_files == "error")
     if segments is not None:
         listed = _cut_into_segments(listed, segments)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
@@ -38,7 +39,7 @@ class Sources:
     def __post_init__(self) -> None:
         for name, values in (("speakers", self.speakers), ("contents", self.contents)):
             if values is not None and len(values) != len(self.ids):
-                raise InputError(f"{len(self.ids)} utterances, but {len(values)} {name}")
+                raise InputError(f"{counted(len(self.ids), 'utterance')}, but {len(values)} {name}")
 
     @classmethod
     def of(cls, speech: Frames | Embeddings) -> Sources:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llrkit._arguments import whole_number
+from llrkit._format import not_among
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.backend import refuse_of_others
 from llrkit.recognize.backends.domain_adaptation import require_adaptation
 from llrkit.recognize.backends.transform_training import parsed_step
-
-BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda-cosine", "svm", "ubm-gmm")
+from llrkit.recognize.option_names import BACKENDS
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RecognizerOptions:
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
-            raise UnknownNameError(f"unknown back-end {self.backend!r}; there are: {', '.join(BACKENDS)}")
+            raise UnknownNameError(f"unknown back-end {not_among(self.backend, BACKENDS, '; there are: ')}")
         if not (self.relevance > 0 and self.cost > 0):
             raise InputError(f"relevance and cost must be positive, got {self.relevance} and {self.cost}")
         if self.top_gaussians is not None:

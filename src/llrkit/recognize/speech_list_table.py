@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
+from llrkit._format import counted
 from llrkit._inputs import existing_file, note_input
 from llrkit.errors import FileFormatError
 from llrkit.io.text.lines import open_text
@@ -80,7 +81,8 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
     for line, fields in rows:
         where = f"{file}, line {line}"
         if len(fields) != width:
-            raise FileFormatError(f"{where}: {len(fields)} fields, but the line before has {width}")
+            held = counted(len(fields), "field")
+            raise FileFormatError(f"{where}: {held}, but the line before has {width}")
         if not fields[what].strip() or (who is not None and not fields[who].strip()):
             raise FileFormatError(f"{where}: the file or the speaker is missing")
         name = fields[what].strip()

@@ -57,7 +57,7 @@ def sizes_for(
         n_gaussians = 4
         while n_gaussians < MOST_GAUSSIANS and 2 * n_gaussians * FRAMES_PER_GAUSSIAN <= n_frames:
             n_gaussians *= 2
-        reasons.append(f"{n_gaussians} Gaussians for {n_frames:,} frames")
+        reasons.append(f"{n_gaussians} Gaussians for {counted(n_frames, 'frame')}")
     if n_factors is None:
         beyond = n_utterances - (n_speakers or 0)
         n_factors = max(1, min(MOST_FACTORS, beyond // SESSIONS_PER_FACTOR, n_utterances))
@@ -141,6 +141,6 @@ def _require_sessions_to_train(speech: Frames | Embeddings) -> None:
         raise InputError(f"there is only one speaker, {next(iter(sessions))!r}; training needs at least two")
     if max(sessions.values()) == 1:
         raise InputError(
-            f"each of the {len(sessions)} speakers has one session only: "
+            f"each of the {counted(len(sessions), 'speaker')} has one session only: "
             "the variation within speakers cannot be estimated"
         )

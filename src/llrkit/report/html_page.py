@@ -86,7 +86,7 @@ def write_report(
         (:func:`llrkit.check_calibration`).
     ties
         By system: which scores are clipped, saturated or tied, for the advice
-        (``trials.reduce(TiedScores.of)``).
+        (``TiedScores.of_source(trials)``).
     first, sections
         More sections with words, tables and pictures: before the systems, and after their curves.
     cautions

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from llrkit._arguments import takes
-from llrkit._format import csv_text
+from llrkit._format import csv_text, not_among
 from llrkit._vocabulary import vocabulary
 from llrkit.errors import UnknownNameError
 from llrkit.report.report_tables import (
@@ -84,7 +84,7 @@ def format_table(
         return _table_as_markdown(table)
     if style == "latex":
         return _table_as_latex(table)
-    raise UnknownNameError(f"unknown style of table {style!r}; known are {', '.join(STYLES)}")
+    raise UnknownNameError(f"unknown style of table {not_among(style, STYLES)}")
 
 
 def _table_as_csv(table: Table) -> str:

@@ -112,7 +112,7 @@ def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, Calibration
     told = judged_systems(systems, checks)
     if len(systems) == 1:
         (result,) = systems.values()
-        return f"EER {percent(result.eer)}, Cllr {number(result.cllr, 3)} bits."
+        return f"EER {percent(result.eer)}, Cllr {number(result.cllr)} bits."
     eers = {name: percent(result.eer) for name, result in systems.items()}
     separates = min(systems, key=lambda name: systems[name].eer)
     informs = min(systems, key=lambda name: systems[name].cllr)
@@ -125,7 +125,7 @@ def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, Calibration
         said = f"Best at separating the classes: {separates} (EER {eers[separates]}); read as LLRs, {also}"
     outcomes = Counter(BADGES[verdict.outcome][0] for verdict in told.values())
     counted = ", ".join(f"{word} {n}" for word, n in outcomes.items())
-    return f"{said} (Cllr {number(systems[informs].cllr, 3)} bits). Tests of calibration: {counted}."
+    return f"{said} (Cllr {number(systems[informs].cllr)} bits). Tests of calibration: {counted}."
 
 
 def curves(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, Rows
+from llrkit._format import counted
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores.checked_arrays import column_array, frozen, refuse_nan, score_array, unchanging
@@ -181,7 +182,7 @@ class Scores(ScoreSource):
             values = score_array(scores, "scores")
             mask = target_mask(is_target, positive)
         if len(mask) != len(values):
-            raise InputError(f"{len(values)} scores but {len(mask)} labels")
+            raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
         refuse_nan(values, "scores")
         whole = {name: column_array(column, values, name) for name, column in (columns or {}).items()}
         split = {name: (frozen(column[mask]), frozen(column[~mask])) for name, column in whole.items()}

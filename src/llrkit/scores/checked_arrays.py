@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.arrays_of_other_libraries import as_numpy
 from llrkit.scores.source import each_in_threads, thread_count
@@ -186,6 +187,6 @@ def column_array(values: object, scores: Array, name: str) -> Array:
     """The values of a column, one for each score."""
     array = np.asarray(values)
     if array.shape[:1] != scores.shape[:1]:
-        n = len(array) if array.ndim else "no"
-        raise InputError(f"column {name!r} has {n} values for {scores.shape[0]} trials")
+        has = counted(len(array), "value") if array.ndim else "no values"
+        raise InputError(f"column {name!r} has {has} for {counted(scores.shape[0], 'trial')}")
     return unchanging(read_only(array), values)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit.errors import InputError, LabelError, SystemCountError
 from llrkit.scores.checked_arrays import read_only
 from llrkit.scores.class_labels import class_names
@@ -179,4 +180,4 @@ class ClassScores(ClassVectors):
 
     def __repr__(self) -> str:
         systems = f", {self.n_systems} systems" if self.n_systems > 1 else ""
-        return f"ClassScores({len(self):,} trials of {self.n_classes} classes{systems})"
+        return f"ClassScores({counted(len(self), 'trial')} of {self.n_classes} classes{systems})"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, IntArray, Rows
+from llrkit._format import counted
 from llrkit.errors import InputError, LabelError, NaNScoreError
 from llrkit.scores.checked_arrays import first_nan, number_array, read_only
 from llrkit.scores.class_labels import class_codes, class_names
@@ -86,7 +87,8 @@ class ClassVectors:
         self._check_classes()
         self.codes = read_only(class_codes(labels, self.classes))
         if len(self.codes) != len(self.values):
-            raise InputError(f"{len(self.values)} rows of {self._what} but {len(self.codes)} labels")
+            rows, labeled = counted(len(self.values), "row"), counted(len(self.codes), "label")
+            raise InputError(f"{rows} of {self._what} but {labeled}")
         if len(self.values) == 0:
             raise InputError("there are no trials")
         self.ids = None if ids is None else self._per_trial(ids, "ids")
@@ -109,8 +111,8 @@ class ClassVectors:
     def _per_trial(self, column: object, name: str) -> Array:
         array = np.asarray(column)
         if array.shape[:1] != self.values.shape[:1]:
-            n = len(array) if array.ndim else "no"
-            raise InputError(f"column {name!r} has {n} values for {len(self.values)} trials")
+            has = counted(len(array), "value") if array.ndim else "no values"
+            raise InputError(f"column {name!r} has {has} for {counted(len(self.values), 'trial')}")
         return read_only(array)
 
     def _check_values(self) -> None:
@@ -235,7 +237,7 @@ class ClassVectors:
 
     def __repr__(self) -> str:
         shape = f"dimension {self.values.shape[1]}"
-        return f"{type(self).__name__}({len(self):,} trials of {self.n_classes} classes, {shape})"
+        return f"{type(self).__name__}({counted(len(self), 'trial')} of {self.n_classes} classes, {shape})"
 
 
 def positions(codes: IntArray, before: IntArray) -> IntArray:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypedDict
 
+from llrkit._format import not_among
 from llrkit.errors import UnknownNameError
 
 POSITION = "position"
@@ -60,6 +61,21 @@ class Roles:
         """The columns that hold ids of a side of a trial, enrollment first; empty where there are none."""
         return tuple(name for name in (self.enroll, self.test) if name is not None)
 
+    def identify_trial(self, columns: Iterable[str]) -> list[str]:
+        """The columns that tell one trial from another; empty unless the ids of both sides are known.
+
+        A recording is in many trials, so the id of one side alone identifies none. ``columns`` are those of
+        the table, where NIST's files have the channel in ``side``.
+
+        Examples
+        --------
+        >>> Roles(enroll="model", test="segment").identify_trial(["model", "segment", "side", "score"])
+        ['model', 'segment', 'side']
+        >>> Roles(test="segment").identify_trial(["segment", "score"])
+        []
+        """
+        return [*self.ids, *({"side"} & set(columns))] if len(self.ids) == 2 else []
+
     @property
     def named(self) -> tuple[str, ...]:
         """All columns that have a role."""
@@ -108,8 +124,8 @@ def require_column(name: str, columns: Iterable[str], where: str = "") -> None:
         raise UnknownNameError(no_column(name, columns, where))
 
 
-def no_column(name: str, columns: Iterable[str], where: str = "") -> str:
-    """What is said of a column that does not exist.
+def no_column(name: str, columns: Iterable[str], where: str = "", *, typed: bool = True) -> str:
+    """What is said of a column that does not exist; one that somebody ``typed`` may be meant for another.
 
     Examples
     --------
@@ -117,4 +133,6 @@ def no_column(name: str, columns: Iterable[str], where: str = "") -> str:
     "scores.csv: there is no column 'snr'; there are: score, label"
     """
     prefix = f"{where}: " if where else ""
-    return f"{prefix}there is no column {name!r}; there are: {', '.join(columns) or 'none'}"
+    names = list(columns)
+    wrong = not_among(name, names, "; there are: ") if typed else f"{name!r}; there are: {', '.join(names)}"
+    return f"{prefix}there is no column {wrong}"

@@ -13,7 +13,9 @@ import polars as pl
 
 from llrkit._arrays import Array
 from llrkit._forks import refuse_after_fork
-from llrkit.errors import InputError, NaNScoreError
+from llrkit._format import counted, left_out
+from llrkit._warn import warn_caller
+from llrkit.errors import InputError, LeftOutWarning, NaNScoreError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import first_nan
 from llrkit.scores.label_columns import target_rows
@@ -168,11 +170,12 @@ class Trials(ScoreSource):
 
     @property
     def n_repeated(self) -> int | None:
-        """How many rows hold a trial that is in an earlier row already; None where trials have no ids."""
-        if self.test is None:
-            return None
-        ids = [name for name in (self.enroll, self.test, "side") if name in self.table.columns]
-        return self.table.height - self.table.select(ids).n_unique()
+        """How many rows hold a trial that is in an earlier row already.
+
+        None where the ids of one side of a trial are not known, or of both.
+        """
+        ids = self.roles.identify_trial(self.table.columns)
+        return self.table.height - self.table.select(ids).n_unique() if ids else None
 
     @cached_property
     def is_target(self) -> npt.NDArray[np.bool_]:
@@ -333,6 +336,21 @@ class Trials(ScoreSource):
         )
         return self._replace(self.table.filter(scored))
 
+    def complete_counted(self, *, of: str = "") -> Trials:
+        """The same, with a warning that says how many are left out, or what they are left out ``of``.
+
+        Parameters
+        ----------
+        of
+            What the others are not used for, for example ``"the training"``.
+        """
+        complete = self.complete()
+        if n := len(self) - len(complete):
+            lacks = "no score of some system"
+            said = left_out(n, len(self), f"has {lacks}", f"have {lacks}")
+            warn_caller(LeftOutWarning(f"{said} of {of}" if of else said, n))
+        return complete
+
     @cached_property
     def score_array_or_nan(self) -> Array:
         """Scores in row order, NaN where a system has none."""
@@ -394,4 +412,16 @@ class Trials(ScoreSource):
         roles = [*self.score, self.label, *(name for name in (self.enroll, self.test) if name)]
         rest = [name for name in self.table.columns if name not in roles]
         more = f"; columns {', '.join(rest)}" if rest else ""
-        return f"Trials({self.table.height:,} rows: {', '.join(roles)}{more})"
+        return f"Trials({counted(self.table.height, 'row')}: {', '.join(roles)}{more})"
+
+
+def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
+    """What the JSON of an evaluation says of trials that occur more than once; nothing where none does.
+
+    Nothing is said either where trials cannot be told apart by their ids. None stands for what is not known:
+    ids are not held in memory for what is read in batches.
+    """
+    if len(trials.roles.ids) < 2:
+        return {}
+    n = trials.n_repeated if isinstance(trials, Trials) else None
+    return {} if n == 0 else {"repeated_trials": n}

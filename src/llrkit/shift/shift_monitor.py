@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import counted
 from llrkit._warn import warn_caller
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.training_densities import TrainingDensities
@@ -149,7 +150,8 @@ class ShiftMonitor:
                 raise InputError("for trials, give the name of the column that holds the speakers")
             given = np.asarray(speakers).reshape(-1)
             if len(given) != len(source.target):
-                raise InputError(f"{len(given):,} speakers for {len(source.target):,} scores")
+                n_speakers, n_scores = counted(len(given), "speaker"), counted(len(source.target), "score")
+                raise InputError(f"{n_speakers} for {n_scores}")
             source = Scores.part(source.target, source.nontarget, {"speaker": (given, given[:0])})
             speakers = "speaker"
         column = speakers
@@ -181,11 +183,11 @@ class ShiftMonitor:
     @property
     def text(self) -> str:
         """The state of the monitor in words."""
-        once = f"{self.n_speakers:,} speakers, each counted once"
+        once = f"{counted(self.n_speakers, 'speaker')}, each counted once"
         taken = once if self._by_speaker else "scores taken as independent"
         held = f"false alarms over the whole run: {self.level:g}; {taken}"
         if self.alarm_at is None:
-            return f"No alarm after {self.n:,} scores ({held})."
+            return f"No alarm after {counted(self.n, 'score')} ({held})."
         return (
             f"Alarm after {self.alarm_at:,} of {self.n:,} scores: they are no mixture of the training "
             f"classes ({held})."
@@ -209,7 +211,7 @@ class ShiftMonitor:
 
     def __repr__(self) -> str:
         state = f"alarm after {self.alarm_at:,}" if self.alarm_at is not None else "no alarm"
-        return f"ShiftMonitor({self.n:,} scores, {state})"
+        return f"ShiftMonitor({counted(self.n, 'score')}, {state})"
 
 
 def _starts_of_processes(n: int) -> list[int]:
@@ -228,13 +230,11 @@ def _cells_of_scores(scores: Array, cuts: FloatArray) -> FloatArray:
 def _trained_counts(densities: TrainingDensities) -> FloatArray:
     """Training trials of each class in the cells; fewer where speakers make them depend on each other."""
     rows = []
-    for i, counted in enumerate((densities.histogram.target, densities.histogram.nontarget)):
-        below = share_below(counted, densities.cuts)
-        cells = np.diff(below, prepend=0.0, append=1.0) * (
-            counted.total + counted.n_neg_inf + counted.n_pos_inf
-        )
+    for i, one in enumerate((densities.histogram.target, densities.histogram.nontarget)):
+        below = share_below(one, densities.cuts)
+        cells = np.diff(below, prepend=0.0, append=1.0) * (one.total + one.n_neg_inf + one.n_pos_inf)
         if densities.spread is not None:
-            alone = below * (1.0 - below) / counted.total
+            alone = below * (1.0 - below) / one.total
             cells = cells / max(float(np.trace(densities.spread.covariance[i]) / alone.sum()), 1.0)
         rows.append(np.maximum(cells, 0.0))
     return np.array(rows)

@@ -9,6 +9,7 @@ import numpy as np
 
 from llrkit._arguments import number, takes
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.spoof.kind_counts import KindBins, KindPath, at_threshold, count_kinds
@@ -141,7 +142,7 @@ def spoof_costs(given: Costs) -> SpoofCosts:
     if isinstance(given, SpoofCosts):
         return given
     if given not in PRESETS:
-        raise UnknownNameError(f"unknown costs {given!r}; known are {', '.join(PRESETS)}")
+        raise UnknownNameError(f"unknown costs {not_among(given, PRESETS)}")
     return PRESETS[given]
 
 

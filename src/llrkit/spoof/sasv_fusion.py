@@ -10,6 +10,7 @@ import numpy as np
 
 from llrkit._arguments import takes
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit.calibrate.affine.logistic_and_rules import fit_logistic
 from llrkit.calibrate.composite.linear_map import LinearMap
 from llrkit.calibrate.composite.sasv_map import SASV, SasvMap, combined
@@ -100,7 +101,7 @@ def sasv_method(name: str) -> SasvMethod:
     for method in METHODS:
         if method == name:
             return method
-    raise UnknownNameError(f"unknown fusion {name!r}; known are {', '.join(METHODS)}")
+    raise UnknownNameError(f"unknown fusion {not_among(name, METHODS)}")
 
 
 @takes(trials=SpoofTrials)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit.core.pav_and_hull import ErrorPath, crossing, error_path, pav_blocks
 from llrkit.core.ranking import RankedBins
 from llrkit.core.score_bins import ScoreBins
@@ -57,7 +58,7 @@ class SpoofSettings:
 
     def __post_init__(self) -> None:
         if self.eer not in EERS:
-            raise UnknownNameError(f"unknown convention of the EER {self.eer!r}; known are {', '.join(EERS)}")
+            raise UnknownNameError(f"unknown convention of the EER {not_among(self.eer, EERS)}")
 
 
 def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[str, float], dict[str, str]]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit.errors import InputError
 from llrkit.theory.gaussian_pair import GaussianLLR
 
@@ -35,7 +36,7 @@ class GaussianFusion:
         values = np.asarray(scores, dtype=np.float64)
         if values.shape[-1:] != (len(self.weights),):
             raise InputError(
-                f"one column for each of {len(self.weights)} systems is needed, got {values.shape}"
+                f"one column for each of {counted(len(self.weights), 'system')} is needed, got {values.shape}"
             )
         return np.asarray(values @ np.array(self.weights) + self.offset)
 

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import cast
 
 from llrkit._arguments import takes
+from llrkit._format import did_you_mean
 from llrkit.errors import InputError, UnconfirmedPresetError, UnknownNameError
 from llrkit.theory.operating_points import OperatingPoint
 
@@ -94,7 +95,8 @@ def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     try:
         entry = PRESETS[name.lower()]
     except (KeyError, AttributeError):
-        raise UnknownNameError(f"unknown operating point {name!r}; accepted are {ACCEPTED}") from None
+        meant = did_you_mean(name, PRESETS)
+        raise UnknownNameError(f"unknown operating point {name!r}{meant}; accepted are {ACCEPTED}") from None
     if not (entry.confirmed or allow_unconfirmed):
         raise UnconfirmedPresetError(
             f"preset {entry.name!r} is not confirmed ({entry.source}); pass allow_unconfirmed=True "

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit._warn import warn_caller
 from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, UnknownNameError
 from llrkit.evaluation.evaluation_result import Evaluation
@@ -83,7 +84,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         self.points, self.positive = points, positive
         self.names = _names_of_metrics(points)
         if metric is not None and metric not in self.names:
-            raise UnknownNameError(f"there is no metric {metric!r}; there are {', '.join(self.names)}")
+            raise UnknownNameError(f"there is no metric {not_among(metric, self.names, '; there are ')}")
         self.metric = metric
         self.evaluation: Evaluation | None = None
         self._of_one_batch = False

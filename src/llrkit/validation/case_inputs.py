@@ -44,7 +44,7 @@ def questioned_scores(path: str | Path, calibration: Map) -> dict[str, float]:
     known = (calibration.reading or {}).get("score") or ["score"]
     column = next((name for name in (*known, "score") if name in table.columns), None)
     if column is None:
-        raise InputError(no_column(known[0], table.columns, str(path)))
+        raise InputError(no_column(known[0], table.columns, str(path), typed=False))
     names_of_trials = [name for name in NAMES if name in table.columns][:1]
     ids = names_of_trials or [name for name in ("enroll", "test") if name in table.columns]
     names: dict[str, float] = {}

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit._plain import Json
 from llrkit._progress import tracked
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
@@ -89,7 +90,7 @@ def llr_intervals(
         tails = tail_probabilities(n, level) if n else _normal_tails(level)
         ends = np.quantile(drawn, tails, axis=0).T
         what = "speakers" if speakers else "trials, which are taken as independent"
-        how = f"the calibration fitted again to {len(drawn)} sets of drawn {what}"
+        how = f"the calibration fitted again to {counted(len(drawn), 'set')} of drawn {what}"
     bounded = np.clip(ends, low, high)
     return [LLRInterval(float(a), float(b), level, how) for a, b in bounded], ""
 

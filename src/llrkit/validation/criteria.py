@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import SupportsFloat, TypedDict
 
+from llrkit._format import did_you_mean
 from llrkit._llr_units import Amount
 from llrkit._plain import unchecked
 from llrkit.errors import FileFormatError, InputError
@@ -290,5 +291,7 @@ def _known_table(where: str, table: object, known: tuple[str, ...]) -> Mapping[s
         raise InputError(f"{where} must be a table, got {type(table).__name__}")
     unknown = [str(name) for name in table if name not in known]
     if unknown:
-        raise InputError(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(known)}")
+        first, *more = unknown
+        said = ", ".join([f"{first}{did_you_mean(first, known)}", *more])
+        raise InputError(f"{where}: unknown {said}; known are {', '.join(known)}")
     return table

@@ -152,7 +152,7 @@ class ScoresOutside(SummaryBase):
 def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both[tuple[Moments, ScoresOutside]]:
     if chunk.n_systems != fitted.n_systems:
         raise SystemCountError(
-            f"this map takes the scores of {fitted.n_systems} systems, got {chunk.n_systems}"
+            f"this map takes the scores of {counted(fitted.n_systems, 'system')}, got {chunk.n_systems}"
         )
     as_trained = fitted.input_factor / factor
     moments = Moments.of(Scores.part(chunk.target * as_trained, chunk.nontarget * as_trained))

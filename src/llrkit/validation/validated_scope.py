@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from llrkit._format import agreeing, counted
 from llrkit._llr_units import NATS, LlrUnit
 from llrkit._plain import Json
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
@@ -26,6 +27,9 @@ WHY = {
     "invariance": "invariance-verification method (Alberink et al. 2025)",
 }
 """Why LLRs are bounded, by the last part of the name of the method."""
+
+
+MANY_BEYOND = "lie beyond them, so this map did not make these LLRs"
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,11 @@ class Bounds:
         """As a reader is told them."""
         why = self.why
         said = f"{unit.span(self.low, self.high)}, {why}; "
-        said += f"{self.n_at_low:,} LLRs lie at the lower one and {self.n_at_high:,} at the upper one"
+        said += f"{counted(self.n_at_low, 'LLR')} {agreeing(self.n_at_low, 'lies', 'lie')} at the lower one "
+        said += f"and {self.n_at_high:,} at the upper one"
         if self.n_beyond:
-            said += f"; {self.n_beyond:,} lie beyond them, so this map did not make these LLRs"
+            beyond = agreeing(self.n_beyond, "lies beyond them, so this map did not make it", MANY_BEYOND)
+            said += f"; {self.n_beyond:,} {beyond}"
         return said
 
 
@@ -79,6 +85,8 @@ class ValidatedScope:
     """Empirical lower and upper bounds of these trials in nats: stronger LLRs they cannot vouch for."""
     n_beyond: int
     """LLRs of these trials that are stronger than that."""
+    beyond_by: float
+    """By how much the strongest of them is, in nats; 0 where there is none."""
     calibration: str | None
     """How the calibration map was made, where it is known."""
     bounds: Bounds | None
@@ -104,9 +112,16 @@ class ValidatedScope:
             "bounds of the map": bounds if self.bounds or self.calibration else "",
             "range of the LLRs": unit.span(self.lowest, self.highest),
             "range these trials support": f"{unit.span(*self.supported)}, {WHY['elub']}; "
-            f"{self.n_beyond:,} of the LLRs are stronger",
+            f"{self._stronger(unit)}",
         }
         return {name: text for name, text in said.items() if text}
+
+    def _stronger(self, unit: LlrUnit) -> str:
+        """How many LLRs are stronger than these trials support, and by how much; it may be little."""
+        if not self.n_beyond:
+            return "no LLR is stronger"
+        are = agreeing(self.n_beyond, "LLR is", "LLRs are")
+        return f"{self.n_beyond:,} {are} stronger, by {unit.said(self.beyond_by, '.2g')} at most"
 
 
 def find_scope(
@@ -134,12 +149,13 @@ def find_scope(
     bounded = bounding_map(calibration)
     supported = bound_elub(AffineMap(a=1.0, b=0.0), source)
     below, above = _count_beyond(source, supported.low, supported.high)
+    lowest, highest = result.moments.extremes
     return ValidatedScope(
         int(result.n_target), int(result.n_nontarget),
         _distinct_counts_of(source, _names_of_columns(speakers)),
-        _distinct_counts_of(source, _names_of_columns(recordings) or _id_columns_of(source)),
-        *result.moments.extremes,
+        _distinct_counts_of(source, _names_of_columns(recordings) or _id_columns_of(source)), lowest, highest,
         (supported.low, supported.high), below + above,
+        max(supported.low - lowest, highest - supported.high, 0.0) if below + above else 0.0,
         _words_on_calibration(calibration) if calibration is not None else None,
         _count_at_bounds(source, bounded) if bounded is not None else None,
     )  # fmt: skip

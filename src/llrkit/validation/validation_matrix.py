@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from llrkit._format import counted, percent
+from llrkit._format import counted, not_among, percent
 from llrkit._llr_units import Amount
 from llrkit._plain import Json
 from llrkit.calibrate.maps import Map
@@ -95,9 +95,9 @@ class Measured:
     def words(self, criterion: Criterion) -> str:
         """The note of the row: what is to be said about the number, and why it is not decided."""
         said = [self.note]
+        show = percent if criterion.is_rate else "{:.4g}".format
         bound = self.upper_bound if criterion.use == "interval" and self.interval is None else None
         if bound is not None:
-            show = percent if criterion.is_rate else "{:.4g}".format
             said.append(f"at most {show(bound)}: {self.no_interval}")
         elif self.met(criterion) is None:
             if math.isnan(self.value):
@@ -106,6 +106,10 @@ class Measured:
                 said.append(f"no interval: {self.no_interval}")
             else:
                 said.append("the limit lies inside the interval")
+        elif self.met(replace(criterion, use="interval")) is None and self.interval is not None:
+            said.append("the limit lies inside the interval, the estimate decides")
+        elif self.interval is None and (self.upper_bound or 0.0) > criterion.at_most >= self.value:
+            said.append(f"at most {show(self.upper_bound or 0.0)}, beyond the limit; the estimate decides")
         return "; ".join(filter(None, said))
 
 
@@ -224,8 +228,7 @@ def number_of(result: Evaluation, name: str) -> tuple[float, str]:
         known = ", ".join(point.point.name for point in result.points)
         raise UnknownNameError(f"{name!r}: no operating point {point_name!r}; there are {known}")
     costs = [f"{kind} POINT" for kind in AT_POINTS]
-    known = ", ".join((*PLAIN, *CHECKED, *WORST, *costs, "verdict"))
-    raise UnknownNameError(f"unknown metric {name!r}; known are {known}")
+    raise UnknownNameError(f"unknown metric {not_among(name, (*PLAIN, *CHECKED, *WORST, *costs, 'verdict'))}")
 
 
 def _row_of_matrix(

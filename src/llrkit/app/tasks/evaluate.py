@@ -18,8 +18,7 @@ from llrkit.report.report_tables import TextTable
 from llrkit.report.report_vocabulary import Said
 from llrkit.report.section_types import Section
 from llrkit.report.verdict_and_curve_sections import conditions, verdicts
-from llrkit.scores import ScoreSource
-from llrkit.scores.trials import Trials
+from llrkit.scores.trials import repeated_trials
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.theory.presets import point_of_text
 
@@ -38,7 +37,7 @@ def evaluate_task(task: Task[ToEvaluate]) -> Told:
     )  # fmt: skip
     (title,) = titles_of([path])
     commands = evaluate_commands(path, task.reading(name), asked)
-    ties = {title: trials.reduce(TiedScores.of)} if result.verdict.outcome == "evidence" else {}
+    ties = {title: TiedScores.of_source(trials)} if result.verdict.outcome == "evidence" else {}
     by = asked["by"]
     write_report(
         {title: result}, task.out / "evaluation.html", by=by or "condition", ties=ties,
@@ -61,14 +60,6 @@ def evaluate_task(task: Task[ToEvaluate]) -> Told:
         "documents": ["evaluation.html", "evaluation.json", "evaluation.csv", *pictures],
         "commands": commands,
     }
-
-
-def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
-    """What the JSON of an evaluation says of trials that occur more than once."""
-    if trials.roles.test is None:
-        return {}
-    n = trials.n_repeated if isinstance(trials, Trials) else None
-    return {} if n == 0 else {"repeated_trials": n}
 
 
 def _evaluation_notes(result: Evaluation) -> list[str]:

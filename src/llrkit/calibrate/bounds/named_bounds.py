@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from llrkit._arguments import takes
-from llrkit._format import number
+from llrkit._format import not_among, number
 from llrkit._llr_units import LN10
 from llrkit._plain import as_list, as_number, as_text
 from llrkit._warn import warn_caller
@@ -22,7 +22,9 @@ from llrkit.calibrate.bounds.source_counts import SourceCounts
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.gap_between_classes import gap_sentence
 from llrkit.calibrate.maps import Map
+from llrkit.calibrate.option_checks import names_of
 from llrkit.calibrate.poor_fit_guard import is_judged
+from llrkit.calibrate.training_densities import with_group_spread
 from llrkit.errors import InputError, NoOverlapWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
@@ -51,7 +53,7 @@ def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
         return typed, None
     name, _, rest = typed.partition(":")
     if name != "fixed":
-        raise UnknownNameError(f"unknown bound {bound!r}; known are {', '.join(BOUNDS)} (natural logarithms)")
+        raise UnknownNameError(f"unknown bound {not_among(bound, BOUNDS)} (natural logarithms)")
     try:
         low, high = (float(text) for text in rest.split(","))
     except ValueError:
@@ -110,6 +112,8 @@ def bound_map(
         _warn_of_gap(fitted)
         return fitted
     if kind == "sources":
+        if speakers is not None:  # by which a shift is told from other speakers
+            fitted = with_group_spread(fitted, as_source(source), names_of(speakers, "speakers"))
         return bound_sources(fitted, as_source(source), speakers=speakers)
     if limits is not None:
         bounded = bound_fixed(fitted, *limits)

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit._plain import Json
 from llrkit.calibrate.affine.linear_fit import Shrinkage, fit_linear
 from llrkit.calibrate.composite.linear_map import LinearMap
@@ -89,7 +90,7 @@ def fit_fusion(
 
         if not isinstance(source, Trials):
             raise InputError(f"missing={missing!r} needs a table of trials; arrays always hold every score")
-        source = source.complete()
+        source = source.complete_counted(of="the training" if missing == "subset" else "")
     side_information = quality(quality_columns, features, scaled)
     if (robust or regularization) and method != "logistic":
         raise InputError(f"robust and regularization need method='logistic', not {method!r}")
@@ -115,7 +116,7 @@ def fit_fusion(
     weights, offset, details, moments = fit(source)
     k = side_information.n_systems(len(moments.target.mean))
     if len(names) != k:
-        raise SystemCountError(f"{len(names)} names for {k} systems")
+        raise SystemCountError(f"{counted(len(names), 'name')} for {counted(k, 'system')}")
     fitted = LinearMap(
         weights=weights,
         offset=offset,

@@ -10,6 +10,7 @@ import numpy as np
 
 from llrkit._arguments import yes_or_no
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.core.column_values import ValueCounts, positions_by_value, trials_with_value
@@ -102,7 +103,7 @@ class ByMap(Map):
         )
 
     def __repr__(self) -> str:
-        return f"ByMap({self.method}: {len(self.maps)} values of {self.column!r})"
+        return f"ByMap({self.method}: {counted(len(self.maps), 'value')} of {self.column!r})"
 
 
 @fits_map

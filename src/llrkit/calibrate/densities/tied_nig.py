@@ -93,8 +93,11 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     ).tolist()
     shape, beta_e, delta, loc = natural_parameters(mean_e, float(np.exp(log_sd_e)), p_e, e_e)
     _, beta_d, _, _ = natural_parameters(mean_d, float(np.exp(log_sd_d)), p_d, e_d)
-    gamma_e, gamma_d = (np.sqrt((shape - beta) * (shape + beta)) for beta in (beta_e, beta_d))
+    # next to the Gaussian limit shape and beta may be equal but for rounding
+    gamma_e, gamma_d = (np.sqrt(max((shape - beta) * (shape + beta), 0.0)) for beta in (beta_e, beta_d))
     a = (beta_e - beta_d) / scale
+    if not gamma_e + gamma_d > 0.0:
+        details["gaussian_limit"], gamma_e = True, 1.0
     # gamma_e - gamma_d without cancellation
     level = -delta * (beta_e - beta_d) * (beta_e + beta_d) / (gamma_e + gamma_d) - (beta_e - beta_d) * loc
     b = float(level) - a * center

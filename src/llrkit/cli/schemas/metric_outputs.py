@@ -15,6 +15,7 @@ from llrkit.cli.schemas.notation import (
     TEXTS,
     YES_OR_NO,
     Schema,
+    about,
     listed,
     mapping,
     maybe,
@@ -83,6 +84,7 @@ EVALUATE = variants(
             ),
             "biometrics": BIOMETRICS,
             "shift": OF_SHIFT,
+            "saturated": about(TEXTS, "Shares of trials that have exactly the highest or the lowest score."),
             "repeated_trials": maybe(
                 COUNT, "How many trials occur more than once; null where it is not known."
             ),

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from llrkit._format import not_among
 from llrkit.cli.schemas import files, judging_outputs, making_outputs, metric_outputs
-from llrkit.cli.schemas.notation import Schema
-from llrkit.cli.schemas.shared import DEFINITIONS
+from llrkit.cli.schemas.notation import Schema, members
+from llrkit.cli.schemas.shared import DEFINITIONS, LEFT_OUT
 from llrkit.errors import UnknownNameError
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -52,8 +53,21 @@ OUTPUTS: dict[str, Schema] = {
     "validate": judging_outputs.VALIDATE,
 }
 """What commands write with ``--json``; ``demo`` writes numbers.json beside its report."""
+_NO_TRIALS = ("demo", "recognize", "reproduce", "simulate", "theory")
+"""How the names of commands begin that read no trials."""
+
+
+def _reading_trials(name: str, content: Schema) -> Schema:
+    """What a command writes, with the trials that it was told to leave out if it reads any."""
+    if name.startswith(_NO_TRIALS):
+        return content
+    if "anyOf" in content:
+        return {**content, "anyOf": [_reading_trials(name, one) for one in content["anyOf"]]}
+    return {**content, "properties": {**members(content), "left_out": LEFT_OUT}}
+
+
 SCHEMAS: dict[str, Published] = {
-    **{name: Published(content) for name, content in OUTPUTS.items()},
+    **{name: Published(_reading_trials(name, content)) for name, content in OUTPUTS.items()},
     "apply": Published(files.MANIFEST, version=2, is_file=True),
     "class_map": Published(files.CLASS_MAP_FILE, marker="format", is_file=True),
     "criteria": Published(files.CRITERIA, marker=None, is_file=True),
@@ -72,7 +86,7 @@ def json_schema(name: str) -> Schema:
     ('llrkit.evaluate/1', {'const': 'llrkit.evaluate/1'})
     """
     if name not in SCHEMAS:
-        raise UnknownNameError(f"no schema {name!r}; there are {', '.join(sorted(SCHEMAS))}")
+        raise UnknownNameError(f"no schema {not_among(name, sorted(SCHEMAS), '; there are ')}")
     published = SCHEMAS[name]
     title = f"llrkit.{name}/{published.version}"
     content: Schema = {

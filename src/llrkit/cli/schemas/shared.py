@@ -159,6 +159,7 @@ DEFINITIONS: dict[str, Schema] = {
             "training_cllr": NUMBER,
             "training_min_cllr": NUMBER,
             "training_eer": SHARE,
+            "training_left_out": about(COUNT, "Trials that were left out, as options asked."),
             "adapted_from": TEXT,
         },
     ),
@@ -195,6 +196,10 @@ DEFINITIONS: dict[str, Schema] = {
         "additionalProperties": True,
     },
 }
+LEFT_OUT = listed(
+    record("Some trials, and why they were left out.", {"trials": COUNT, "text": TEXT}),
+    "Trials that were left out, as --missing, --missing-scores or --duplicates asked.",
+)
 CLASS_EVALUATION = record(
     "All metrics of log-likelihoods of several classes.",
     {

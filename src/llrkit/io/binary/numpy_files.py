@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit._memory import require_memory
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import with_roles
@@ -56,7 +57,7 @@ def _npz_columns(
     for wish in wanted[1:]:
         if len(arrays[wish]) != n:
             what = "labels" if wish == role else f"values in {wish!r}"
-            raise FileFormatError(f"{file}: {n} scores but {len(arrays[wish])} {what}")
+            raise FileFormatError(f"{file}: {counted(n, 'score')} but {len(arrays[wish])} {what}")
     columns = {key: _npz_series(array, f"{file}: array {key!r}") for key, array in arrays.items()
                if array.shape == (n,)}  # fmt: skip
     return with_roles(TrialTable(str(file), "npz", pl.DataFrame(columns)), score=score, label=label)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit.errors import FileFormatError, LabelError, UnknownNameError
 from llrkit.io.binary.numpy_files import Arrays, read_arrays
 from llrkit.io.checked_trials import with_scores
@@ -58,7 +59,7 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
     given = _npz_texts(arrays, ("classes", "class_names"))
     names = class_names(given if given is not None else range(k))
     if len(names) != k:
-        raise FileFormatError(f"{file}: {k} columns in {name!r}, but {len(names)} classes")
+        raise FileFormatError(f"{file}: {counted(k, 'column')} in {name!r}, but {len(names)} classes")
     columns: dict[str, Array | list[str]] = {
         one: values[:, i].astype(np.float64) for i, one in enumerate(names)
     }

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from llrkit._format import counted
 from llrkit.errors import FileFormatError, InputError, LabelError, LlrkitError
 from llrkit.io.binary.numpy_files import read_arrays
 from llrkit.io.binary.parquet_check import refuse_impossible
@@ -89,8 +90,8 @@ def read_class_table(path: PathArg, reading: Reading) -> TrialTable:
     trials = _read_any_class_layout(path, reading.classes, reading.label if reading.key is None else None)
     if len(trials.score) < 2:
         raise FileFormatError(
-            f"{trials.file}: {len(trials.score)} columns with numbers, at least two classes are needed; "
-            f"there are the columns {listed(trials.table.columns)}"
+            f"{trials.file}: {counted(len(trials.score), 'column')} with numbers, at least two classes are "
+            f"needed; there are the columns {listed(trials.table.columns)}"
         )
     if reading.key is not None:
         key = _read_class_key(reading.key, reading.label)
@@ -113,8 +114,8 @@ def _classes_like_first(first: TrialTable, other: TrialTable) -> TrialTable:
     if first.test is None or other.test is None:
         if first.table.height != other.table.height:
             raise FileFormatError(
-                f"{other.file}: {other.table.height:,} rows, but {first.table.height:,} in {first.file}, "
-                "and no ids to match them by"
+                f"{other.file}: {counted(other.table.height, 'row')}, but {first.table.height:,} in "
+                f"{first.file}, and no ids to match them by"
             )
         return other
     wanted = first.table.select(pl.col(first.test).cast(pl.String).alias(other.test))
@@ -126,7 +127,7 @@ def _classes_like_first(first: TrialTable, other: TrialTable) -> TrialTable:
         gone = left.join(right, on=other.test, how="anti")
         if gone.height:
             shown = "; ".join(gone[other.test].head(5).to_list())
-            raise FileFormatError(f"{name}: no scores for {gone.height:,} trials: {shown}")
+            raise FileFormatError(f"{name}: no scores for {counted(gone.height, 'trial')}: {shown}")
     joined = wanted.join(there, on=other.test, how="left", maintain_order="left")
     return replace(other, table=joined, lines=None)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from llrkit._format import counted
 from llrkit.errors import FileFormatError
 from llrkit.io.column_roles import header_roles
 from llrkit.io.text.delimiter_and_decimals import means_decimal_commas
@@ -102,7 +103,8 @@ def _family_names_and_header(
     where = f"{text.file}, line {text.head[0][0]}"
     if columns is not None:
         if len(columns) != len(rows[0]):
-            raise FileFormatError(f"{where}: {len(rows[0])} fields, but --columns names {len(columns)}")
+            fields = counted(len(rows[0]), "field")
+            raise FileFormatError(f"{where}: {fields}, but --columns names {len(columns)}")
         return "table", distinct_names(columns, "--columns"), False
     if format in (None, "matrix") and _is_matrix(rows):
         return "matrix", unique_names(rows[0]), True
@@ -143,7 +145,7 @@ def _family_names_and_header(
         )
     flag, example = ("--key-columns", "enroll,test,label") if is_key else ("--columns", "enroll,test,score")
     raise FileFormatError(
-        f"{where}: no header line and no known layout ({len(rows[0])} columns); "
+        f"{where}: no header line and no known layout ({counted(len(rows[0]), 'column')}); "
         f"name the columns, for example {flag} {example}"
     )
 

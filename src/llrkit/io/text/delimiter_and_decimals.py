@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from llrkit.scores.target_labels import classify_words
+
 COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*", re.I | re.A)
 PATTERN = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 """The same for polars, in two parts around the comma."""
@@ -65,6 +67,27 @@ def delimiter_of(head: bytes, decimal: str) -> str:
     elif decimal == ",":
         marks[","] = sum("," in field and not COMMA_NUMBER.fullmatch(field) for field in first.split())
     delimiter = max(marks, key=lambda mark: marks[mark])
+    if delimiter != "\t" and marks[delimiter] and _is_kaldi(head, delimiter):
+        return " "
     if not marks[delimiter]:  # blanks, unless there is only one column
         delimiter = " " if len(raw.split()) > 1 else "," if decimal == "." else ";"
     return delimiter
+
+
+def _is_kaldi(head: bytes, mark: str) -> bool:
+    """Whether two ids that hold a comma or a semicolon stand before a score or a label, between blanks."""
+    lines = [line.decode("utf-8", "replace") for line in head.split(b"\n") if line.strip()][:2]
+    for line in lines:
+        *ids, last = line.split()
+        alone = line.rpartition(mark)[2].split()[-1:] != line.rpartition(mark)[2].split()
+        if len(ids) != 2 or not alone or not (_is_number(last) or classify_words([last]) != [None]):
+            return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from llrkit._format import counted
 from llrkit.errors import FileFormatError
 from llrkit.io.text.layouts import (
     ENROLL_NAMES,
@@ -142,5 +143,5 @@ def nist_key_has_header(first: list[str], key: Layout, where: str) -> bool:
         return False
     alike = sum(want != "*" and want in kind for want, kind in zip(key.holds, kinds, strict=False))
     if len(first) != len(key.holds) or alike > 1:  # a name of one letter may be a side, or n
-        raise FileFormatError(f"{where}: neither a trial nor names for {len(key.holds)} columns")
+        raise FileFormatError(f"{where}: neither a trial nor names for {counted(len(key.holds), 'column')}")
     return True

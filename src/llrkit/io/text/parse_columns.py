@@ -15,6 +15,7 @@ from itertools import chain, islice
 import numpy as np
 import polars as pl
 
+from llrkit._format import counted
 from llrkit.errors import FileFormatError
 from llrkit.io.polars_panics import no_panic_messages
 from llrkit.io.text.delimiter_and_decimals import COMMA_NUMBER, PATTERN, with_point
@@ -237,7 +238,8 @@ def _parse_by_rows(piece: Piece, whole: Columns, header: bool) -> pl.DataFrame:
         if len(fields) != len(names):
             there = "the header names" if header else "the first line has"
             raise FileFormatError(
-                f"{piece.file}, line {line}: {len(fields)} fields, but {there} {len(names)} columns"
+                f"{piece.file}, line {line}: {counted(len(fields), 'field')}, but {there} "
+                f"{counted(len(names), 'column')}"
             )
         for at, name in at_numbers:
             fields[at] = _number_as_polars(fields[at].strip(), piece, f"line {line}, column {name!r}")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array
+from llrkit._format import not_among
 from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.cohort_normalized_scores import normalized_scores
@@ -277,7 +278,7 @@ def train_backend(
     PLDA(3 dimensions, rank 2)
     """
     if scorer not in SCORERS:
-        raise UnknownNameError(f"scorer={scorer!r}: expected one of {', '.join(SCORERS)}")
+        raise UnknownNameError(f"scorer={not_among(scorer, SCORERS, ': expected one of ')}")
     refuse_of_others(
         scorer, rank=rank, shrinkage=shrinkage or None, degrees=degrees, speaker_dims=speaker_dims,
         channel_dims=channel_dims,

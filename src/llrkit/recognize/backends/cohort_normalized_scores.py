@@ -7,14 +7,15 @@ from typing import TypeVar
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array
+from llrkit._format import not_among
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.score_normalization import as_norm, s_norm, t_norm, tz_norm, z_norm, zt_norm
 from llrkit.recognize.backends.trial_sides import Side
 from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.option_names import NORMS
 from llrkit.scores.checked_arrays import first_nan
 
 E = TypeVar("E", Embeddings, Side)
-NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 
 
 @takes(enroll=Embeddings | Side, test=Embeddings | Side, cohort=Embeddings | Side)
@@ -57,7 +58,7 @@ def normalized_scores(
     (2, 3)
     """
     if normalize not in NORMS:
-        raise UnknownNameError(f"normalize={normalize!r}: expected one of {', '.join(NORMS)}")
+        raise UnknownNameError(f"normalize={not_among(normalize, NORMS, ': expected one of ')}")
     if top is not None and normalize not in ("as1", "as2"):
         raise InputError(f"top needs 'as1' or 'as2', not {normalize!r}")
     raw = score(enroll, test)

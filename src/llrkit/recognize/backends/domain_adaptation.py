@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from llrkit._arguments import takes
+from llrkit._format import not_among
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.backends.backend import Backend, train_backend
 from llrkit.recognize.backends.transform_training import Step
 from llrkit.recognize.backends.transforms import Affine, Chain, Transform
 from llrkit.recognize.embeddings import Embeddings
+from llrkit.recognize.option_names import ADAPTATIONS
 from llrkit.recognize.plda.plda_adaptation import (
     coral_plus,
     interpolated,
@@ -22,7 +24,6 @@ from llrkit.recognize.plda.plda_adaptation import (
 )
 from llrkit.recognize.plda.plda_training import train_plda
 
-ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
 _OF_PLDA = ("coral+", "kaldi", "interpolate")
 
 
@@ -170,7 +171,7 @@ def require_adaptation(adaptation: str, scorer: str, weight: float | None = None
     llrkit.errors.InputError: the adaptation 'kaldi' is one of PLDA, not of 'cosine'
     """
     if adaptation not in ADAPTATIONS:
-        raise UnknownNameError(f"adaptation={adaptation!r}: expected one of {', '.join(ADAPTATIONS)}")
+        raise UnknownNameError(f"adaptation={not_among(adaptation, ADAPTATIONS, ': expected one of ')}")
     if adaptation in _OF_PLDA and scorer != "plda":
         raise InputError(f"the adaptation {adaptation!r} is one of PLDA, not of {scorer!r}")
     if weight is not None and adaptation not in ("coral+", "interpolate"):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import counted
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings, checked_texts
 from llrkit.recognize.plda.heavy_tailed_model import WEIGHT, HeavyTailedPLDA
@@ -96,7 +97,7 @@ def model_rows(embeddings: Embeddings, models: Models | None) -> dict[str, Posit
         embeddings.known_speakers if models is None else checked_texts(models, "models", ids=embeddings.ids)
     )
     if len(names) != len(embeddings):
-        raise InputError(f"{len(embeddings)} embeddings but {len(names)} models")
+        raise InputError(f"{counted(len(embeddings), 'embedding')} but {counted(len(names), 'model')}")
     return session_rows_by_name(names)
 
 

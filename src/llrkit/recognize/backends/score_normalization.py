@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import not_among
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InfiniteScoreError, InputError, NaNScoreError, UnknownNameError
 from llrkit.recognize.covariances import rows_per_block
@@ -212,7 +213,7 @@ def as_norm(
     array([[1.5]])
     """
     if selection not in SELECTIONS:
-        raise UnknownNameError(f"selection={selection!r}: expected one of {', '.join(SELECTIONS)}")
+        raise UnknownNameError(f"selection={not_among(selection, SELECTIONS, ': expected one of ')}")
     matrix = _score_matrix(scores, "scores")
     enroll, test = _score_matrix(enroll_cohort, "enroll_cohort"), _score_matrix(cohort_test, "cohort_test").T
     _require_agreement(matrix, enroll, test.T)

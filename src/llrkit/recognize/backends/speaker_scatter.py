@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from llrkit._arguments import not_negative
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import counted
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
 from llrkit.recognize.covariances import oas_share, rank_of, require_definite, shrunk
@@ -63,7 +64,7 @@ def rows_and_speakers(
         speakers = vectors.known_speakers
     names = checked_texts(speakers, "speakers")
     if len(names) != len(matrix):
-        raise InputError(f"{len(matrix)} embeddings but {len(names)} speakers")
+        raise InputError(f"{counted(len(matrix), 'embedding')} but {counted(len(names), 'speaker')}")
     return matrix, names
 
 
@@ -90,7 +91,7 @@ def speaker_sums(
     counts = np.bincount(codes).astype(np.float64)
     if counts.max() == 1:
         raise InputError(
-            f"each of the {len(distinct)} speakers has one session only: "
+            f"each of the {counted(len(distinct), 'speaker')} has one session only: "
             "the variation within speakers cannot be estimated"
         )
     totals = np.zeros((len(distinct), matrix.shape[1]))

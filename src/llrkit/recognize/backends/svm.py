@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from llrkit._arguments import takes
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import counted
 from llrkit._random import RNG, seed_of
 from llrkit.core.elementary_functions import blocks
 from llrkit.core.summary_algebra import ReadOnlyArrays
@@ -92,7 +93,7 @@ class LinearModels(ReadOnlyArrays):
             return cls(arrays["ids"], arrays["weights"], arrays["offsets"])
 
     def __repr__(self) -> str:
-        return f"LinearModels({len(self.ids)} models of {self.weights.shape[1]} dimensions)"
+        return f"LinearModels({counted(len(self.ids), 'model')} of {self.weights.shape[1]} dimensions)"
 
 
 @takes(enroll=Embeddings)

@@ -10,6 +10,7 @@ from scipy.linalg import cholesky, eigh
 
 from llrkit._arguments import not_negative, takes, whole_number
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning, UnknownNameError
 from llrkit.recognize.backends.speaker_scatter import speaker_sums
@@ -69,7 +70,7 @@ def train_whitening(vectors: Trainable, *, dim: int | None = None, shrinkage: fl
             SpeechWarning,
         )
     elif dim is None:
-        require_definite(covariance, f"the covariance of {len(matrix)} embeddings")
+        require_definite(covariance, f"the covariance of {counted(len(matrix), 'embedding')}")
     values, directions = np.linalg.eigh(covariance)
     values, directions = values[::-1][:kept], directions[:, ::-1][:, :kept]
     if values[-1] <= len(mean) * np.finfo(float).eps * values[0]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import not_among
 from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.recognize.embeddings import Embeddings, finite_matrix, vectors_of
@@ -148,7 +149,7 @@ class LengthNorm(Step):
 
     def __post_init__(self) -> None:
         if self.length not in LENGTHS:
-            raise UnknownNameError(f"length={self.length!r}: expected one of {', '.join(LENGTHS)}")
+            raise UnknownNameError(f"length={not_among(self.length, LENGTHS, ': expected one of ')}")
 
     def _wanted(self, dim: int) -> float:
         return 1.0 if self.length == "unit" else float(np.sqrt(dim))

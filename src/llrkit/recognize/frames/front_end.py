@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import counted, not_among
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.recognize.option_names import NORMALIZATIONS
 
 FRAMES_PER_SECOND = 100
 SILENCE_DB = -70.0
 """Below this level, in dB of full scale, nothing is speech."""
-NORMALIZATIONS = ("utterance", "sliding", "none")
 _SMOOTH = 11  # frames whose majority decides whether the middle one is speech
 
 
@@ -65,7 +66,7 @@ class FrontEnd:
     def __post_init__(self) -> None:
         if self.normalize not in NORMALIZATIONS:
             raise UnknownNameError(
-                f"normalize={self.normalize!r}: expected one of {', '.join(NORMALIZATIONS)}"
+                f"normalize={not_among(self.normalize, NORMALIZATIONS, ': expected one of ')}"
             )
         if not 1 <= self.n_ceps <= self.n_bands:
             raise InputError(f"{self.n_ceps} cepstra from {self.n_bands} mel bands: give 1 to {self.n_bands}")
@@ -116,7 +117,7 @@ class FrontEnd:
         if self.seconds is not None:
             kept = kept[: max(1, round(self.seconds * FRAMES_PER_SECOND))]
         if len(kept) < 2:
-            raise InputError(f"{name}: no speech found in {len(levels)} frames")
+            raise InputError(f"{name}: no speech found in {counted(len(levels), 'frame')}")
         if self.normalize == "none":
             return np.ascontiguousarray(kept)
         return normalized(kept, self.window if self.normalize == "sliding" else None)

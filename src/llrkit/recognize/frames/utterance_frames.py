@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array
+from llrkit._format import counted
 from llrkit.errors import InputError
 from llrkit.scores.source import in_order, thread_count
 
@@ -96,7 +97,7 @@ class Frames(Sequence[Array]):
         places = (f"utterance {i}" for i in range(len(arrays)))
         names = tuple(places if ids is None else map(str, ids))
         if len(names) != len(arrays):
-            raise InputError(f"{len(arrays)} utterances but {len(names)} ids")
+            raise InputError(f"{counted(len(arrays), 'utterance')} but {counted(len(names), 'id')}")
         return cls(names, arrays.__getitem__, None if speakers is None else tuple(map(str, speakers)))
 
     def __len__(self) -> int:
@@ -185,8 +186,8 @@ class Frames(Sequence[Array]):
         return replace(self, load=load)
 
     def __repr__(self) -> str:
-        who = "" if self.speakers is None else f" of {len(set(self.speakers))} speakers"
-        return f"Frames({len(self)} utterances{who})"
+        who = "" if self.speakers is None else f" of {counted(len(set(self.speakers)), 'speaker')}"
+        return f"Frames({counted(len(self), 'utterance')}{who})"
 
 
 def same_dimensions(frames: Frames, dimensions: int | None = None) -> Iterator[tuple[str, Array]]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import Frames, frame_chunks
 from llrkit.recognize.ivectors.baum_welch import FrameSums
@@ -103,7 +104,7 @@ def _one_gaussian(frames: Frames) -> tuple[DiagonalGMM, int]:
     variance = squares / n
     if not (variance > 0).all():
         at = int(np.argmin(variance))
-        raise InputError(f"dimension {at} is the same in all {n} frames; leave it out")
+        raise InputError(f"dimension {at} is the same in all {counted(n, 'frame')}; leave it out")
     return DiagonalGMM(np.ones(1), mean[None], variance[None]), n
 
 

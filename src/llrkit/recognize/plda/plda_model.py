@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import not_among
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.recognize.covariances import float_type, require_definite, rows_per_block, symmetric
@@ -231,7 +232,7 @@ class PLDA(SavedModel):
         uncertainty: str,
     ) -> tuple[PLDARows, PLDARows]:
         if uncertainty not in UNCERTAINTY:
-            raise UnknownNameError(f"uncertainty={uncertainty!r}: expected one of {', '.join(UNCERTAINTY)}")
+            raise UnknownNameError(f"uncertainty={not_among(uncertainty, UNCERTAINTY, ': expected one of ')}")
         return (
             self._plda_rows(enroll, counts, covariances, uncertainty, "enrollment embeddings"),
             self._plda_rows(test, test_counts, test_covariances, uncertainty, "test embeddings"),

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit._progress import tracked
 from llrkit.calibrate.maps import Map
 from llrkit.choose.methods import METHODS, fit_of
@@ -89,7 +90,7 @@ def llr_band(
     groups = find_speakers(source, speakers).grouped(most=GROUPS)
     if groups.n < FEWEST_SPEAKERS:
         raise TooFewTrialsError(
-            f"there are only {groups.n} speakers in {' and '.join(groups.columns)}; "
+            f"there are only {counted(groups.n, 'speaker')} in {' and '.join(groups.columns)}; "
             f"a band needs at least {FEWEST_SPEAKERS}"
         )
     with warnings.catch_warnings():

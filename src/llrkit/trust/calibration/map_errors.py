@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._format import not_among
 from llrkit._plain import as_number
 from llrkit._results import Result
 from llrkit.calibrate.affine.cmlg import fit_cmlg
@@ -112,7 +113,7 @@ def map_uncertainty(
     [2.86, 2.52, 3.2]
     """
     if method not in METHODS:
-        raise UnknownNameError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+        raise UnknownNameError(f"unknown method {not_among(method, METHODS)}")
     groups = find_speakers(source, speakers).grouped() if speakers else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)

@@ -44,9 +44,13 @@ _FEWEST_DF = 2.0
 
 
 def judged_edges(result: Measurements) -> FloatArray:
-    """Even cells of the LLR, between whose ends LLRs are judged."""
+    """Even cells of the LLR, between whose ends LLRs are judged; narrow ones where all scores are equal."""
     low, high = judged_range(result.moments.extremes, result.summaries.blocks)
-    return np.linspace(low, high, JUDGED_CELLS + 1)
+    edges = np.linspace(low, high, JUDGED_CELLS + 1)
+    if (edges[1:] > edges[:-1]).all():
+        return edges
+    reach = 1e-6 * max(1.0, abs(low), abs(high))
+    return np.linspace(low - reach, high + reach, JUDGED_CELLS + 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from llrkit.trust.calibration.scale_and_offset_test import CalibrationTest, chec
 
 LEVEL = 0.03
 PART_LEVEL = SHAPE_LEVEL = 0.01
-SIDES = {"same-source": "targets", "different-source": "non-targets"}
+SIDES = {"target": "targets", "nontarget": "non-targets"}
 """The words of a text for a ``kind``: texts are in NIST's words, which vocabularies translate."""
 WRONG_WAY = "pointing the wrong way: higher LLRs belong to non-targets"
 INDEPENDENT = ", if trials are independent"
@@ -48,7 +48,7 @@ class Verdict:
     """Of the test of scale and offset, or of shape if that is what is wrong; nan if none was made."""
     level: float
     kind: str
-    """What is wrong: ``"over-confident"``, ``"under-confident"``, ``"same-source"``, ``"different-source"``
+    """What is wrong: ``"over-confident"``, ``"under-confident"``, ``"target"``, ``"nontarget"``
     (biased towards it), two of them joined by ``" and "``, or ``"shape"``; empty unless there is evidence."""
     text: str
     """LLRs in it are in nats."""
@@ -77,7 +77,7 @@ class Verdict:
         --------
         >>> from llrkit._llr_units import LOG10
         >>> offset = Amount(0.8123, ".1f")
-        >>> found = Verdict("evidence", 0.001, 0.03, "same-source", f"biased by {offset}", (offset,))
+        >>> found = Verdict("evidence", 0.001, 0.03, "target", f"biased by {offset}", (offset,))
         >>> found.in_unit(LOG10).text
         'biased by 0.4 in log10 LR'
         """
@@ -131,10 +131,14 @@ def judge(
         text = "unusable as LLRs: at least one trial has an infinite LLR for the wrong side"
         return Verdict("infinite", math.nan, level, "", text)
     if apart.none and apart.would_show < TELLING_AUC:
-        text = (
-            f"uninformative: the AUC of {result.auc:.3f} cannot be distinguished from 0.5 "
-            f"(one of {apart.would_show:.3f} could); are these the right labels and scores?"
+        low, high = result.moments.extremes
+        why = (
+            "all scores are the same"
+            if low == high and not result.moments.target.n_infinite + result.moments.nontarget.n_infinite
+            else f"the AUC of {result.auc:.3f} cannot be distinguished from 0.5 "
+            f"(one of {apart.would_show:.3f} could)"
         )
+        text = f"uninformative: {why}; are these the right labels and scores?"
         return Verdict("uninformative", math.nan, level, "", text)
     tested = tested or check_cells(result)
     if tested.test.n_effective < FEWEST:
@@ -215,7 +219,7 @@ def _wrong_with_line(line: Recalibration) -> tuple[str, str, *tuple[Amount, ...]
         else:
             words.append(f"{parts[-1]} by a factor {max(line.factor, 1.0 / line.factor):.1f}")
     if "bias" in named:
-        parts.append("same-source" if line.bias > 0.0 else "different-source")
+        parts.append("target" if line.bias > 0.0 else "nontarget")
         bias = Amount(abs(line.bias), ".1f")
         words.append(f"biased towards {SIDES[parts[-1]]} by {bias}")
         return " and ".join(parts), " and ".join(words), bias
@@ -228,6 +232,6 @@ def _wrong_without_line(test: IdentityTest, gap: tuple[float, float]) -> tuple[s
     if gap[0] <= 0.0 <= gap[1] and abs(slope) >= abs(offset):
         kind = text = "under-confident" if slope < 0.0 else "over-confident"
     else:  # an offset would make all decisions at 0 right, or help more than a factor
-        kind = "same-source" if offset > 0.0 else "different-source"
+        kind = "target" if offset > 0.0 else "nontarget"
         text = f"biased towards {SIDES[kind]}"
     return kind, f"{text}; the classes do not overlap, so the size cannot be estimated from these trials"

@@ -10,6 +10,7 @@ import numpy as np
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
+from llrkit._format import not_among
 from llrkit._format import number as shown
 from llrkit._plain import Json
 from llrkit._random import RNG, seed_of
@@ -91,7 +92,7 @@ class SystemComparison(Result):
     def __getitem__(self, name: str) -> Difference:
         if name not in self.differences:
             raise UnknownNameError(
-                f"no difference for {name!r}; there are: {', '.join(self.differences)}"
+                f"no difference for {not_among(name, self.differences, '; there are: ')}"
                 + (f" ({self.no_test[name]})" if name in self.no_test else "")
             )
         return self.differences[name]

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._format import counted
 from llrkit.core.elementary_functions import logit, sigmoid
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.errors import InputError, TooFewTrialsError
@@ -80,7 +81,7 @@ def bootstrap(
     else:
         reasons["det_slope"] = "too few errors: some replicates have no slope"
     used = len(drawn["cllr"])
-    notes = [f"{n:,} replicates, seed {resampling.seed}; bias-corrected percentile intervals"]
+    notes = [f"{counted(n, 'replicate')}, seed {resampling.seed}; bias-corrected percentile intervals"]
     if resampling.n_speakers is None:
         notes.append("trials drawn within each class, as if they were independent")
     if used < n:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import IntArray
+from llrkit._format import counted
 from llrkit._random import checked_seed
 from llrkit.core.moments import Moments
 from llrkit.core.summary_algebra import SummaryBase
@@ -148,7 +149,7 @@ def speaker_resampling(
     speaker_set = find_speakers(source, speakers)
     if speaker_set.n < FEWEST_SPEAKERS:
         raise TooFewTrialsError(
-            f"there are only {speaker_set.n} speakers in {' and '.join(speaker_set.columns)}; "
+            f"there are only {counted(speaker_set.n, 'speaker')} in {' and '.join(speaker_set.columns)}; "
             f"resampling them needs at least {FEWEST_SPEAKERS}"
         )
     if recordings is None:

@@ -139,11 +139,13 @@ class SpeakerCells(SummaryBase):
         return CellSet(self.cuts, (self.target[-1], self.nontarget[-1]), self.sums[:, :, -1])
 
     def without(self, speaker: int) -> CellSet:
-        """All trials but those of one speaker."""
+        """All trials but those of one speaker; sums that are infinite are not known without one of them."""
+        every, own = self.sums[:, :, -1], self.sums[:, :, speaker]
+        known = np.isfinite(every)
         return CellSet(
             self.cuts,
             (self.target[-1] - self.target[speaker], self.nontarget[-1] - self.nontarget[speaker]),
-            self.sums[:, :, -1] - self.sums[:, :, speaker],
+            np.where(known, np.where(known, every, 0.0) - np.where(known, own, 0.0), np.nan),
         )
 
     def __iter__(self) -> Iterator[CellSet]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from llrkit._arrays import IntArray
+from llrkit._format import not_among
 from llrkit.core.column_values import ValueCounts, numbered
 from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
@@ -45,7 +46,7 @@ def require_columns(
     ``trials`` says that a bootstrap without speakers draws trials.
     """
     if ci not in kinds:
-        raise UnknownNameError(f"unknown ci {ci!r}; known are {', '.join(kinds)}")
+        raise UnknownNameError(f"unknown ci {not_among(ci, kinds)}")
     by_speaker = ci in ("speaker", "bootstrap")
     if by_speaker and not speakers and not (trials and ci == "bootstrap" and not recordings):
         raise InputError(

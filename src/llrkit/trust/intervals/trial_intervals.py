@@ -14,6 +14,9 @@ from llrkit.trust.intervals.speaker_intervals import speaker_intervals
 from llrkit.trust.intervals.speakers import Speakers
 from llrkit.trust.intervals.uncertainty_result import Range, Uncertainty, reason_for_no_interval
 
+IF_INDEPENDENT = "hold if trials are independent; where these share speakers they are too short"
+"""What is said of intervals of the kind ``trial``."""
+
 
 def closed_form(
     source: ScoreSource, result: Measurements, speakers: Speakers | None, level: float
@@ -49,7 +52,7 @@ def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> 
         standard_error=MappingProxyType(errors),
         no_interval=MappingProxyType(reasons),
         notes=(
-            "they hold if trials are independent; where these share speakers they are too short",
+            f"they {IF_INDEPENDENT}",
             *_note_on_bias(intervals),
         ),
     )

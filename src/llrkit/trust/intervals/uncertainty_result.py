@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
+from llrkit._format import counted
 from llrkit._plain import Json
 
 Range = tuple[float, float]
@@ -98,7 +99,7 @@ def effect_note(effects: Mapping[str, float], n_speakers: int) -> list[str]:
     if not n_speakers or "cllr" not in effects:
         return []
     effect = effects["cllr"]
-    said = f"{n_speakers:,} speakers; design effect of Cllr {effect:.2f}"
+    said = f"{counted(n_speakers, 'speaker')}; design effect of Cllr {effect:.2f}"
     if effect > 1.0:
         said += f": the trials are as informative as {100 / effect:.0f} % as many independent ones"
     return [said]
