@@ -161,7 +161,6 @@ def client(need):
         yield client
 
 
-@pytest.mark.xdist_group("cluster")
 class TestCluster:
     """The same folders on a cluster."""
 

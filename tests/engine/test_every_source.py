@@ -97,12 +97,7 @@ SOURCES = sorted(
     key=lambda cls: cls.__name__,
 )
 CONCRETE = [cls for cls in SOURCES if not inspect.isabstract(cls)]
-# the one that needs the cluster runs in the process that has it
-PARAMETERS = [
-    pytest.param(cls, marks=[pytest.mark.xdist_group("cluster")] if cls is DaskSource else [])
-    for cls in CONCRETE
-]
-every_source = pytest.mark.parametrize("cls", PARAMETERS, ids=lambda cls: cls.__name__)
+every_source = pytest.mark.parametrize("cls", CONCRETE, ids=lambda cls: cls.__name__)
 
 
 @pytest.fixture

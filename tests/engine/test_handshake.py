@@ -17,8 +17,6 @@ from processes import started
 import llrkit as lk
 from llrkit.engine import cluster_same_program as handshake
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 SCHEDULER = """
 import asyncio
 from distributed import Scheduler

@@ -20,8 +20,6 @@ from llrkit.experiments.paper_values import EVAL_TRIALS, N_LISTS, TRAIN_TRIALS
 from llrkit.experiments.seed_means import SeedMeans
 from llrkit.recognize import PLDA
 
-pytestmark = pytest.mark.xdist_group("durations")  # what all tests here start from is made once
-
 
 @pytest.fixture(scope="module")
 def paper():
