@@ -17,7 +17,7 @@ FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/tes
 PAGES := README.md docs tests/test_site.py tests/test_examples.py tests/test_pages.py tests/test_worked_pages.py \
 	tests/test_documents_run.py
 
-.PHONY: help demo test test-fast test-minimum test-newest release-check coverage lint hooks bench attack docs house-map clean
+.PHONY: help demo test test-fast test-minimum test-newest release-check coverage lint types hooks bench attack docs house-map clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -53,6 +53,10 @@ lint: $(VENV)/.development ## Run ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+types: $(VENV)/.development ## Run mypy and pyright
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 hooks: $(VENV)/.development ## Check every commit with ruff, mypy and the import rule
 	$(BIN)/pre-commit install

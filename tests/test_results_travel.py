@@ -155,11 +155,12 @@ def test_results_show_themselves_in_notebooks(made):
     assert " object at 0x" not in html
 
 
-def test_curves_of_an_evaluation_travel_without_the_trials():
+@pytest.mark.parametrize(("n_target", "smaller"), [(2_000, 4), (100_000, 2)])  # bins at once, and later
+def test_curves_of_an_evaluation_travel_without_the_trials(n_target, smaller):
     big = RNG.normal(size=400_000)
-    result = lk.evaluate(lk.Scores(big[:2000] + 3, big))
+    result = lk.evaluate(lk.Scores(big[:n_target] + 3, big))
     again = pickle.loads(pickle.dumps(result))
-    assert len(pickle.dumps(result)) < big.nbytes / 4
+    assert len(pickle.dumps(result)) < big.nbytes / smaller
     for name in ("roc", "rocch", "pav", "tippett", "bayes_error", "histogram"):
         here, there = getattr(result, name), getattr(again, name)
         for column in here.to_frame().columns:

@@ -9,7 +9,7 @@ import re
 
 from house import our_files
 
-LINES_WITH_ANY = 20
+LINES_WITH_ANY = 12
 
 
 def lines_with_any():

@@ -118,7 +118,8 @@ def of_kind(value: object, kind: Kind, name: str) -> None:
     llrkit.errors.InputError: options must be a dict, got str
     """
     if not isinstance(value, kind):
-        names = [one.__name__ for one in (get_args(kind) or (kind,))]
+        kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        names = [one.__name__ for one in kinds]
         article = "an" if names[0][0] in "AEIOUaeiou" else "a"
         raise InputError(f"{name} must be {article} {' or '.join(names)}, got {type(value).__name__}")
 

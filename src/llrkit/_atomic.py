@@ -211,6 +211,8 @@ def _open_folder(folder: Path) -> int | None:
 
 def _lock_folder(handle: int) -> bool | None:
     """Whether an open folder is ours now; None where there are no locks."""
+    if fcntl is None:
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -57,6 +57,7 @@ def affine(**changes):
         (affine(kind=[]), "kind"),
         (affine(method=3), "method"),
         (affine(details=[]), "details"),
+        (affine(options={"text": "inf"}), "options must be an object"),
         (affine(kind="composed", parameters={"first": 1, "second": 2}), "composed"),
         ("[" * 100_000, "not JSON"),
     ],

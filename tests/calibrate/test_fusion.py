@@ -240,7 +240,7 @@ def test_fusion_with_quality_measures():
         ({"quality_columns": ["d1"], "features": "bilinear"}, lk.InputError, "as many"),
         ({"quality_columns": ["d1"], "method": "gaussian"}, lk.InputError, "logistic"),
         ({"quality_columns": ["nothing"]}, lk.UnknownNameError, "nothing"),
-        ({"systems": ["one"]}, lk.SystemCountError, "1 names for 2"),
+        ({"systems": ["one"]}, lk.SystemCountError, "1 name for 2"),
         ({"method": "precalibrated"}, lk.InputError, "not a calibrated LLR"),
         ({"method": "gaussian", "alpha": 2.0}, lk.InputError, "alpha"),
     ],

@@ -66,7 +66,7 @@ def plda_trials():
 
 def sparse_trials():
     every = plda_trials().sources[0]
-    pairs = DrawnPairs.of(every.enroll, every.test, n_trials=12, seed=1)
+    pairs = DrawnPairs.of(every.enroll, every.test, n_trials=12, rng=1)
     return SparseTrials(every.enroll, every.test, 100.0, 100.0, every.scorer, pairs=pairs)
 
 

@@ -16,6 +16,7 @@ from processes import started
 
 import llrkit as lk
 from llrkit.engine import cluster_same_program as handshake
+from llrkit.engine.cluster_results import synchronous
 
 SCHEDULER = """
 import asyncio
@@ -242,3 +243,11 @@ def test_the_command_ends_with_one_line_and_exit_code_1(scheduler, tmp_path):
     assert done.stdout == ""
     assert done.stderr.startswith("llrkit: error: the scheduler at")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_client_that_only_promises_answers_is_refused():
+    async def answer():
+        return {}
+
+    with pytest.raises(lk.ClusterError, match="asynchronous"):
+        synchronous(answer(), dict)

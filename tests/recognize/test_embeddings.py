@@ -42,7 +42,7 @@ def test_numbers_are_used_as_they_are_and_cannot_be_changed(dtype):
         ({"vectors": np.ones((2, 1)), "ids": ["a", ""]}, "ids, row 1: empty"),
         ({"vectors": np.ones((1, 1)), "ids": [["a"]]}, "ids must be a list of texts"),
         ({"vectors": np.ones((1, 1)), "ids": ["a"], "speakers": [None]}, "speakers of embedding 'a': empty"),
-        ({"vectors": np.ones((1, 1)), "ids": ["a"], "speakers": ["s", "t"]}, "1 embeddings but 2 speakers"),
+        ({"vectors": np.ones((1, 1)), "ids": ["a"], "speakers": ["s", "t"]}, "1 embedding but 2 speakers"),
         ({"vectors": np.ones((1, 1)), "ids": ["a"], "columns": {"d": [1, 2]}}, "but 2 values in column 'd'"),
         ({"vectors": np.ones((1, 1)), "ids": ["a"], "columns": {"d": 1}}, "column 'd' is a single value"),
         ({"vectors": np.ones((1, 2)), "ids": ["a"], "covariances": np.eye(2)}, r"shape \(1, 2, 2\), got"),
@@ -94,7 +94,7 @@ def test_sessions_are_averaged_by_speaker_by_name_and_by_list():
         (["a", "a", "a", "b"], "model 'a' has sessions of several speakers: spk0, spk1"),
         ({"m": []}, "model 'm' has no sessions"),
         ({"m": ["utt7"]}, "no embedding of 'utt7'"),
-        (["a"], "4 embeddings but 1 models"),
+        (["a"], "4 embeddings but 1 model"),
     ):
         with pytest.raises(lk.LlrkitError, match=message):
             pool_sessions(found, models)

@@ -166,7 +166,7 @@ def test_frames_are_a_sequence_that_loads_when_asked():
     assert loaded == [2, 0, 1, 2, 2]
     with pytest.raises(lk.InputError, match="list of utterances"):
         Frames.of(np.zeros((3, 2)))
-    with pytest.raises(lk.InputError, match="2 utterances but 1 ids"):
+    with pytest.raises(lk.InputError, match="2 utterances but 1 id"):
         Frames.of([np.zeros((1, 1))] * 2, ids=["a"])
     with pytest.raises(lk.InputError, match="1 utterances but 2 speakers"):
         Frames.of([np.zeros((1, 1))], speakers=["a", "b"])

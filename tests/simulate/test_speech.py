@@ -126,7 +126,7 @@ def test_a_drawn_list_has_all_targets_and_some_of_the_nontargets_once(monkeypatc
         corpus.recordings(side, n_speakers=8, n=n, durations=[5, 10]) for side, n in (("e", 24), ("t", 32))
     ]
     every = CrossTrials(*sides, 10.0, 10.0, true_plda(VOICES, 10.0).scores)
-    pairs = DrawnPairs.of(*sides, n_trials=200, seed=5)
+    pairs = DrawnPairs.of(*sides, n_trials=200, rng=5)
     drawn = SparseTrials(*sides, 10.0, 10.0, every.scorer, pairs=pairs)
     full, sparse = every.trials().table, drawn.trials().table
     assert drawn.n_blocks > 4
@@ -150,18 +150,18 @@ def test_a_drawn_list_has_all_targets_and_some_of_the_nontargets_once(monkeypatc
 def test_nontargets_are_drawn_evenly_and_by_the_seed():
     corpus = Corpus(VOICES, 1, seed=3)
     sides = [corpus.recordings(side, n_speakers=8, n=n, durations=[5]) for side, n in (("e", 24), ("t", 32))]
-    drawn = [DrawnPairs.of(*sides, n_trials=200, seed=seed) for seed in range(200)]
+    drawn = [DrawnPairs.of(*sides, n_trials=200, rng=seed) for seed in range(200)]
     times = np.bincount(np.concatenate([pairs.cells[0] for pairs in drawn]), minlength=12 * 16)
     same = sides[0].speaker[::2][:, None] == sides[1].speaker[::2]
     assert not times[same.ravel()].any()
     share = (200 - 96) / (768 // 2 - 96)
     # each cell is drawn about 200 times this share; five standard deviations of a binomial
     assert_allclose(times[~same.ravel()], 200 * share, atol=5 * np.sqrt(200 * share * (1 - share)))
-    again = DrawnPairs.of(*sides, n_trials=200, seed=7)
+    again = DrawnPairs.of(*sides, n_trials=200, rng=7)
     assert_array_equal(np.concatenate(again.cells), np.concatenate(drawn[7].cells))
     for n_trials in (96, 385):
         with pytest.raises(lk.InputError, match="trials cannot be drawn: there are 96 same-speaker pairs"):
-            DrawnPairs.of(*sides, n_trials=n_trials, seed=1)
+            DrawnPairs.of(*sides, n_trials=n_trials, rng=1)
 
 
 def test_posterior_means_shrink_and_keep_their_correlation():

@@ -84,8 +84,9 @@ def _note_on_probe(
     low, high = np.full(len(keys), len(distinct)), np.full(len(keys), -1)
     np.minimum.at(low, place, code.reshape(-1))
     np.maximum.at(high, place, code.reshape(-1))
+    meant = [plain_value(value if names is None else names[value]) for value in distinct.tolist()]
     for key, first, last in zip(keys, low.tolist(), high.tolist(), strict=True):
-        value = plain_value(distinct[first] if names is None else names[distinct[first]])
+        value = meant[first]
         if first != last or values.setdefault(key, value) != value:
             raise InputError(f"{probe} {key!r} has several values in {column!r}; a probe has one")
 

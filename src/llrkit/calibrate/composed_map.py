@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from llrkit._arrays import FloatArray
-from llrkit.calibrate.maps import Columns, Map
+from llrkit.calibrate.maps import AffineMap, Columns, Map
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -66,3 +66,19 @@ class ComposedMap(Map):
             second=self.first.back_to_scores(),
             method=f"inverse of {self.method}",
         )
+
+
+def composed(first: Map, second: Map, *, method: str) -> Map:
+    """One map, then another; the maps that are composed need not know how."""
+    return ComposedMap(first=first, second=second, method=method)
+
+
+def then_divided(first: Map, factor: float, *, method: str) -> Map:
+    """A map, then a division by what scores were multiplied by when they were read.
+
+    Examples
+    --------
+    >>> then_divided(AffineMap(a=3.0, b=0.0), 2.0, method="an example")(4.0)
+    6.0
+    """
+    return composed(first, AffineMap(a=1.0 / factor, b=0.0), method=method)

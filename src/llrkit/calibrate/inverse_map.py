@@ -17,20 +17,25 @@ class Monotone(Protocol):
     @property
     def low(self) -> float:
         """The LLR is constant below this score."""
+        ...
 
     @property
     def high(self) -> float:
         """The LLR is constant above this score."""
+        ...
 
     @property
     def direction(self) -> int:
         """1 when the LLR goes up in between, -1 when it goes down."""
+        ...
 
     def anchor(self) -> tuple[float, float]:
         """A score in the bulk and the size of the bulk."""
+        ...
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """LLRs of scores."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

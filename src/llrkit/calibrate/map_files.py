@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
@@ -84,13 +84,13 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     if set(parameters) != names:
         wrong = sorted(set(parameters) ^ names)
         raise MapFileError(f"{where}: a {kind.kind} map has the parameters {sorted(names)}; wrong: {wrong}")
-    rest = {name: plain.get(name, {}) for name in ("options", "details", "provenance")}
-    if not all(isinstance(value, dict) for value in rest.values()) or not isinstance(
+    objects = {name: plain.get(name, {}) for name in ("options", "details", "provenance")}
+    if not all(isinstance(value, dict) for value in objects.values()) or not isinstance(
         plain.get("method"), str
     ):
         raise MapFileError(f"{where}: method must be text, and options, details and provenance objects")
     for name in ("options", "details"):
-        rest[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in rest[name].items()}
+        objects[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in objects[name].items()}
     reading = plain.get("reading")
     if reading is not None and not is_reading(reading):
         raise MapFileError(f'{where}: "reading" must be an object')
@@ -98,12 +98,13 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     if densities is not None and not isinstance(densities, dict):
         raise MapFileError(f'{where}: "densities" must be an object')
     try:
-        make: Callable[..., M] = kind
-        fitted = make(
+        fitted = kind(
             method=plain["method"],
+            options=_object_from_plain(objects["options"], f"{where}: options", base),
+            details=_object_from_plain(objects["details"], f"{where}: details", base),
+            provenance=_object_from_plain(objects["provenance"], f"{where}: provenance", base),
             reading=reading,
             densities=densities,
-            **{name: _parameter_from_plain(value, f"{where}: {name}", base) for name, value in rest.items()},
             **{
                 name: _parameter_from_plain(value, f"{where}: {name}", base)
                 for name, value in parameters.items()
@@ -117,6 +118,13 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
             f"{where}: the parameters do not make a map of kind {kind.kind!r} ({error})"
         ) from None
     return fitted
+
+
+def _object_from_plain(value: object, where: str, base: type[SavedMap]) -> Mapping[str, object]:
+    held = _parameter_from_plain(value, where, base)
+    if not isinstance(held, Mapping):
+        raise MapFileError(f"{where} must be an object")
+    return held
 
 
 def _check_map_parameters(fitted: SavedMap) -> None:

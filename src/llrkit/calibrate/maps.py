@@ -93,10 +93,9 @@ class Map(DecidingMap, SavedMap):
         back = self.back_to_scores()
         if self.input_factor == 1.0:
             return back
-        from llrkit.calibrate.composed_map import ComposedMap
+        from llrkit.calibrate.composed_map import then_divided
 
-        as_held = AffineMap(a=1.0 / self.input_factor, b=0.0)
-        return ComposedMap(first=back, second=as_held, method=f"inverse of {self.method}")
+        return then_divided(back, self.input_factor, method=f"inverse of {self.method}")
 
     @overload
     def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
@@ -259,9 +258,9 @@ class Map(DecidingMap, SavedMap):
         """
         if other.n_systems != 1:
             raise SystemCountError(f"a map of {other.n_systems} systems cannot follow another map")
-        from llrkit.calibrate.composed_map import ComposedMap
+        from llrkit.calibrate.composed_map import composed
 
-        return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
+        return composed(self, other, method=f"{self.method}+{other.method}")
 
     def try_out(self) -> None:
         """Map some scores: parameters of the wrong type or shape fail here."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from llrkit._plain import Json
+from llrkit._plain import Json, as_list, as_number, as_object, as_text
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.poor_fit_guard import TOLERATED
 from llrkit.choose.cross_validated_loss import MethodLoss
@@ -44,6 +44,43 @@ class Candidate:
             if share > MANY_AT_BOUNDS:
                 told.append(f"{100.0 * share:.0f} % of the LLRs of {name} trials are at the bounds")
         return told
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """A method in the table of a cross-validation that a map keeps in its details."""
+
+    method: str
+    cllr: float
+    standard_error: float | None = None
+    """Of the difference from the best method; None where it is not known."""
+    reason: str | None = None
+    """Why the method could not be cross-validated."""
+    flags: tuple[str, ...] = ()
+    """What is wrong with it, in words."""
+
+    @classmethod
+    def of_details(cls, details: Mapping[str, object]) -> list[MethodRow]:
+        """The rows of a map's details, best first.
+
+        Examples
+        --------
+        >>> row = {"method": "pav", "cllr": 0.2, "standard_error": 0.01}
+        >>> MethodRow.of_details({"cross_validation": [row]})
+        [MethodRow(method='pav', cllr=0.2, standard_error=0.01, reason=None, flags=())]
+        """
+        return [cls._of(as_object(row)) for row in as_list(details["cross_validation"])]
+
+    @classmethod
+    def _of(cls, row: Mapping[str, Json]) -> MethodRow:
+        error, reason = row.get("standard_error"), row.get("reason")
+        return cls(
+            as_text(row["method"]),
+            as_number(row["cllr"]),
+            None if error is None else as_number(error),
+            None if reason is None else as_text(reason),
+            tuple(as_text(flag) for flag in as_list(row.get("flags", ()))),
+        )
 
 
 def table_of(candidates: Mapping[str, Candidate], failed: Mapping[str, str]) -> list[dict[str, Json]]:

@@ -174,7 +174,7 @@ def fit_best(
         How many times the folds are dealt.
     prior
         Where the calibration should be best: losses are cross-entropies at this prior of a target, as
-        shares of its entropy, which at 1/2 is Cllr.
+        shares of its entropy, which at 1/2 is Cllr (:term:`training prior`).
     blend
         Return the weighted mean of the LLRs of several methods, with the weights that have the lowest
         cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import Any
 
 import click
 
@@ -33,7 +32,7 @@ class Program(click.Group):
     """All commands: llrkit's warnings are one line each, and long work is shown on a terminal."""
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
     ) -> click.Context:
         """Read the options of the program itself."""
         with usage_in_one_line():

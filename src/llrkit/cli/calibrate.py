@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from llrkit._format import did_you_mean
-from llrkit._plain import as_object, unchecked
+from llrkit._plain import Json, as_number, as_object
 from llrkit._warn import warn_caller
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked_options import ToCalibrate
@@ -151,7 +151,9 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         }
     # reversed scores are told by the evaluation, which tests for them, and classes without overlap below
     with options_as_typed(), unwarned(ReversedScoresWarning, when=not asked.by), unwarned(NoOverlapWarning):
-        fitted = unchecked(fit_by)(trials, asked.by, fit, **options) if asked.by else fit(trials, **options)
+        fitted = (
+            fit_by(trials, asked.by, fit, fallback=False, **options) if asked.by else fit(trials, **options)
+        )
     chosen = fitted.details
     with unwarned(NoOverlapWarning):
         fitted = (
@@ -219,25 +221,29 @@ def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:
     )
 
 
-def _show_cross_validation(details: Mapping[str, Any], to_stderr: bool) -> None:
+def _show_cross_validation(details: Mapping[str, object], to_stderr: bool) -> None:
     """The table of a choice by cross-validation: loss and weight of each method, or why it has none."""
-    loss = "Cllr" if details["prior"] == 0.5 else f"cross-entropy at the prior {details['prior']:g}"
-    weights, rows = details["weights"], []
-    for row in details["cross_validation"]:
-        weight = f"{100 * weights[row['method']]:5.1f} %" if row["method"] in weights else "    -"
-        rows.append((row["method"], f"{row['cllr']:.4f}", row.get("reason") or weight))
+    from llrkit.choose.candidates import MethodRow
+
+    prior, weights = as_number(details["prior"]), as_object(details["weights"])
+    loss = "Cllr" if prior == 0.5 else f"cross-entropy at the prior {prior:g}"
+    rows = []
+    for row in MethodRow.of_details(details):
+        weight = f"{100 * as_number(weights[row.method]):5.1f} %" if row.method in weights else "    -"
+        rows.append((row.method, f"{row.cllr:.4f}", row.reason or weight))
     if len(weights) > 1:
-        rows.append(("the blend", f"{details['expected_cllr']:.4f}", ""))
+        rows.append(("the blend", f"{as_number(details['expected_cllr']):.4f}", ""))
     title = f"Cross-validated {loss}, and the weight in the result:"
     print_table(("", "", ""), rows, to_stderr=to_stderr, title=title, left=(0, 2))
 
 
-def _words_on_alpha(choice: Mapping[str, Any]) -> str:
+def _words_on_alpha(choice: Mapping[str, Json]) -> str:
     """Which alpha was chosen, and what for."""
+    alpha, cost, at_half = (as_number(choice[name]) for name in ("alpha", "cost", "cost_at_half"))
     at = f"cross-validated cost at {choice['point']}"
-    if choice["alpha"] == 0.5:
-        return f"alpha = 1/2 kept: {at} {choice['cost_at_half']:.4f}, and no other weight is clearly better"
-    return f"alpha = {choice['alpha']:.3g}: {at} {choice['cost']:.4f}; {choice['cost_at_half']:.4f} at 1/2"
+    if alpha == 0.5:
+        return f"alpha = 1/2 kept: {at} {at_half:.4f}, and no other weight is clearly better"
+    return f"alpha = {alpha:.3g}: {at} {cost:.4f}; {at_half:.4f} at 1/2"
 
 
 def refuse_unknown(fit: Callable[..., object], options: Iterable[str], method: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit._plain import as_object, unchecked
+from llrkit._plain import as_object
 from llrkit.cli.output import json_option, write_json
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped
@@ -115,7 +115,7 @@ def adapt_command(
     from llrkit.cli.calibrate import sha256_of
     from llrkit.engine.apply_map import refuse_other_scale
     from llrkit.shift.fit_adapted import fit_adapted
-    from llrkit.shift.shift_words import FewLabels, labels_text
+    from llrkit.shift.shift_words import is_few_labels, labels_text
 
     fitted = load_map(calibration, accept_changed=accept_changed)
     given = _for_systems(TrialInput.of(reading), fitted)
@@ -126,12 +126,14 @@ def adapt_command(
     adapted = fit_adapted(fitted, trials, share=shares, labelled=few, speakers=columns)
     adapted = adapted.with_provenance(adapted_from=sha256_of(calibration))
     adapted.save(output)
-    few_labels, told = (as_object(adapted.details.get(name, {})) for name in ("few_labels", "adaptation"))
-    click.echo(few_labels["unlabelled"] if few_labels else told["text"], err=json_path == "-")
-    if few_labels:
-        click.echo(labels_text(unchecked(FewLabels)(**few_labels)), err=json_path == "-")
+    few_labels = adapted.details.get("few_labels")
+    if is_few_labels(few_labels):
+        click.echo(few_labels.get("unlabelled"), err=json_path == "-")
+        click.echo(labels_text(few_labels), err=json_path == "-")
         how = "adapted by labels"
     else:
+        told = as_object(adapted.details["adaptation"])
+        click.echo(told["text"], err=json_path == "-")
         how = "as it was" if told["rung"] == "no shift" else f"adapted ({told['rung']})"
     click.echo(f"The calibration is saved {how} in {output}", err=json_path == "-")
     write_json(adapted.to_dict(), "adapt", json_path)

@@ -15,6 +15,8 @@ from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
 from llrkit.core.pav_pooling import from_zero, products_are_exact
 from llrkit.core.score_bins import ScoreBins, doubled_wins, tie_sum
 
+_MUCH_SMALLER = 8
+"""From this ratio of the classes on, bins take no more memory than sorted scores, and little time."""
 KEEP_BYTES = 128 << 20
 """A ranking that a source in memory keeps for the next metric has at most so many bytes."""
 
@@ -137,6 +139,10 @@ class RankedClasses(Ranking):
         self._target, self._nontarget = target, nontarget
         self._bins: ScoreBins | None = None
 
+    def __reduce__(self) -> tuple[type[RankedBins], tuple[ScoreBins]]:
+        """What travels to another process or into a file are the counts, not the scores of the trials."""
+        return RankedBins, (self.bins,)
+
     @cached_property
     def _merged(self) -> MergedClasses:
         return merge_sorted(self._target, self._nontarget)
@@ -205,7 +211,9 @@ class RankedClasses(Ranking):
 
 def ranking_of_sorted(target: Array, nontarget: Array) -> Ranking:
     """The order of two sorted classes, in the way that suits their sizes."""
-    if merged_at_once(target, nontarget) or not products_are_exact(len(target), len(nontarget)):
+    smaller, larger = sorted((len(target), len(nontarget)))
+    few_bins = merged_at_once(target, nontarget) or _MUCH_SMALLER * smaller <= larger
+    if few_bins or not products_are_exact(smaller, larger):
         return RankedBins(bins_of_sorted(target, nontarget))
     return RankedClasses(target, nontarget)
 

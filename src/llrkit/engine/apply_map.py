@@ -39,9 +39,11 @@ class Judge(Protocol):
 
     def values(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """What is counted of the scores of a batch."""
+        ...
 
     def __call__(self, counts: ClassHistogram) -> str:
         """A note, or a refusal."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -23,8 +23,16 @@ ENOUGH_BYTES = 10 << 20
 """Scores in a chunk of a large set: what a summary costs besides, for its grid say, is spread over many."""
 
 
+class Countable(Protocol):
+    """What is counted of some trials adds up to what is counted of all of them."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """Together with other trials."""
+        ...
+
+
 C = TypeVar("C")
-B = TypeVar("B")
+B = TypeVar("B", bound=Countable)
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def _workers_on_this_machine(
                 n_workers=workers,
                 threads_per_worker=1,
                 memory_limit=memory_limit,
-                silence_logs="CRITICAL",
+                silence_logs=logging.CRITICAL,
                 **options,
             )
         own = Client(local, set_as_default=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from llrkit.errors import InputError, MissingPackageError
 
@@ -103,7 +104,18 @@ class TLSFiles:
 NO_FILES = TLSFiles()
 
 
-def on_this_machine(dashboard: int | None = None) -> dict[str, object]:
+class LocalClusterOptions(TypedDict, total=False):
+    """Options of Dask's LocalCluster, those that are used here."""
+
+    host: str
+    protocol: str
+    security: Security
+    dashboard_address: str
+    preload: list[str]
+    scheduler_kwargs: Mapping[str, object]
+
+
+def on_this_machine(dashboard: int | None = None) -> LocalClusterOptions:
     """Options of Dask's LocalCluster that keep everybody else out.
 
     All processes speak TLS on the loopback device, with certificates that are made for this run and never
@@ -116,7 +128,7 @@ def on_this_machine(dashboard: int | None = None) -> dict[str, object]:
         security = Security.temporary()
     except ImportError:
         raise MissingPackageError.of_extra("workers on this machine need cryptography", "dask") from None
-    options: dict[str, object] = {
+    options: LocalClusterOptions = {
         "host": LOOPBACK,
         "protocol": "tls",
         "security": security,

@@ -3,16 +3,58 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar, overload
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, cast, overload
 
 from llrkit.errors import ClusterError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
-    from distributed.core import PooledRPCCall, rpc
 
 T = TypeVar("T")
+
+
+class WorkerInfo(TypedDict):
+    """What a scheduler knows of a worker, as far as it is looked at."""
+
+    last_seen: float
+
+
+class ClusterInfo(TypedDict):
+    """What a scheduler says of itself, as far as it is looked at."""
+
+    workers: Mapping[str, WorkerInfo]
+
+
+class HostInfo(TypedDict):
+    """What a worker says of its machine, as far as it is looked at."""
+
+    python: str
+
+
+class Versions(TypedDict):
+    """What a worker says of its versions, as far as it is looked at."""
+
+    host: HostInfo
+
+
+class Scheduler(Protocol):
+    """The calls to a scheduler that are made here."""
+
+    def identity(self) -> Awaitable[ClusterInfo]:
+        """Which workers there are."""
+        ...
+
+    def processing(self, workers: Sequence[str] | None) -> Awaitable[Mapping[str, Sequence[str]]]:
+        """The tasks of each worker."""
+        ...
+
+    def broadcast(
+        self, *, msg: Mapping[str, object], workers: Sequence[str], on_error: str
+    ) -> Awaitable[Mapping[str, Versions]]:
+        """The answers of workers; the only question that is asked this way is for versions."""
+        ...
+
 
 TIMEOUT = 60.0
 """Seconds that a scheduler or worker may be silent, unless another time was asked for."""
@@ -37,10 +79,11 @@ def result_of(client: Client, future: Future[T] | list[Future[T]]) -> T | list[T
     from distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
 
+    if not isinstance(future, list):
+        return result_of(client, [future])[0]
     try:
-        finished(client, set(future) if isinstance(future, list) else {future}, "ALL_COMPLETED")
-        results: T | list[T] = client.gather(future)
-        return results
+        finished(client, set(future), "ALL_COMPLETED")
+        return synchronous(client.gather(future), list)
     except KilledWorker as error:
         raise ClusterError(
             f"workers died repeatedly at the same partition, probably for lack of memory ({error})"
@@ -51,11 +94,26 @@ def result_of(client: Client, future: Future[T] | list[Future[T]]) -> T | list[T
         ) from None
 
 
-def scheduler_of(client: Client) -> rpc | PooledRPCCall:
+def synchronous(answer: object, kind: type[T]) -> T:
+    """What a client answers; an asynchronous one, which only promises an answer, is refused.
+
+    Examples
+    --------
+    >>> synchronous([1.0], list)
+    [1.0]
+    """
+    if isinstance(answer, kind):
+        return answer
+    if isinstance(answer, Coroutine):
+        answer.close()
+    raise ClusterError("the client of the cluster is asynchronous; make it with asynchronous=False")
+
+
+def scheduler_of(client: Client) -> Scheduler:
     """How to call the scheduler of a client."""
     if client.scheduler is None:
         raise ClusterError("the client of the cluster has been closed")
-    return client.scheduler
+    return cast(Scheduler, client.scheduler)  # Dask makes up the calls when they are made, so has no types
 
 
 def address_of(client: Client) -> str:
@@ -71,7 +129,9 @@ def finished(client: Client, futures: set[Future[T]], enough: str) -> set[Future
     while True:
         try:
             with client.as_current():
-                return set(wait(futures, timeout=watch.step, return_when=enough).done)
+                told = wait(futures, timeout=watch.step, return_when=enough)
+            done, _ = synchronous(told, tuple)
+            return set(done)
         except TimeoutError:
             watch.look()
 
@@ -118,8 +178,8 @@ class Watch:
         """The last signs of life of the workers, and what they are at, as the scheduler knows it."""
         scheduler, limit = scheduler_of(self.client), {"callback_timeout": self.timeout}
         try:
-            told = self.client.sync(scheduler.identity, **limit)
-            processing = self.client.sync(scheduler.processing, workers=None, **limit)
+            told = synchronous(self.client.sync(scheduler.identity, **limit), dict)
+            processing = synchronous(self.client.sync(scheduler.processing, workers=None, **limit), dict)
         except TimeoutError:
             raise ClusterError(
                 f"the scheduler at {address_of(self.client)} has not answered for {self.timeout:g} s; "

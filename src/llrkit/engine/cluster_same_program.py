@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from llrkit._version import __version__
 from llrkit.engine.cluster_results import (
     MORE_TIME,
+    Versions,
     address_of,
     finished,
     result_of,
     scheduler_of,
+    synchronous,
     timeout_now,
 )
 from llrkit.errors import ClusterError
@@ -27,18 +29,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
 T = TypeVar("T")
-
-
-class Host(TypedDict):
-    """What a worker says of its machine, as far as it is looked at."""
-
-    python: str
-
-
-class Versions(TypedDict):
-    """What a worker says of its versions, as far as it is looked at."""
-
-    host: Host
 
 
 PACKAGES = ("numpy", "scipy", "polars", "pyarrow", "distributed")
@@ -140,17 +130,15 @@ def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Itera
 
 async def _versions_of(client: Client, worker: str) -> Versions:
     message = {"op": "versions", "packages": []}
-    told: dict[str, Versions] = await scheduler_of(client).broadcast(
-        msg=message, workers=[worker], on_error="ignore"
-    )
+    told = await scheduler_of(client).broadcast(msg=message, workers=[worker], on_error="ignore")
     return told[worker]
 
 
 async def _program_of(client: Client, worker: str) -> dict[str, str] | Exception:
-    told: dict[str, dict[str, str] | Exception] = await client._run(
-        program_here, workers=[worker], on_error="return"
-    )
-    return told[worker]
+    told = await client._run(program_here, workers=[worker], on_error="return")
+    assert told is not None  # as with wait=False
+    answer: dict[str, str] | Exception = told[worker]
+    return answer
 
 
 def _answers_of_workers(
@@ -173,7 +161,7 @@ def _answers_of_workers(
         return list((await asyncio.wait_for(scheduler_of(client).identity(), seconds))["workers"])
 
     try:
-        answers: dict[str, T | BaseException] = client.sync(ask_all)
+        answers: dict[str, T | BaseException] = synchronous(client.sync(ask_all), dict)
     except OSError as error:  # also a time-out
         raise ClusterError(
             f"the scheduler at {address_of(client)} has not answered for {seconds:g} s ({error!r}); "

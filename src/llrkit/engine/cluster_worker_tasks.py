@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import add
 from typing import Generic, Literal, TypeVar
 
 from llrkit._arrays import Array
-from llrkit.engine.chunks_of_rows import B, C, Chunking
+from llrkit.engine.chunks_of_rows import B, C, Chunking, Countable
 from llrkit.engine.cluster_same_program import require_same_program
 from llrkit.engine.partitions import ParquetFooter, Partition, chunks_of, column_names, parquet_footer
 from llrkit.errors import FileFormatError, LlrkitError
 from llrkit.io.column_roles import HeaderRoles
 
 Unreadable = Literal["error", "skip"]
-T = TypeVar("T")
+T = TypeVar("T", bound=Countable)
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def summarize(work: Work[C, B, T], partitions: Sequence[Partition], before: B) -
         try:
             for chunk in work.chunking.joined(chunks_of(some, work.chunking, before, seen)):
                 summary = _sum_of_summaries(summary, work.summarize(chunk))
-                after, here = add(after, work.chunking.counted(chunk)), here + work.chunking.rows_of(chunk)
+                after, here = after + work.chunking.counted(chunk), here + work.chunking.rows_of(chunk)
                 del chunk  # what was sorted of it is not needed while the next one is read
         except FileFormatError as error:
             if work.unreadable == "error":
@@ -103,5 +102,4 @@ def pairs(values: Array, is_target: Array) -> dict[str, Array]:
 def _sum_of_summaries(one: T | None, other: T | None) -> T | None:
     if one is None or other is None:
         return other if one is None else one
-    total: T = add(one, other)
-    return total
+    return one + other

@@ -20,7 +20,7 @@ from llrkit.engine.chunks_of_rows import Chunking, TwoClassChunking, settle_word
 from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
 from llrkit.engine.cluster_results import result_of
 from llrkit.engine.cluster_same_program import require_agreement, sources_digest
-from llrkit.engine.cluster_worker_tasks import Unreadable
+from llrkit.engine.cluster_worker_tasks import T, Unreadable
 from llrkit.engine.partitions import RowGroups, Table, runs
 from llrkit.errors import FileFormatError, InputError, UnreadableWarning
 from llrkit.io.column_roles import HeaderRoles, header_roles
@@ -96,7 +96,8 @@ class DaskSource(ScoreSource):
             raise InputError("there are no partitions to read" + _listed_names(skipped))
         self.client, self.partitions = client, tuple(partitions)
         self.chunking: AnyChunking = chunking or TwoClassChunking(Roles(label="label"))
-        self.unreadable, self.skipped = unreadable, tuple(skipped)
+        self.unreadable: Unreadable = unreadable
+        self.skipped = tuple(skipped)
         self._before: tuple[object, ...] | None = None
         self._topic = f"llrkit-{uuid4().hex}"
         self._warned = False
@@ -330,7 +331,7 @@ class DaskSource(ScoreSource):
             config.set({"distributed.admin.large-graph-warning-threshold": _LARGE_GRAPH}),
             self._told_of_progress(),
         ):
-            total: worker_tasks.PartialSum[S] = result_of(self.client, self.client.compute(level[0]))
+            (total,) = self._sums(summarize, level)
         _warn_of_unreadable(name for name in total.skipped if name not in self.skipped)
         self.skipped = tuple(dict.fromkeys((*self.skipped, *total.skipped)))
         if not self._warned:
@@ -351,16 +352,22 @@ class DaskSource(ScoreSource):
     def _places(self) -> tuple[object, ...]:
         """How many trials come before each task, by one more pass over the labels."""
         if self._before is None:
-            counted = result_of(
-                self.client,
-                self.client.compute(self._leaves(self.chunking.counted, self.chunking.carrying())),
-            )
+            count = self.chunking.counted
+            counted = self._sums(count, self._leaves(count, self.chunking.carrying()))
             none = self.chunking.nothing_before()
             each = (none if total.summary is None else total.summary for total in counted)
             self._before = tuple(accumulate(each, initial=none))
         return self._before[:-1]
 
-    def _leaves(self, summarize: Callable[[Scores], object], chunking: AnyChunking) -> list[Delayed]:
+    def _sums(
+        self, summarize: Callable[[Scores], T], tasks: list[Delayed]
+    ) -> list[worker_tasks.PartialSum[T]]:
+        """The results of tasks that hold such summaries, which Dask's own types do not say."""
+        futures = self.client.compute(tasks)
+        assert isinstance(futures, list)  # as of a list of tasks
+        return result_of(self.client, futures)
+
+    def _leaves(self, summarize: Callable[[Scores], T], chunking: AnyChunking) -> list[Delayed]:
         from dask.delayed import delayed
 
         needed = set(chunking.roles.carried) & set(COUNTED)

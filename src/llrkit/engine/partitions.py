@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from glob import has_magic
-from operator import add
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
@@ -125,7 +124,7 @@ def chunks_of(
         for batch in partition.batches(chunking.roles.to_read(partition.columns)):
             chunk = chunking.chunk(batch, before, words)
             yield chunk
-            before = add(before, chunking.counted(chunk))
+            before = before + chunking.counted(chunk)
 
 
 def column_names(path: str) -> list[str]:
@@ -257,10 +256,13 @@ class _open:  # noqa: N801 - reads as the function it stands for
 
     def __enter__(self) -> ParquetFile:
         import fsspec
+        from fsspec.core import OpenFile
         from pyarrow.parquet import ParquetFile
 
         try:
-            self._file = fsspec.open(self.path).open()
+            file = fsspec.open(self.path)
+            assert isinstance(file, OpenFile)  # several only of a list of paths
+            self._file = file.open()
             return ParquetFile(self._file, read_dictionary=self.words)
         except (OSError, ValueError) as error:
             raise _unreadable_parquet(self.path, error) from None

@@ -187,11 +187,12 @@ def evaluate(
     groups = {}
     of_value: ScoreSource
     for name, group in result.groups.items():
+        column, *others = result.by
         if result.shared is None:
-            values = name if len(result.by) > 1 and isinstance(name, tuple) else (name,)
+            values = name if others and isinstance(name, tuple) else (name,)
             of_value = trials_with_values(source, result.by, values)
         else:
-            of_value = result.shared.trials_of(source, result.by[0], name)
+            of_value = result.shared.trials_of(source, column, name)
         try:
             groups[name] = with_intervals(of_value, group)
         except TooFewTrialsError as error:

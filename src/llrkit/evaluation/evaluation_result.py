@@ -73,9 +73,10 @@ class Evaluation(Measurements):
         measurements
             The numbers without intervals.
         """
-        values = {item.name: getattr(measurements, item.name) for item in fields(Measurements)}
+        names = [item.name for item in fields(Measurements) if item.name != "groups"]
+        values = {name: getattr(measurements, name) for name in names}
         groups = {name: cls.from_measurements(group) for name, group in measurements.groups.items()}
-        return cls(**values | {"groups": MappingProxyType(groups)})
+        return cls(groups=MappingProxyType(groups), **values)
 
     @property
     def cross_entropy_curve(self) -> CrossEntropyCurve | None:

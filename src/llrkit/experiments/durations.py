@@ -180,7 +180,7 @@ def _corpus_ready(corpus: Corpus, size: CorpusSize, chain: Chain) -> CorpusTrial
         cut = corpus.recordings(side, n_speakers=size.speakers, n=n, durations=SECONDS)
         ready = {seconds: chain(vectors) for seconds, vectors in cut.vectors.items()}
         sides.append(replace(cut, vectors=MappingProxyType(ready)))
-    pairs = DrawnPairs.of(*sides, n_trials=size.trials, seed=corpus.seed)
+    pairs = DrawnPairs.of(*sides, n_trials=size.trials, rng=corpus.seed)
     return CorpusTrials(sides[0], sides[1], pairs)
 
 

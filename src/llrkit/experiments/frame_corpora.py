@@ -106,7 +106,7 @@ def _ivectors_of_corpus(ready: VectorMaker, first: int, size: CorpusSize, seed: 
         cuts = cut_statistics(ready.model, ready.ubm, who, SECONDS, f"{side} recordings")
         vectors = {seconds: _ready_ivectors(ready, statistics) for seconds, statistics in cuts.items()}
         sides.append(Recordings(f"corpus{first}", side, codes, MappingProxyType(vectors)))
-    pairs = DrawnPairs.of(*sides, n_trials=size.trials, seed=seed)
+    pairs = DrawnPairs.of(*sides, n_trials=size.trials, rng=seed)
     return CorpusTrials(sides[0], sides[1], pairs)
 
 

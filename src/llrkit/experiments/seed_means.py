@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from llrkit._plain import Json, unchecked
+from llrkit._plain import Json
 from llrkit.errors import InputError
 from llrkit.experiments.list_results import NUMBERS, ONE_MAP, ListResult, ListTable
 
@@ -100,8 +100,10 @@ def _labels_of_lists(table: ListTable) -> list[tuple[str, str, int, int]]:
 
 def _mean_list(rows: Sequence[ListResult]) -> ListResult:
     means = {name: _mean_over_seeds([getattr(row, name) for row in rows]) for name in (*NUMBERS, *ONE_MAP)}
-    made: ListResult = unchecked(replace)(rows[0], **means)
-    return made
+    first = rows[0]
+    return ListResult(
+        enroll=first.enroll, test=first.test, n_target=first.n_target, n_nontarget=first.n_nontarget, **means
+    )
 
 
 def _mean_over_seeds(values: Sequence[float]) -> float:

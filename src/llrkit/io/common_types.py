@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import polars as pl
 
@@ -14,9 +15,7 @@ _WIDTHS: dict[type[pl.DataType], int] = {
     pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.Int64: 64, pl.Int128: 128,
     pl.UInt8: 8, pl.UInt16: 16, pl.UInt32: 32, pl.UInt64: 64,
 }  # fmt: skip
-
-
-_UNITS = ("ms", "us", "ns")
+_UNITS: tuple[Literal["ms", "us", "ns"], ...] = ("ms", "us", "ns")
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
     if (_is_text(one) and other.is_integer()) or (one.is_integer() and _is_text(other)):
         return pl.String()
     if isinstance(one, pl.Datetime) and isinstance(other, pl.Datetime) and one.time_zone == other.time_zone:
-        return pl.Datetime(max(one.time_unit, other.time_unit, key=_UNITS.index), one.time_zone)
+        finer = max(_UNITS.index(one.time_unit), _UNITS.index(other.time_unit))
+        return pl.Datetime(_UNITS[finer], one.time_zone)
     return None
 
 

@@ -38,7 +38,7 @@ def make_class_folds(
     columns = group_columns(groups, folds)
     if columns is None:
         return Folds(int(folds), seed=seed)
-    if len(columns) > 1:
+    if len(columns) != 1:
         raise InputError(f"groups are one column where there are several classes, got {list(columns)}")
     values = source.with_columns(*columns).reduce(_DistinctValues.at(columns[0])).values
     return folds_of_values(columns, values, folds, seed, leave_one_out=leave_one_out)

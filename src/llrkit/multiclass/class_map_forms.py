@@ -108,9 +108,9 @@ class QuadraticClassMap(ClassMap):
     @cached_property
     def _whitening(self) -> tuple[FloatArray, FloatArray]:
         """Inverse Cholesky factors of the covariances, and half their log-determinants."""
-        factors = np.linalg.cholesky(self.covariances)
+        factors = np.asarray(np.linalg.cholesky(self.covariances), dtype=np.float64)
         halves = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-        return np.linalg.inv(factors), halves
+        return np.asarray(np.linalg.inv(factors), dtype=np.float64), halves
 
     def loglik(self, values: FloatArray) -> FloatArray:
         """The Gaussian log-densities, without the constant that all classes share."""

@@ -89,9 +89,10 @@ def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: 
         np.concatenate([enroll.known_speakers, test.known_speakers]), return_inverse=True
     )
     sides = (codes[: len(enroll), None], codes[len(enroll) :])
+    by_trial = [np.broadcast_to(values, scores.shape) for values in sides]
     columns = {
-        f"{side}_speaker": tuple(np.broadcast_to(values, scores.shape)[mask] for mask in (target, nontarget))
-        for side, values in zip(("enroll", "test"), sides, strict=True)
+        f"{side}_speaker": (values[target], values[nontarget])
+        for side, values in zip(("enroll", "test"), by_trial, strict=True)
     }
     categories = {name: names.tolist() for name in columns}
     return Scores.from_classes(scores[target], scores[nontarget], columns, categories=categories)

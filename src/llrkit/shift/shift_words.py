@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeGuard
 
 from llrkit._format import number
 from llrkit.shift.reasons_against_rungs import FEWEST_OF_CLASS
@@ -31,6 +32,11 @@ class FewLabels(TypedDict):
     unlabelled: NotRequired[str]
     low: NotRequired[float]
     high: NotRequired[float]
+
+
+def is_few_labels(value: object) -> TypeGuard[FewLabels]:
+    """Whether a detail of a map is this; those of a map that was adapted without labels are not."""
+    return isinstance(value, Mapping) and "slope" in value
 
 
 def labeled_text(

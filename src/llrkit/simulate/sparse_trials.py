@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from llrkit._arrays import BoolArray, IntArray
+from llrkit._random import RNG, seed_of
 from llrkit.errors import InputError
 from llrkit.simulate.block_source import block_rng
 from llrkit.simulate.corpus import Recordings
@@ -26,7 +27,7 @@ class DrawnPairs:
     >>> from llrkit.simulate.speaker_population import Population
     >>> corpus = Corpus(Population.between_eers(dim=40), number=0, seed=1)
     >>> sides = [corpus.recordings(side, n_speakers=20, n=100) for side in ("enroll", "test")]
-    >>> pairs = DrawnPairs.of(*sides, n_trials=2000, seed=1)
+    >>> pairs = DrawnPairs.of(*sides, n_trials=2000, rng=1)
     >>> pairs.n_target, pairs.n_nontarget
     (500, 1500)
     """
@@ -42,7 +43,7 @@ class DrawnPairs:
         return sum(len(cells) for cells in self.cells)
 
     @classmethod
-    def of(cls, enroll: Recordings, test: Recordings, *, n_trials: int, seed: int) -> DrawnPairs:
+    def of(cls, enroll: Recordings, test: Recordings, *, n_trials: int, rng: RNG) -> DrawnPairs:
         """All same-speaker pairs, and as many same-gender pairs of others as make ``n_trials`` together.
 
         Parameters
@@ -53,9 +54,10 @@ class DrawnPairs:
             Recordings of the test side.
         n_trials
             Number of trials.
-        seed
+        rng
             Seed of the random numbers; the same seed gives the same result.
         """
+        seed = seed_of(rng)
         sames = [same_speaker(enroll, test, cells) for cells in cell_blocks(enroll, test)]
         n_target = sum(int(same.sum()) for same in sames)
         available = [same.size - int(same.sum()) for same in sames]
@@ -69,8 +71,7 @@ class DrawnPairs:
         shares = block_rng(seed, 0).multivariate_hypergeometric(available, wanted, method="marginals")
         cells = []
         for number, (same, share) in enumerate(zip(sames, shares.tolist(), strict=True)):
-            rng = block_rng(seed, 1, number)
-            chosen = rng.choice(available[number], share, replace=False, shuffle=False)
+            chosen = block_rng(seed, 1, number).choice(available[number], share, replace=False, shuffle=False)
             cells.append(np.flatnonzero(~same)[np.sort(chosen)])
         return cls(n_target, tuple(cells))
 

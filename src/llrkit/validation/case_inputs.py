@@ -30,10 +30,10 @@ def as_it_was_trained(calibration: Map) -> ReadingOptions:
         stated["log10"] = True
     if known.get("distance"):
         stated["distance"] = True
-    if known.get("score") and not known.get("calibrated"):
-        stated["score"] = tuple(known["score"])
-    if known.get("positive") is not None:
-        stated["positive"] = known["positive"]
+    if (names := known.get("score")) and not known.get("calibrated"):
+        stated["score"] = tuple(names)
+    if (positive := known.get("positive")) is not None:
+        stated["positive"] = positive
     return stated
 
 

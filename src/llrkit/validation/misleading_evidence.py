@@ -228,11 +228,11 @@ class _MostMisleading(SummaryBase):
                 wrong = -values if class_index == 0 else values
                 where = np.flatnonzero(wrong > 0)
                 where = where[np.argsort(-wrong[where], kind="stable")[:most]]
-                columns = {name: decoded(chunk, name, class_index) for name in names}
+                columns = [decoded(chunk, name, class_index)[where].tolist() for name in names]
                 worst.append(
                     tuple(
-                        (float(values[i]), *(plain(plain_value(columns[name][i])) for name in names))
-                        for i in where
+                        (float(llr), *(plain(plain_value(value)) for value in row))
+                        for llr, *row in zip(values[where].tolist(), *columns, strict=True)
                     )
                 )
             return cls(most, worst[0], worst[1])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llrkit._format import number
-from llrkit._plain import as_list, as_number, as_object, as_text
 from llrkit.app.choice_types import ToAdvise, Told
 from llrkit.app.step_commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
+from llrkit.choose.candidates import MethodRow
 from llrkit.choose.fit_best import fit_best
 from llrkit.evaluation.diagnose import diagnose
 from llrkit.report.report_tables import TextTable
@@ -36,14 +34,9 @@ def advise_task(task: Task[ToAdvise]) -> Told:
         method: f"{'advised' if good else 'not advised'}: {why}" for method, good, why in diagnosis.advice
     }
     best = fit_best(trials, groups=speakers or None)
-    table = [dict(as_object(row)) for row in as_list(best.details["cross_validation"])]
+    table = MethodRow.of_details(best.details)
     rows = [
-        (
-            as_text(row["method"]),
-            number(as_number(row["cllr"])),
-            _difference_from_best(row, table[0]),
-            _advice_section(row, advice),
-        )
+        (row.method, number(row.cllr), _difference_from_best(row, table[0]), _advice_section(row, advice))
         for row in table
     ]
     remarks = [f"{problem[0].upper()}{problem[1:]}." for problem in diagnosis.problems]
@@ -60,45 +53,43 @@ def advise_task(task: Task[ToAdvise]) -> Told:
     }
 
 
-def recommended(table: list[dict[str, Any]], advised: list[str]) -> tuple[str, str]:
+def recommended(table: list[MethodRow], advised: list[str]) -> tuple[str, str]:
     """The simplest method that these trials do not tell from the best, and why it is that one.
 
     Examples
     --------
-    >>> rows = [{"method": "nig", "cllr": 0.2}, {"method": "logistic", "cllr": 0.21, "standard_error": 0.02}]
+    >>> rows = [MethodRow("nig", 0.2), MethodRow("logistic", 0.21, standard_error=0.02)]
     >>> recommended(rows, ["nig", "logistic"])[0], recommended(rows[:1], [])[0]
     ('logistic', 'nig')
     """
-    known = [row for row in table if "reason" not in row and row["method"] in SIMPLEST]
+    known = [row for row in table if row.reason is None and row.method in SIMPLEST]
     if not known:
         return SIMPLEST[0], "no method could be compared, and it asks for the least"
     best = known[0]
     close = [row for row in known if row is best or _may_be_as_good_as_best(row, best)]
-    close = [row for row in close if row["method"] in advised] or close
-    chosen = min(close, key=lambda row: SIMPLEST.index(row["method"]))
+    close = [row for row in close if row.method in advised] or close
+    chosen = min(close, key=lambda row: SIMPLEST.index(row.method))
     if chosen is best:
-        return best["method"], f"its Cllr in cross-validation is the lowest, {number(best['cllr'])} bits"
-    return chosen["method"], (
-        f"it is the simplest method that these trials do not tell from the best ({best['method']}): its "
-        f"Cllr in cross-validation is {number(chosen['cllr'])} bits instead of {number(best['cllr'])}"
+        return best.method, f"its Cllr in cross-validation is the lowest, {number(best.cllr)} bits"
+    return chosen.method, (
+        f"it is the simplest method that these trials do not tell from the best ({best.method}): its "
+        f"Cllr in cross-validation is {number(chosen.cllr)} bits instead of {number(best.cllr)}"
     )
 
 
-def _may_be_as_good_as_best(row: dict[str, Any], best: dict[str, Any]) -> bool:
-    error = row.get("standard_error")
-    return error is not None and row["cllr"] - best["cllr"] <= 1.96 * error
+def _may_be_as_good_as_best(row: MethodRow, best: MethodRow) -> bool:
+    return row.standard_error is not None and row.cllr - best.cllr <= 1.96 * row.standard_error
 
 
-def _difference_from_best(row: dict[str, Any], best: dict[str, Any]) -> str:
+def _difference_from_best(row: MethodRow, best: MethodRow) -> str:
     """The distance from the best, with an interval where its error is known."""
-    error = row.get("standard_error")
-    if row is best or error is None or row.get("reason"):
+    error = row.standard_error
+    if row is best or error is None or row.reason:
         return ""
-    gap = row["cllr"] - best["cllr"]
+    gap = row.cllr - best.cllr
     return f"{gap:+.4f} [{gap - 1.96 * error:+.4f}, {gap + 1.96 * error:+.4f}]"
 
 
-def _advice_section(row: dict[str, Any], advice: dict[str, str]) -> str:
-    said = [row["reason"]] if row.get("reason") else []
-    said += [str(flag) for flag in row.get("flags", ())]
-    return "; ".join([*said, advice.get(row["method"], "")]).strip("; ")
+def _advice_section(row: MethodRow, advice: dict[str, str]) -> str:
+    said = [row.reason] if row.reason else []
+    return "; ".join([*said, *row.flags, advice.get(row.method, "")]).strip("; ")

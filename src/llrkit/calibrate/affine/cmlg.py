@@ -78,7 +78,8 @@ def fit_cmlg(
     Parameters
     ----------
     alpha
-        Weight of the targets, from 0 to 1, both ends included. It matters only when the variances differ.
+        Weight of the targets (:term:`alpha`), from 0 to 1, both ends included. It matters only when the
+        variances differ.
         "auto" chooses the weight with the lowest cross-validated cost at ``point``, and keeps 1/2 where the
         gain may be chance.
     point
@@ -130,7 +131,7 @@ def fit_cmlg(
             )
         moments = training_moments(source)
         choice = choose_alpha(source, moments, cost, groups)
-        weight, chosen = choice.alpha, {"alpha_choice": choice.to_dict()}
+        weight, chosen["alpha_choice"] = choice.alpha, choice.to_dict()
     else:
         if groups is not None:
             raise InputError('groups need alpha="auto"')

@@ -105,7 +105,7 @@ def fit_logistic(
     Parameters
     ----------
     prior
-        Where the fit should be best: the prior of a target, costs included.
+        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
     robust
         Weight of a mislabeled copy of every trial, for instance 0.001.
     regularization, df
@@ -146,7 +146,7 @@ def fit_rule(
     rule
         Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
     prior
-        Where the fit should be best: the prior of a target, costs included.
+        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
 
     Examples
     --------

@@ -119,7 +119,7 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     Parameters
     ----------
     prior
-        Prior probability of a target in the cross-entropy that is minimized.
+        Prior probability of a target in the cross-entropy that is minimized (:term:`training prior`).
     max_passes
         How many times all trials may be looked at, at most.
 

@@ -80,7 +80,8 @@ def fit_unsupervised(
     Parameters
     ----------
     prior
-        Share ``P`` of targets among the trials, if known; ``None`` estimates it.
+        Share ``P`` of targets among the trials, if known; ``None`` estimates it. It is no
+        :term:`training prior`.
     supervised
         Name of a column of true/false values: where it is true, the label of the trial may be used.
         Such trials enter with the Gaussian of their class (and, when the prior is free, count for it).
@@ -169,10 +170,9 @@ def unsupervised_from_points(
         gap = max(m1 - m0, 0.1)
         sd = np.sqrt(max(1.0 - share * (1.0 - share) * gap**2, 0.05))
         starts.append([0.5 * (m0 + m1), float(np.log(gap)), float(np.log(sd)), float(logit(share))])
-    hold = (float(logit(prior)),) * 2 if prior is not None else (-20.0, 20.0)
-    best = maximize(
-        _unlabeled_objective(t, prior is None), starts, [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, hold]
-    )
+    low, high = (-20.0, 20.0) if prior is None else (float(logit(prior)), float(logit(prior)))
+    bounds = [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, (low, high)]
+    best = maximize(_unlabeled_objective(t, prior is None), starts, bounds)
     middle, log_gap, log_sd, log_odds = best.x.tolist()
     # with labeled trials, or a better fit than one Gaussian gives, there are two
     two = by_label[1].total + by_label[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9

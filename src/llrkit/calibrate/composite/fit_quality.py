@@ -38,7 +38,7 @@ def fit_quality(
     scaled
         Let the columns change the slope, too.
     prior
-        Where the fit should be best: the prior of a target, costs included.
+        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
     regularization
         Weight of copies of the trials that say nothing and pull LLRs towards 0.
 

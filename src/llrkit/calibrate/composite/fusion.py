@@ -57,9 +57,10 @@ def fit_fusion(
         multivariate CMLG; ``precalibrated``: each system is a calibrated LLR already, and the weights follow
         from their Cllr and their correlations, which are reported for both classes.
     prior
-        Where the fit should be best: the prior of a target, costs included.
+        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
     alpha
-        For ``method="gaussian"`` and ``"precalibrated"``: weight of the covariance of the targets.
+        For ``method="gaussian"`` and ``"precalibrated"``: weight of the covariance of the targets
+        (:term:`alpha`).
     robust
         Weight of a mislabeled copy of every trial.
     regularization

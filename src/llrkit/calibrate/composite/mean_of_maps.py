@@ -38,8 +38,6 @@ class MeanMap(Map):
     weights: Mapping[str, float]
 
     kind: ClassVar[str] = "mean"
-    low: ClassVar[float] = -math.inf
-    high: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
         """Check that there is a weight for each map."""
@@ -79,6 +77,16 @@ class MeanMap(Map):
 
     def _tried(self, scores: FloatArray) -> FloatArray:
         return np.concatenate([fitted._tried(scores) for fitted in self.maps.values()])[-len(scores) :]
+
+    @property
+    def low(self) -> float:
+        """Minus infinity: a mean is held nowhere, though its maps may be."""
+        return -math.inf
+
+    @property
+    def high(self) -> float:
+        """Infinity."""
+        return math.inf
 
     @property
     def direction(self) -> int:

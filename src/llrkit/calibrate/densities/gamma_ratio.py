@@ -34,7 +34,7 @@ def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = 
     Parameters
     ----------
     alpha
-        Weight of the targets, strictly between 0 and 1.
+        Weight of the targets (:term:`alpha`), strictly between 0 and 1.
     mirror
         Which of the two models; ``None`` takes the more likely one.
 

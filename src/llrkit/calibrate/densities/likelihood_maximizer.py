@@ -100,10 +100,10 @@ def _bfgs_update(inverse: FloatArray, s: FloatArray, y: FloatArray) -> FloatArra
     if curve <= 1e-10 * float((s * s).sum()):
         return inverse
     pulled = (inverse * y).sum(axis=1)
-    both = np.outer(s, pulled)
-    return np.asarray(
-        inverse + np.outer(s, s) * (1.0 + float((y * pulled).sum()) / curve) / curve - (both + both.T) / curve
-    )
+    both, square = s[:, None] * pulled, s[:, None] * s
+    grown = inverse + square * (1.0 + float((y * pulled).sum()) / curve) / curve
+    updated: FloatArray = grown - (both + both.T) / curve
+    return updated
 
 
 def _newton_of_likelihood(

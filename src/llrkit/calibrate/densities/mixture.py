@@ -57,7 +57,7 @@ def fit_mixture(
         of which only the weights are free, or "grid": weights on 41 values around that of CMLG, the
         nonparametric maximum-likelihood estimate of w(mu) (``mixture_grid``).
     alpha
-        Weight of the targets, strictly between 0 and 1.
+        Weight of the targets (:term:`alpha`), strictly between 0 and 1.
     point_mass
         A score at which uninformative trials pile up. They form a component of their own at ``mu = 0``,
         and the map gives them an LLR of exactly 0.

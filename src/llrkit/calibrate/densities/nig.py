@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar, overload
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from llrkit.scores import ScoreSource
 
 TAIL, BEND = (1e-4, 30.0), (-20.0, 20.0)
 _ROUND = 0.025
-N = TypeVar("N", float, ComplexArray)
 _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 _BESSEL_SERIES_ABOVE = 300.0  # from here on the asymptotic series of Bessel functions are exact
 
@@ -196,10 +195,13 @@ def nig_from_training(training: TrainingPoints, monotone: bool) -> NIGRatioMap:
     return fit_ratio(NIGRatioMap, _fit_nig_class, training, monotone, "nig")
 
 
-def shape_of(f: N, p: N) -> N:
+@overload
+def shape_of(f: float, p: float) -> float: ...
+@overload
+def shape_of(f: ComplexArray, p: ComplexArray) -> ComplexArray: ...
+def shape_of(f: float | ComplexArray, p: float | ComplexArray) -> float | ComplexArray:
     """``e`` for given ``f`` and ``p``: at least a sixth of ``|p|``, so that no class gets a hard end."""
-    e: N = np.sqrt(f * f + _ROUND * p * p)
-    return e
+    return np.sqrt(f * f + _ROUND * p * p)
 
 
 def natural_parameters(mean: float, sd: float, p: float, e: float) -> tuple[float, float, float, float]:

@@ -38,7 +38,7 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     Parameters
     ----------
     alpha
-        Weight of the targets, strictly between 0 and 1, as in ``fit_cmlg``.
+        Weight of the targets (:term:`alpha`), strictly between 0 and 1.
 
     References
     ----------

@@ -151,7 +151,7 @@ def train_svm(
         own = enroll.vectors[rows].astype(np.float64)
         machine = LinearSVC(C=cost, class_weight="balanced", dual="auto", random_state=seed, max_iter=20_000)
         machine.fit(np.concatenate([own, others]), np.repeat([1, 0], [len(own), len(others)]))
-        weights[i], offsets[i] = machine.coef_[0], machine.intercept_[0]
+        weights[i], offsets[i] = machine.coef_[0], np.ravel(machine.intercept_)[0]
     return LinearModels(np.array(list(groups)), weights, offsets)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -135,7 +136,8 @@ def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     options.num_ceps = front_end.n_ceps
     options.use_energy = False
     computer = fbank.OnlineMfcc(options)
-    # Kaldi counts samples as 16-bit whole numbers
-    computer.accept_waveform(rate, samples * np.float32(32768.0))
+    # Kaldi counts samples as 16-bit whole numbers. Its binding declares a list but takes any sequence; a list
+    # would need 32 bytes a sample.
+    computer.accept_waveform(rate, cast("list[float]", samples * np.float32(32768.0)))
     computer.input_finished()
     return np.stack([computer.get_frame(i) for i in range(computer.num_frames_ready)])

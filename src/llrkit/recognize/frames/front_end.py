@@ -136,7 +136,8 @@ def with_deltas(cepstra: Array, order: int, *, reach: int = 2) -> Array:
     for _ in range(order):
         padded = np.pad(orders[-1], ((reach, reach), (0, 0)), mode="edge")
         slope = sum(
-            k * (padded[reach + k : reach + k + n] - padded[reach - k : reach - k + n]) for k in steps
+            (k * (padded[reach + k : reach + k + n] - padded[reach - k : reach - k + n]) for k in steps),
+            start=np.zeros_like(cepstra),
         )
         orders.append((slope / (2.0 * sum(k * k for k in steps))).astype(cepstra.dtype))
     return np.concatenate(orders, axis=1)

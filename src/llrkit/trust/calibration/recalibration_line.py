@@ -101,9 +101,9 @@ def as_rows(matrix: FloatArray) -> tuple[tuple[float, float], tuple[float, float
 def inverse_of_hessian(hessian: FloatArray) -> FloatArray:
     """The inverse; of LLRs so far from zero that slope and offset cannot be told apart, a pseudo-inverse."""
     try:
-        return np.asarray(np.linalg.inv(hessian))
+        return np.asarray(np.linalg.inv(hessian), dtype=np.float64)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.pinv(hessian, hermitian=True))
+        return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
 
 
 def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) -> FloatArray:

@@ -80,6 +80,7 @@ def flipped_sizes(gap: Jackknife) -> FloatArray:
 @lru_cache(maxsize=2)
 def _random_signs(n: int) -> FloatArray:
     """Random signs of n speakers, one row for each flip."""
-    signs = np.random.default_rng([7, n]).integers(0, 2, size=(FLIPS, n)) * 2.0 - 1.0
+    heads = np.random.default_rng([7, n]).integers(0, 2, size=(FLIPS, n)).astype(np.float64)
+    signs = heads * 2.0 - 1.0
     signs.flags.writeable = False
-    return np.asarray(signs)
+    return signs

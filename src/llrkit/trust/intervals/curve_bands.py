@@ -217,7 +217,7 @@ def _ece_band(source: ScoreSource, cllr: float, speakers: Speakers | None, level
         return EceBand(level, odds, value, value / factor, value * factor)
     cells = speaker_cells(source, groups, contributions=losses)
     shares = [entropies.covariance.share_without_pairs(unit) for unit in np.eye(len(odds))]
-    numbers = Jackknife.of(cells, lambda kept: kept.means.sum(axis=0)).on_scales(["cost"] * len(odds))
+    numbers = Jackknife.of(cells, lambda kept: kept.means.sum(axis=0)).on_scales(["cost" for _ in odds])
     few = np.minimum(1.0, np.array(shares) * (1.0 + 2.0 / groups.n))
     lower, upper = replace(numbers, counted_once=few).interval(level, center=numbers.values)
     return EceBand(level, odds, value, from_scale(lower, "cost"), from_scale(upper, "cost"))

@@ -86,7 +86,7 @@ class ErrorRates(ReadOnlyArrays):
         ``corrected`` intervals lie around the rates corrected for bias on that scale.
         """
         rate = self.jackknife.values
-        scaled = replace(self.jackknife, counted_once=counted_once).on_scales(["rate"] * len(rate))
+        scaled = replace(self.jackknife, counted_once=counted_once).on_scales(["rate" for _ in rate])
         inside = np.isfinite(scaled.values) & np.isfinite(scaled.without).all(axis=0)
         few = ~inside | (self.makers < FEWEST_MAKERS)
         low, high, bound = self._of_effective_trials(level)

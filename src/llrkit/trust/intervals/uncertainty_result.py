@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol, TypeVar
+from typing import Never, Protocol, TypeVar
 
 from llrkit._format import counted
 from llrkit._plain import Json
@@ -15,7 +15,7 @@ Range = tuple[float, float]
 V = TypeVar("V")
 
 
-def _empty_mapping() -> Mapping[str, V]:
+def _empty_mapping() -> Mapping[str, Never]:
     return MappingProxyType({})
 
 
