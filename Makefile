@@ -7,7 +7,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # as an installation does; where Python may write no bytecode, every start of a command would compile its modules
 COMPILED = $(BIN)/python -m compileall -q src
-PYTEST := $(BIN)/pytest --numprocesses 2 --dist loadgroup --quiet
+# Tests of a file run in one process, so what they share is made once; in their order, so files of a folder are neighbors.
+SPREAD := --numprocesses 2 --dist loadfile --no-loadscope-reorder --quiet
+PYTEST := $(BIN)/pytest $(SPREAD)
 # The rooms everything else stands on, the import rule and the public names; tests marked `slow` are left out.
 FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
 	tests/test_house.py tests/test_public_names.py src/llrkit/core src/llrkit/scores
@@ -34,12 +36,12 @@ test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
 	$(PYTEST) -m "not slow" $(FAST)
 
 test-minimum: $(OLDEST)/.installed ## Run all tests but those of pages with the oldest versions that are declared
-	$(OLDEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W ignore::DeprecationWarning $(addprefix --ignore=,$(PAGES))
+	$(OLDEST)/bin/pytest $(SPREAD) -W ignore::DeprecationWarning $(addprefix --ignore=,$(PAGES))
 
 test-newest: ## Run all tests but those of pages with the newest versions that can be had
 	$(PYTHON) -m venv $(NEWEST)
 	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable ".[test]"
-	$(NEWEST)/bin/pytest --numprocesses 2 --dist loadgroup --quiet -W default $(addprefix --ignore=,$(PAGES))
+	$(NEWEST)/bin/pytest $(SPREAD) -W default $(addprefix --ignore=,$(PAGES))
 
 release-check: ## Build and check the wheel, install it alone and with each extra, run every command; time a newcomer
 	$(PYTHON) .ci/release-check

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PATIENCE = 180_000
 """Milliseconds."""
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("documentation in a browser")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

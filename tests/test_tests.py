@@ -90,6 +90,12 @@ def test_there_are_tests_to_look_at():
     )
 
 
+def test_tests_that_share_a_costly_fixture_are_in_one_file():
+    """Files are what is given to processes; newer versions of pytest ignore groups without a word."""
+    group = "xdist_" + "group"
+    assert [path.name for path in FILES if group in path.read_text(encoding="utf-8")] == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(FOLDER)) for path in FILES])
 def test_no_test_without_assertion_and_no_bare_check(path):
     assert faults(path.read_text(encoding="utf-8")) == []

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from app_server import score_table, served
 
-pytestmark = pytest.mark.xdist_group("app in a browser")  # what all tests here start from is made once
-
 PATIENCE = 180_000
 """Milliseconds."""
 FILES = {"dev.csv": 1, "eval.csv": 2}

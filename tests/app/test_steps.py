@@ -14,8 +14,6 @@ from json_outputs import assert_fits_schema
 import llrkit as lk
 from llrkit.app.pages import DOCUMENT_TITLES
 
-pytestmark = pytest.mark.xdist_group("app steps")  # what all tests here start from is made once
-
 H1, H2 = "the suspect is <b>the</b> speaker", "another man of the region's is the speaker"
 
 

@@ -13,8 +13,6 @@ from processes import started
 import llrkit as lk
 from llrkit.engine import cluster_access
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 HTTP = b"GET /info/main/workers.html HTTP/1.0\r\n\r\n"
 
 

@@ -60,7 +60,8 @@ def test_regularized_optimum_against_scipy(penalty):
         d, e = log_means(a, b, scores)
         return n_d * d**2 + n_e * e**2 + penalty * (math.log(a / cmlg.a) ** 2 + (a * middle + b) ** 2)
 
-    rest = {"xatol": 1e-12, "fatol": 1e-16, "maxiter": 5000}
+    # a cost of about 1 is known to 1e-16, so it never stays within less
+    rest = {"xatol": 1e-12, "fatol": 1e-12, "maxiter": 5000}
     best = minimize(cost, [math.log(cmlg.a), cmlg.b], method="Nelder-Mead", options=rest)
     assert cost([math.log(fitted.a), fitted.b]) <= best.fun * (1 + 1e-12)
     assert_allclose([math.log(fitted.a), fitted.b], best.x, atol=2e-6)

@@ -221,7 +221,7 @@ def test_nig_is_the_maximum_against_scipy(skewed):
 
     def minus(x):
         tail, bend = np.exp(x[0]), np.tanh(x[1])
-        return -stats.norminvgauss(tail, tail * bend, x[2], np.exp(x[3])).logpdf(values).sum()
+        return -stats.norminvgauss.logpdf(values, tail, tail * bend, x[2], np.exp(x[3])).sum()
 
     search = minimize(
         minus,
@@ -241,7 +241,7 @@ def test_tied_nig_is_the_maximum_against_scipy(skewed):
         shape, delta, loc = np.exp(x[0]), np.exp(x[1]), x[2]
         classes = zip((0.4, 0.6), (skewed.target, skewed.nontarget), np.tanh(x[3:]), strict=True)
         return -sum(
-            share * stats.norminvgauss(shape * delta, bend * shape * delta, loc, delta).logpdf(values).mean()
+            share * stats.norminvgauss.logpdf(values, shape * delta, bend * shape * delta, loc, delta).mean()
             for share, values, bend in classes
         )
 
@@ -289,7 +289,7 @@ def test_mixture_is_the_maximum_against_scipy():
         a, b, mu, w = np.exp(x[0]), x[1], np.exp(x[2:4]), 1.0 / (1.0 + np.exp(-x[4]))
         total = 0.0
         for share, sign, values in ((0.6, 1.0, scores.target), (0.4, -1.0, scores.nontarget)):
-            spots = [stats.norm(sign * m, np.sqrt(2.0 * m)).pdf(a * values + b) for m in mu]
+            spots = [stats.norm.pdf(a * values + b, sign * m, np.sqrt(2.0 * m)) for m in mu]
             total += share * np.log(a * (w * spots[0] + (1.0 - w) * spots[1])).mean()
         return -total
 
@@ -339,8 +339,8 @@ def test_gamma_is_the_maximum_against_scipy(mirror):
 
     def minus(x):
         a, b, k = np.exp(x[0]), x[1], np.exp(x[2])
-        e = stats.loggamma(k + 1.0, -np.log(k)).logpdf(a * target + b)
-        d = stats.loggamma(k, -np.log(k)).logpdf(a * nontarget + b)
+        e = stats.loggamma.logpdf(a * target + b, k + 1.0, -np.log(k))
+        d = stats.loggamma.logpdf(a * nontarget + b, k, -np.log(k))
         return -x[0] - 0.6 * e.mean() - 0.4 * d.mean()
 
     options = {"maxiter": 4000, "xatol": 1e-10, "fatol": 1e-14}

@@ -15,8 +15,6 @@ from processes import alive, members, started
 import llrkit as lk
 from llrkit.calibrate.map_files import save_map
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory):

@@ -16,8 +16,6 @@ from numpy.testing import assert_allclose
 import llrkit as lk
 from llrkit.cli import cli
 
-pytestmark = pytest.mark.xdist_group("spoken")  # what all tests here start from is made once
-
 
 def run(*arguments):
     return CliRunner().invoke(cli, ["recognize", *(str(argument) for argument in arguments)])

@@ -15,10 +15,7 @@ from espeak import MORE_VOICES, speak_corpus
 import llrkit as lk
 from llrkit.cli import cli
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.xdist_group("voices"),
-]  # what all tests here start from is made once
+pytestmark = pytest.mark.slow
 
 
 def done(*arguments):

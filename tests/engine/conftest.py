@@ -5,7 +5,7 @@ import pytest
 import llrkit as lk
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def client(need):
     need("distributed")
     config = need("dask.config")

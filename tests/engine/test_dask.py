@@ -12,10 +12,7 @@ from sources import FITS, METRICS, NEEDS, trial_table
 import llrkit as lk
 from llrkit.core.trial_counts import count_trials
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning"),
-    pytest.mark.xdist_group("cluster"),  # one cluster for all of these
-]
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
 
 @pytest.fixture(scope="module")

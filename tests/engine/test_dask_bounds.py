@@ -5,8 +5,6 @@ from shared_speakers import sample
 
 import llrkit as lk
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 @pytest.mark.parametrize("speakers", [None, "left", ("left", "right")])
 @pytest.mark.parametrize("crossed", [False, True])

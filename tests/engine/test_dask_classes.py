@@ -7,8 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 
-pytestmark = pytest.mark.xdist_group("cluster")  # one cluster for all of these
-
 mc = lk.multiclass
 CLASSES = ["en", "de", "nl"]
 

@@ -11,8 +11,6 @@ from processes import alive, members, started
 
 import llrkit as lk
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 @pytest.fixture(scope="module")
 def table():

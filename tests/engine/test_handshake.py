@@ -18,8 +18,6 @@ import llrkit as lk
 from llrkit.engine import cluster_same_program as handshake
 from llrkit.engine.cluster_results import synchronous
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 SCHEDULER = """
 import asyncio
 from distributed import Scheduler

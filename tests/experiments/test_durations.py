@@ -20,8 +20,6 @@ from llrkit.experiments.paper_values import EVAL_TRIALS, N_LISTS, TRAIN_TRIALS
 from llrkit.experiments.seed_means import SeedMeans
 from llrkit.recognize import PLDA
 
-pytestmark = pytest.mark.xdist_group("durations")  # what all tests here start from is made once
-
 
 @pytest.fixture(scope="module")
 def paper():
@@ -164,13 +162,18 @@ def test_threads_of_the_linear_algebra_library_change_nothing(run_with_threads):
     assert run_with_threads("1", "1") == run_with_threads("1", "2")
 
 
-def test_another_seed_gives_other_numbers(small):
-    assert run_durations("small", seed=8, seeds=1).table.mean["cmlg"] != small.table.mean["cmlg"]
+@pytest.fixture(scope="module")
+def other():
+    """As small, of the next seed."""
+    return run_durations("small", seed=8, seeds=1)
 
 
-def test_numbers_are_means_over_seeds_with_their_standard_deviation(small):
+def test_another_seed_gives_other_numbers(small, other):
+    assert other.table.mean["cmlg"] != small.table.mean["cmlg"]
+
+
+def test_numbers_are_means_over_seeds_with_their_standard_deviation(small, other):
     both = run_durations("small", seed=7, seeds=2)
-    other = run_durations("small", seed=8, seeds=1)
     assert both.seeds == (7, 8)
     plain = both.to_dict()
     assert plain["seeds"] == [7, 8]

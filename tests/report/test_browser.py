@@ -16,8 +16,6 @@ from llrkit.report.report_tables import TextTable
 from llrkit.report.section_types import Section
 from llrkit.validation.validation_words import FULL_HEADER
 
-pytestmark = pytest.mark.xdist_group("report in a browser")  # what all tests here start from is made once
-
 EVIL = "<img src=x onerror=document.title='broken'>"
 NAMES = ("A", EVIL)
 PATIENCE = 180_000

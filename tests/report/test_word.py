@@ -11,8 +11,6 @@ import llrkit as lk
 from llrkit.cli import cli
 from llrkit.report.word_file import LETTERS, column_widths
 
-pytestmark = pytest.mark.xdist_group("word")  # what all tests here start from is made once
-
 CRITERIA = """
 [options]
 ci = "trial"
