@@ -8,17 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from llrkit.core import score_index as index_module
 from llrkit.core.score_index import ScoreIndex
 from llrkit.errors import InputError
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _buckets_for_small_sets():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_module, "_SORT_BELOW", 1)
-        patch.setattr(index_module, "_BLOCK", 7)
-        yield
 
 
 def assert_counts_like_sorting(values, cuts):
@@ -26,10 +17,10 @@ def assert_counts_like_sorting(values, cuts):
     wide = values.astype(np.float64)
     below = [(wide < cut).sum() for cut in cuts]
     at_or_below = [(wide <= cut).sum() for cut in cuts]
-    left, right = ScoreIndex(values).count_below(cuts)
+    left, right = ScoreIndex(values, sort_below=1).count_below(cuts)
     assert_array_equal(left, below)
     assert_array_equal(right, at_or_below)
-    left, right, low, high = ScoreIndex(values).between(cuts)
+    left, right, low, high = ScoreIndex(values, sort_below=1).between(cuts)
     assert_array_equal(left, below)
     assert_array_equal(right, at_or_below)
     edges = [-np.inf, *cuts, np.inf]
@@ -89,7 +80,7 @@ def test_buckets_are_used_at_all(monkeypatch):
 
     values = np.random.default_rng(1).standard_normal(1000)
     monkeypatch.setattr(ScoreIndex, "ascending", property(refuse))
-    left, right = ScoreIndex(values).count_below(np.array([0.0, 0.5]))
+    left, right = ScoreIndex(values, sort_below=1).count_below(np.array([0.0, 0.5]))
     assert_array_equal(left, [(values < 0).sum(), (values < 0.5).sum()])
     assert_array_equal(right, left)
 
@@ -105,3 +96,15 @@ def test_no_scores_and_no_cuts():
 def test_one_system_only():
     with pytest.raises(InputError, match="one system expected, got 3"):
         ScoreIndex(np.zeros((2, 3)))
+
+
+def test_more_cuts_and_scores_than_fit_into_a_block():
+    rng = np.random.default_rng(3)
+    values, cuts = rng.normal(size=150_000), np.unique(rng.normal(size=40_000))
+    left, right, low, high = ScoreIndex(values, sort_below=1).between(cuts)
+    ascending = np.sort(values)
+    assert_array_equal(left, np.searchsorted(ascending, cuts))
+    assert_array_equal(right, np.searchsorted(ascending, cuts, side="right"))
+    starts, stops = np.append(0, right), np.append(left, len(values))
+    assert_array_equal(low, np.where(stops > starts, np.append(ascending, np.inf)[starts], np.inf))
+    assert_array_equal(high, np.where(stops > starts, ascending[stops - 1], -np.inf))

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from llrkit._arrays import Array, Counts, IntArray
-from llrkit.core.merged_runs import bins_at_once, groups_among, ranges_of_sorted, threads_for, with_ends
+from llrkit.core.merged_runs import (
+    RANGE,
+    bins_at_once,
+    groups_among,
+    ranges_of_sorted,
+    threads_for,
+    with_ends,
+)
 from llrkit.core.pav_pooling import block_edges, from_zero, pool_edges
 from llrkit.core.score_bins import doubled_wins, tie_sum
 from llrkit.scores.source import each_in_threads
@@ -38,7 +45,9 @@ class _MergedRange(NamedTuple):
     tie_sum: float = 0.0
 
 
-def merge_sorted(target: Array, nontarget: Array, *, threads: int | None = None) -> MergedClasses:
+def merge_sorted(
+    target: Array, nontarget: Array, *, threads: int | None = None, range_size: int = RANGE
+) -> MergedClasses:
     """Merge the sorted scores of two classes by ranges, in a pool of threads.
 
     The runs of a range are pooled while they are in the cache. Pooled again, the blocks of all ranges are
@@ -52,7 +61,7 @@ def merge_sorted(target: Array, nontarget: Array, *, threads: int | None = None)
     """
     if target.dtype != nontarget.dtype:
         target, nontarget = target.astype(np.float64), nontarget.astype(np.float64)
-    borders, looked_up = ranges_of_sorted(target, nontarget)
+    borders, looked_up = ranges_of_sorted(target, nontarget, range_size)
 
     def merge_at(i: int) -> _MergedRange:
         (t, n), (t_stop, n_stop) = borders[i : i + 2]

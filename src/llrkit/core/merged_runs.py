@@ -11,10 +11,10 @@ from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins
 from llrkit.scores.source import each_in_threads
 
-_RANGE = 1 << 13
+RANGE = 1 << 13
 """Scores of a class from one possible border of ranges to the next."""
-_LOOKED_UP = 1 << 15
-"""Scores of the smaller class in a range, about: what is made of them stays in the cache."""
+_BORDERS_IN_RANGE = 4
+"""Times as many scores of the smaller class are in a range: what is made of them stays in the cache."""
 _WORTH_THREADS = 1 << 18
 """So many scores to look up are worth a pool of threads."""
 
@@ -44,7 +44,9 @@ class _Runs(NamedTuple):
     write: Callable[[_Columns], None]
 
 
-def bins_of_sorted(target: Array, nontarget: Array, *, threads: int | None = None) -> ScoreBins:
+def bins_of_sorted(
+    target: Array, nontarget: Array, *, threads: int | None = None, range_size: int = RANGE
+) -> ScoreBins:
     """Merge the sorted scores of two classes into runs.
 
     The scores are cut into ranges where a run ends, and the ranges are merged by a pool of threads, which
@@ -59,9 +61,9 @@ def bins_of_sorted(target: Array, nontarget: Array, *, threads: int | None = Non
     """
     if target.dtype != nontarget.dtype:
         target, nontarget = target.astype(np.float64), nontarget.astype(np.float64)
-    if merged_at_once(target, nontarget):
+    if merged_at_once(target, nontarget, range_size):
         return bins_at_once(target, nontarget)
-    borders, looked_up = ranges_of_sorted(target, nontarget)
+    borders, looked_up = ranges_of_sorted(target, nontarget, range_size)
 
     def runs_at(i: int) -> _Runs:
         (t, n), (t_stop, n_stop) = borders[i : i + 2]
@@ -79,9 +81,9 @@ def bins_of_sorted(target: Array, nontarget: Array, *, threads: int | None = Non
     return ScoreBins(*columns)
 
 
-def merged_at_once(target: Array, nontarget: Array) -> bool:
+def merged_at_once(target: Array, nontarget: Array, range_size: int = RANGE) -> bool:
     """Whether two classes are so small that ranges of them save nothing."""
-    return max(len(target), len(nontarget)) <= 2 * _RANGE
+    return max(len(target), len(nontarget)) <= 2 * range_size
 
 
 def bins_at_once(target: Array, nontarget: Array) -> ScoreBins:
@@ -97,12 +99,12 @@ def threads_for(looked_up: int, threads: int | None) -> int | None:
     return 1 if looked_up < _WORTH_THREADS else threads
 
 
-def ranges_of_sorted(target: Array, nontarget: Array) -> tuple[list[tuple[int, int]], int]:
+def ranges_of_sorted(target: Array, nontarget: Array, size: int) -> tuple[list[tuple[int, int]], int]:
     """Where ranges begin and end in both classes, and how many scores are looked up in all of them.
 
     Neighbors in which the same class has few scores are one range: it is the few that take the time.
     """
-    cuts = np.unique(np.concatenate([target[_RANGE::_RANGE], nontarget[_RANGE::_RANGE]]))
+    cuts = np.unique(np.concatenate([target[size::size], nontarget[size::size]]))
     t, n = _between_runs(target, nontarget, *(x.searchsorted(cuts) for x in (target, nontarget)))
     t, n = (with_ends(0, at, len(x)) for at, x in ((t, target), (n, nontarget)))
     borders, looked_up, here, of_targets = [(0, 0)], 0, 0, None
@@ -110,7 +112,7 @@ def ranges_of_sorted(target: Array, nontarget: Array) -> tuple[list[tuple[int, i
         t.tolist(), n.tolist(), np.diff(t).tolist(), np.diff(n).tolist(), strict=False
     ):
         few, fewer_targets = min(targets, nontargets), targets <= nontargets
-        if (t_start or n_start) and (fewer_targets != of_targets or here + few > _LOOKED_UP):
+        if (t_start or n_start) and (fewer_targets != of_targets or here + few > _BORDERS_IN_RANGE * size):
             borders.append((t_start, n_start))
             here = 0
         of_targets, here, looked_up = fewer_targets, here + few, looked_up + few

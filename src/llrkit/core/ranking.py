@@ -10,7 +10,7 @@ import numpy as np
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit._memory import at_once
 from llrkit.core.merged_blocks import MergedClasses, merge_sorted
-from llrkit.core.merged_runs import bins_at_once, bins_of_sorted, merged_at_once
+from llrkit.core.merged_runs import RANGE, bins_at_once, bins_of_sorted, merged_at_once
 from llrkit.core.pav_and_hull import PavBlocks, pav_blocks
 from llrkit.core.pav_pooling import from_zero, products_are_exact
 from llrkit.core.score_bins import ScoreBins, doubled_wins, tie_sum
@@ -125,6 +125,8 @@ class RankedClasses(Ranking):
     ----------
     target, nontarget
         Scores in ascending order.
+    range_size
+        Scores of a class from one possible border of the merged ranges to the next.
 
     Examples
     --------
@@ -135,8 +137,8 @@ class RankedClasses(Ranking):
     array([0, 1, 2])
     """
 
-    def __init__(self, target: Array, nontarget: Array) -> None:
-        self._target, self._nontarget = target, nontarget
+    def __init__(self, target: Array, nontarget: Array, *, range_size: int = RANGE) -> None:
+        self._target, self._nontarget, self._range_size = target, nontarget, range_size
         self._bins: ScoreBins | None = None
 
     def __reduce__(self) -> tuple[type[RankedBins], tuple[ScoreBins]]:
@@ -145,7 +147,7 @@ class RankedClasses(Ranking):
 
     @cached_property
     def _merged(self) -> MergedClasses:
-        return merge_sorted(self._target, self._nontarget)
+        return merge_sorted(self._target, self._nontarget, range_size=self._range_size)
 
     @property
     def bins(self) -> ScoreBins:

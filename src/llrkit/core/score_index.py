@@ -76,7 +76,7 @@ class CellFinder:
         return cell
 
 
-_SORT_BELOW = 1 << 19  # sorting so few is faster than anything else (measured)
+SORT_BELOW = 1 << 19  # sorting so few is faster than anything else (measured)
 _SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster (measured)
 _SCORES_PER_BUCKET = 16
 _BLOCK = 1 << 15  # temporary arrays of this length stay in the inner caches
@@ -96,10 +96,11 @@ class ScoreIndex:
     (array([1]), array([3]))
     """
 
-    def __init__(self, values: Array, *, ascending: bool = False) -> None:
+    def __init__(self, values: Array, *, ascending: bool = False, sort_below: int = SORT_BELOW) -> None:
         require_one_system(values)
         self.values = values
         self._is_ascending = ascending
+        self._sort_below = sort_below
         self._near: _Near | None = None
 
     def __len__(self) -> int:
@@ -119,7 +120,7 @@ class ScoreIndex:
         A sum of rounded numbers depends on their order by its last bit; this one does not depend on the order
         in which the trials came, as long as there are fewer than about half a million.
         """
-        return self.ascending if len(self.values) < _SORT_BELOW else self.values
+        return self.ascending if len(self.values) < self._sort_below else self.values
 
     @cached_property
     def extremes(self) -> tuple[float, float]:
@@ -130,7 +131,7 @@ class ScoreIndex:
     def _buckets(self) -> _Buckets | None:
         """The scores in buckets, or None where sorting them all is the better way."""
         n = len(self.values)
-        if n < _SORT_BELOW or self._is_ascending:
+        if n < self._sort_below or self._is_ascending:
             return None
         low, high = self.extremes
         count = n // _SCORES_PER_BUCKET
