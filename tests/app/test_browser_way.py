@@ -52,7 +52,7 @@ class Browser:
         self.page.on("filechooser", lambda window: self.windows.append(window))
 
     def count(self, selector):
-        """How many there are: none while one page gives way to the next, of which old playwright complains."""
+        """How many there are; none between two pages, where old versions of playwright raise an error."""
         from playwright.sync_api import Error
 
         try:
