@@ -51,12 +51,22 @@ class Browser:
         # listened to from the beginning: a browser that is told so at the key may be told too late
         self.page.on("filechooser", lambda window: self.windows.append(window))
 
+    def count(self, selector):
+        """How many there are; none between two pages, where old versions of playwright raise an error."""
+        from playwright.sync_api import Error
+
+        try:
+            return self.page.locator(selector).count()
+        except Error as error:
+            if "Execution context was destroyed" not in str(error):
+                raise
+            return 0
+
     def sees(self, selector, count=1):
         """Wait until the work is done and something can be seen that was not there before."""
         for _ in range(PATIENCE // 100):
-            alert = self.page.locator("[role=alert]")
-            assert not alert.count(), alert.all_text_contents()
-            if self.page.locator(selector).count() >= count:
+            assert not self.count("[role=alert]"), self.page.locator("[role=alert]").all_text_contents()
+            if self.count(selector) >= count:
                 self.page.wait_for_load_state()
                 return
             self.page.wait_for_timeout(100)
