@@ -150,6 +150,17 @@ def p_words(p_value: float) -> str:
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
+def p_at_level(p_value: float, level: float) -> str:
+    """A p-value with the level at which it is judged.
+
+    Examples
+    --------
+    >>> p_at_level(0.0314, 0.01)
+    'p = 0.031 at a level of 1 %'
+    """
+    return f"{p_words(p_value)} at a level of {100 * level:.0f} %"
+
+
 def printable(text: str) -> str:
     r"""A text that can be written as UTF-8: what is none in the name of a file becomes an escape.
 

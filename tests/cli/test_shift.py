@@ -1,6 +1,7 @@
 """llrkit shift, adapt, apply --shift and calibrate --groups."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -287,6 +288,92 @@ def test_calibrate_keeps_how_speakers_differ_so_that_others_are_no_shift(tmp_pat
     assert "those of training are not known" in said["plain"]
     assert "No shift: the 9,900 scores fit a mixture" in said["cal"]
     assert "speakers taken into account)" in said["cal"]
+    # 400 target trials of 40 speakers: it is speakers, not scores, that are too few
+    few = re.search(r"not estimated, because the scores hold about (\d+) independent targets", said["cal"])
+    assert int(few[1]) <= 40
+
+
+SPEAKERS = ["enroll_speaker", "test_speaker"]
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory):
+    """A calibration that knows its speakers, and trials of others: as they are, moved, without speakers."""
+    folder, columns = tmp_path_factory.mktemp("spoken"), ("--speakers", ",".join(SPEAKERS))
+    for split in ("eval", "dev"):
+        assert run("simulate", "sample", "--split", split, "-o", folder / f"{split}.csv")[0] == 0
+    table = pl.read_csv(folder / "eval.csv")
+    table.with_columns(pl.col("score") * 1.5 + 3.0).write_csv(folder / "moved.csv")
+    table.drop(SPEAKERS).write_csv(folder / "nobody.csv")
+    cal = folder / "cal.json"
+    assert run("calibrate", folder / "dev.csv", "--method", "logistic", *columns, "-o", cal)[0] == 0
+    for name in ("eval", "moved"):
+        asked = (cal, folder / f"{name}.csv", "-o", folder / f"{name}_llrs.csv", "--shift", "ignore")
+        assert run("apply", *asked)[0] == 0
+    return folder
+
+
+def criteria_with(folder, **options):
+    rows = '[[criterion]]\ncharacteristic = "accuracy"\nat_most = 9.0\n'
+    (folder / "criteria.toml").write_text(
+        "[options]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in options.items()) + rows
+    )
+    return folder / "criteria.toml"
+
+
+@pytest.mark.parametrize("form", ["", "_llrs"])
+def test_a_validation_judges_a_shift_by_the_speakers_of_its_criteria(spoken, tmp_path, form):
+    def said(name, **options):
+        asked = ("--criteria", criteria_with(tmp_path, **options), "--map", spoken / "cal.json")
+        code, out, err = run("validate", spoken / f"{name}{form}.csv", *asked, "--json", "-")
+        assert code == 0, err
+        return " ".join(json.loads(out)["cautions"])
+
+    columns = ("--speakers", ",".join(SPEAKERS))
+    for name, head in (("eval", "No shift"), ("moved", "A shift")):
+        alone = run("shift", spoken / "cal.json", spoken / f"{name}.csv", *columns)[1]
+        assert alone.startswith(head)
+        by_map = run(
+            "evaluate",
+            spoken / f"{name}{form}.csv",
+            "--map",
+            spoken / "cal.json",
+            *columns,
+            "--ci",
+            "speaker",
+        )
+        assert by_map[0] == 0, by_map[2]
+        (p_value,) = re.findall(r"\(p .*?\)", alone)
+        assert p_value.endswith(" at a level of 1 %, speakers taken into account)")
+        assert p_value in by_map[1]
+        cautions = said(name, speakers=SPEAKERS, ci="speaker")
+        assert ("A shift" in cautions) is (head == "A shift")
+        assert (p_value in cautions) is (head == "A shift")
+    # without the speakers new people look like a shift, and the words say that they were not known
+    assert "A shift" in said("eval")
+    assert "but not those of the scores" in said("eval")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("eval", ""),
+        ("eval_llrs", ""),
+        ("moved", "at a level of 1 %, speakers taken into account)"),
+        (
+            "nobody",
+            "at a level of 1 %, speakers of training taken into account, but not those of the scores)",
+        ),
+    ],
+)
+def test_a_case_judges_a_shift_of_its_validation_by_speakers_where_it_has_them(spoken, name, words):
+    code, out, err = run(
+        "case", spoken / "cal.json", "--score", "2.5", "--h1", "he spoke", "--h2", "another spoke", "--train",
+        spoken / "dev.csv", "--speakers", ",".join(SPEAKERS), "--validation", spoken / f"{name}.csv",
+    )  # fmt: skip
+    assert code == 0, err
+    assert ("A shift" in out) is bool(words)
+    assert words in out
 
 
 def test_llrs_beside_their_scores_are_judged_with_speakers(tmp_path, monkeypatch):

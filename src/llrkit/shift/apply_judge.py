@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llrkit._arrays import FloatArray
@@ -11,11 +12,11 @@ from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.discrimination import min_cllr
 from llrkit.metrics.llr_costs import cllr
 from llrkit.scores import ScoreSource
-from llrkit.shift.check_shift import ALPHA, ClassMove, ShiftCheck, ShiftSetting, check_from
+from llrkit.shift.check_shift import ClassMove, ShiftCheck, ShiftSetting, check_from
 from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.moved_mixture import SHARES
 from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of
-from llrkit.shift.shift_test import shift_test
+from llrkit.shift.shift_test import ALPHA, shift_test
 from llrkit.shift.shift_words import labeled_text
 
 
@@ -53,18 +54,21 @@ def judge_for(fitted: Map, policy: str) -> ShiftJudge | None:
     return ShiftJudge(fitted, policy, known.of)
 
 
-def shift_note(fitted: Map, scores: ScoreSource, llrs: ScoreSource) -> str:
+def shift_note(
+    fitted: Map, scores: ScoreSource, llrs: ScoreSource, speakers: str | Sequence[str] | None = None
+) -> str:
     """The note about labeled trials that a map made ``llrs`` of; "" if they did not move, or it cannot tell.
 
-    Whether there is a shift is asked as of scores without labels; how they moved, and what the LLRs lose, is
-    then read from the labels.
+    Whether there is a shift is asked as of scores without labels, with their ``speakers`` where these are
+    known; how they moved, and what the LLRs lose, is then read from the labels.
     """
     judge = judge_for(fitted, "warn")
     if judge is None:
         return ""
-    counts = as_new_source(fitted, scores, judge.of).reduce(ScoreHistogram.of)
+    setting = ShiftSetting.of(fitted)
     try:
-        check = harmful_shift(counts.pooled, ShiftSetting.of(fitted))
+        new = NewScores.of(as_new_source(fitted, scores, judge.of), setting.densities.cuts, speakers)
+        check = harmful_shift(new, setting)
     except TooFewTrialsError:
         return ""
     return "" if check is None else text_by_labels(fitted, check, scores, llrs)
@@ -84,9 +88,8 @@ def text_by_labels(fitted: Map, check: ShiftCheck, scores: ScoreSource, llrs: Sc
     return labeled_text(check, target, nontarget, cllr=cllr(llrs), least=min_cllr(llrs))
 
 
-def harmful_shift(counts: ClassHistogram, setting: ShiftSetting) -> ShiftCheck | None:
+def harmful_shift(new: NewScores, setting: ShiftSetting) -> ShiftCheck | None:
     """What scores tell of a shift that costs, or that nothing describes; None if there is none."""
-    new = NewScores.of_counts(counts, setting.densities.cuts)
     test = shift_test(setting.densities, new)
     if test.p_value >= ALPHA:
         return None
@@ -113,8 +116,9 @@ def judge_shift(counts: ClassHistogram, *, fitted: Map, policy: str) -> str:
     >>> judge_shift(ClassHistogram.of(new + 2.0), fitted=fitted, policy="warn")[:20]
     'A shift: the 1,000 s'
     """
+    setting = ShiftSetting.of(fitted)
     try:
-        check = harmful_shift(counts, ShiftSetting.of(fitted))
+        check = harmful_shift(NewScores.of_counts(counts, setting.densities.cuts), setting)
     except TooFewTrialsError as error:
         return f"no shift was looked for: {error}" if policy == "error" else ""
     if check is None:

@@ -25,11 +25,8 @@ from llrkit.shift.ladder import Climb, climb
 from llrkit.shift.moved_mixture import RUNGS, SHARES
 from llrkit.shift.new_scores import NO_DENSITIES, NewScores, as_new_source, counted_map, densities_of
 from llrkit.shift.reasons_against_rungs import infinite_edge
-from llrkit.shift.shift_test import ShiftTest, shift_test
+from llrkit.shift.shift_test import ALPHA, ShiftTest, shift_test
 from llrkit.shift.shift_words import shift_text
-
-ALPHA = 0.01
-"""A shift is called one if chance makes as much with a smaller probability than this."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,8 @@ class ShiftCheck(Result):
     """Kolmogorov-Smirnov distances between that and the scores: of all, of targets, of non-targets."""
     refusal: str
     """Why the scores do not tell how they moved; empty if they do."""
+    no_harm: str
+    """Why there is no harm where nothing speaks against the scores: a class is too rare; else empty."""
     by_groups: bool
     """Whether the speakers (or other groups) of the new scores were taken into account."""
     trained_by_groups: bool
@@ -255,6 +254,7 @@ def check_from(setting: ShiftSetting, new: NewScores, test: ShiftTest, reached: 
         rung=reached.name,
         distances=mixture.distances(),
         refusal=reached.refusal,
+        no_harm=reached.too_few,
         by_groups=test.by_groups,
         trained_by_groups=test.trained_by_groups,
     )

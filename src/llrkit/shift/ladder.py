@@ -19,12 +19,12 @@ from llrkit.shift.class_density import ClassDensity
 from llrkit.shift.expected_loss import Llrs, best_line_before, expected_cllr, harm_interval
 from llrkit.shift.moved_mixture import RUNGS, SHARES, MovableClasses, MovedMixture
 from llrkit.shift.reasons_against_rungs import (
-    FEWEST_OF_CLASS,
     MOST_APART,
     MOST_APART_OF_CLASS,
     hard_edge,
     reason_against,
     share_outside,
+    too_few_of_class,
 )
 
 DRAWS = 200
@@ -85,6 +85,8 @@ class Climb:
     """A rung that was looked at and is not needed, or may lose as well as gain."""
     harms: tuple[float, float] | None = None
     """Interval of the harm over all models that describe the scores; None where no move is made."""
+    too_few: str = ""
+    """Why no rung above was looked at where one was asked for: a class may be anywhere."""
 
     @property
     def last(self) -> LadderStep:
@@ -141,10 +143,11 @@ def climb(
             anywhere = MovableClasses.of(*classes, new).fitted(0)
             if refusal := share_outside(steps[0].mixture, anywhere, n):
                 return Climb(tuple(steps), refusal)
-        share = steps[0].mixture.share
-        told = look_up and min(share, 1.0 - share) * n >= FEWEST_OF_CLASS  # else a class may be anywhere
-        above = step(movable.fitted(1, steps[0].mixture)) if told else None
-        return Climb(tuple(steps), above=above)
+        if not look_up:
+            return Climb(tuple(steps))
+        if too_few := too_few_of_class(steps[0].mixture, n):
+            return Climb(tuple(steps), too_few=too_few)
+        return Climb(tuple(steps), above=step(movable.fitted(1, steps[0].mixture)))
     if refusal := hard_edge(new):
         return Climb(tuple(steps), refusal)
     moved: list[MovedMixture] = [steps[0].mixture]

@@ -55,9 +55,8 @@ def reason_against(mixture: MovedMixture, shares: tuple[float, float], n: float,
     if low < high and at_end:
         given = "the range that was given" if shares != SHARES else "what is possible"
         return f"the estimated share of targets, {mixture.share:.3g}, is at the end of {given}"
-    if (few := min(mixture.share, 1.0 - mixture.share) * n) < FEWEST_OF_CLASS:
-        rare = "targets" if mixture.share < 0.5 else "non-targets"
-        return f"the scores hold about {few:.0f} independent {rare}; at least {FEWEST_OF_CLASS} are needed"
+    if too_few := too_few_of_class(mixture, n):
+        return too_few
     if not adequate and (whole > MOST_APART or max(target, nontarget) > MOST_BEFORE_FREE):
         return (
             "no move of the training classes describes the scores "
@@ -73,6 +72,15 @@ def reason_against(mixture: MovedMixture, shares: tuple[float, float], n: float,
     if not _shows_two_modes(mixture):
         return "the two classes do not show as two modes in the scores"
     return ""
+
+
+def too_few_of_class(mixture: MovedMixture, n: float) -> str:
+    """That ``n`` independent scores hold too few of a class to show where it is; empty if they do not."""
+    few = min(mixture.share, 1.0 - mixture.share) * n
+    if few >= FEWEST_OF_CLASS:
+        return ""
+    rare = "targets" if mixture.share < 0.5 else "non-targets"
+    return f"the scores hold about {few:.0f} independent {rare}; at least {FEWEST_OF_CLASS} are needed"
 
 
 def _reason_out_of_reach(mixture: MovedMixture) -> str:

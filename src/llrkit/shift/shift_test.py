@@ -20,6 +20,9 @@ from llrkit._arrays import FloatArray
 from llrkit.calibrate.training_densities import TrainingDensities
 from llrkit.shift.new_scores import NewScores, share_below
 
+ALPHA = 0.01
+"""A shift is called one if chance makes as much with a smaller probability than this."""
+
 
 @dataclass(frozen=True)
 class ShiftTest:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NotRequired, TypedDict, TypeGuard
 
-from llrkit._format import number
-from llrkit.shift.reasons_against_rungs import FEWEST_OF_CLASS
+from llrkit._format import number, p_at_level
+from llrkit.shift.shift_test import ALPHA
 
 if TYPE_CHECKING:
     from llrkit.shift.check_shift import ClassMove, ShiftCheck
@@ -53,7 +53,7 @@ def labeled_text(
 def _fit_in_words(check: ShiftCheck) -> str:
     """Whether the scores fit a mixture of the training classes."""
     taken = _TAKEN[check.by_groups, check.trained_by_groups]
-    p = "p < 0.001" if check.p_value < 0.001 else f"p = {check.p_value:.3f}"
+    p = p_at_level(check.p_value, ALPHA)
     scores = f"{check.n:,} scores"
     if check.n_infinite:
         scores += f", {check.n_infinite:,} of them infinite,"
@@ -94,7 +94,7 @@ def shift_text(check: ShiftCheck) -> str:
 
 def _harm_in_words(check: ShiftCheck) -> str:
     if math.isnan(check.harm):
-        return f"Expected harm: not estimated; it needs {FEWEST_OF_CLASS} scores of each class."
+        return f"Expected harm: not estimated, because {check.no_harm}."
     low, high = check.harm_interval
     return f"Expected harm: {check.harm:.4f} bits of Cllr ({low:.4f} to {high:.4f})."
 

@@ -17,7 +17,8 @@ from llrkit._vocabulary import vocabulary
 from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import Map
-from llrkit.errors import InputError
+from llrkit.calibrate.option_checks import names_of
+from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 from llrkit.validation.case_interval import LLRInterval, llr_intervals
@@ -156,6 +157,7 @@ def case_report(
         as strong as those of the case were misleading.
     speakers
         One or two columns of the training trials. Without them training trials are taken as independent.
+        Where the trials of the validation have them, too, a shift of these is judged by them.
     level
         Confidence level of the interval, between 0 and 1; 0.95 if it is not given.
     replicates
@@ -221,7 +223,8 @@ def case_report(
                 )
     if validation is not None:
         known = as_source(validation)
-        given = use_calibration(known, calibration, apply=not known.roles.calibrated)
+        who = speakers if _has_columns(known, speakers) else None
+        given = use_calibration(known, calibration, apply=not known.roles.calibrated, speakers=who)
         cautions += [given.not_its_llrs] if given.not_its_llrs else []
         cautions += [f"Trials of the validation: {given.shift}"] if given.shift else []
         if given.on_training_trials:
@@ -245,6 +248,15 @@ def case_report(
         first, second, comparisons, calibration, why_not, bounds, confidence, conditions.strip(), verbal,
         tuple(cautions), checked, trained,
     )  # fmt: skip
+
+
+def _has_columns(source: ScoreSource, names: str | Sequence[str] | None) -> bool:
+    """Whether trials have the columns that others are known to have."""
+    try:
+        source.with_columns(*(() if names is None else names_of(names, "speakers")))
+    except UnknownNameError:
+        return False
+    return True
 
 
 def _checked_proposition(text: str, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -49,8 +49,15 @@ class GivenCalibration:
     """What is to be said of scores that are so unlike those of training that the calibration loses by it."""
 
 
-def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | None) -> GivenCalibration:
+def use_calibration(
+    source: ScoreSource,
+    calibration: Map | None,
+    apply: bool | None,
+    speakers: str | Sequence[str] | None = None,
+) -> GivenCalibration:
     """Apply a calibration to trials that hold raw scores, and compare them with its training trials.
+
+    ``speakers`` are the columns by which a shift is judged, as in :func:`llrkit.check_shift`.
 
     Examples
     --------
@@ -74,14 +81,15 @@ def use_calibration(source: ScoreSource, calibration: Map | None, apply: bool | 
         ).summaries
         outside = "" if isinstance(calibration, LineupMap) else seen.note(calibration)  # it looks at ranks
         trained = _same_as_training_trials(moments, calibration)
-        shift = "" if trained or isinstance(calibration, LineupMap) else shift_note(calibration, source, llrs)
+        unasked = trained or isinstance(calibration, LineupMap)
+        shift = "" if unasked else shift_note(calibration, source, llrs, speakers)
     else:
         llrs, outside = source, ""
         trained = any(
             _same_as_training_trials(kept, calibration) for kept in _kept_scores(source, calibration)
         )
         kept = None if trained or isinstance(calibration, LineupMap) else scores_beside(source, calibration)
-        shift = "" if kept is None else shift_note(calibration, kept, source)
+        shift = "" if kept is None else shift_note(calibration, kept, source, speakers)
     wrong = "" if llrs is not source else _other_llrs(source, calibration)
     return GivenCalibration(llrs, llrs is not source, trained, outside, wrong, shift)
 

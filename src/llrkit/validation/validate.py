@@ -155,8 +155,9 @@ def validate(
         in words.
     calibration
         The map that makes the LLRs: it is applied to raw scores, and the report says how it was trained,
-        which bounds it puts on LLRs and why. Scores outside its training range, and trials that trained it,
-        are said among the :attr:`Validation.cautions`.
+        which bounds it puts on LLRs and why. Scores outside its training range, trials that trained it, and
+        a shift since then (judged by the ``speakers`` of the criteria, see :func:`check_shift`), are said
+        among the :attr:`Validation.cautions`.
     apply
         Whether the calibration is applied. Trials that were read from a file say what they hold: LLRs that a
         calibration wrote are taken as they are, other scores are raw. Arrays, and LLRs made in Python, do not
@@ -195,10 +196,11 @@ def validate(
         criteria = read_criteria(criteria)
     elif not isinstance(criteria, Criteria):
         criteria = criteria_from_dict(criteria)
-    given = use_calibration(source, calibration, apply)
-    source, options = given.llrs, criteria.keywords()
-    result = evaluate(source, ece=True, **options)
+    options = criteria.keywords()
     speakers = options.get("speakers")
+    given = use_calibration(source, calibration, apply, speakers)
+    source = given.llrs
+    result = evaluate(source, ece=True, **options)
     check = check_calibration(source, speakers=speakers, replicates=replicates, rng=seed, curves=curves)
     listed = misleading_trials(source, worst)
     setting = find_scope(

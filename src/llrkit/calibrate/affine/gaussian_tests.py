@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from llrkit._format import p_words, told_apart
+from llrkit._format import p_at_level, told_apart
 from llrkit._plain import Json
 from llrkit.core.moments import ClassMoments, Moments
 
@@ -120,7 +120,7 @@ class GaussianTest:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}: {self.deviation:.2f}, {p_words(self.p_value)} at a level of {100 * LEVEL:.0f} % "
+            f"{self.name}: {self.deviation:.2f}, {p_at_level(self.p_value, LEVEL)} "
             f"(would find {self.of_size:g} with probability {self.power:.2f})"
         )
 

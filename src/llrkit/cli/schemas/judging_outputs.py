@@ -82,6 +82,7 @@ SHIFT = record(
         "rung": TEXT,
         "distances": listed(NUMBER),
         "refusal": TEXT,
+        "no_harm": TEXT,
         "by_groups": YES_OR_NO,
         "trained_by_groups": YES_OR_NO,
         "is_shifted": YES_OR_NO,

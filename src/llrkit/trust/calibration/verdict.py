@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 
-from llrkit._format import p_words
+from llrkit._format import p_at_level
 from llrkit._llr_units import Amount, LlrUnit, in_unit
 from llrkit._plain import Json
 from llrkit.metrics.identity_test import FEWEST, IdentityTest, detectable, misleading_p_value
@@ -147,14 +147,14 @@ def judge(
     p = tested.test.p_value
     if p < level:
         kind, text, *amounts = _what_is_wrong(tested.line, tested.test, _gap_of_llrs(result))
-        said = f"{text} ({_p_at_level(p, level)}{given})"
+        said = f"{text} ({p_at_level(p, level)}{given})"
         return Verdict("evidence", p, level, kind, said, tuple(amounts))
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
         text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
         return Verdict(
-            "evidence", p_shape, level, "shape", f"{text} ({_p_at_level(p_shape, SHAPE_LEVEL)}{given})"
+            "evidence", p_shape, level, "shape", f"{text} ({p_at_level(p_shape, SHAPE_LEVEL)}{given})"
         )
-    text = f"no evidence of miscalibration ({_p_at_level(p, level)}{given})"
+    text = f"no evidence of miscalibration ({p_at_level(p, level)}{given})"
     if not sensitivity:
         return Verdict("none_found", p, level, "", text)
     finds, *amounts = _sensitivity_of_test(tested, level)
@@ -179,7 +179,7 @@ def _verdict_on_few_doubts(result: Measurements, tested: CalibrationTest, level:
     if p < level:
         kind, text, *amounts = _what_is_wrong(tested.line, tested.test, _gap_of_llrs(result))
         strongest = Amount(max(_gap_of_llrs(result)[0], -_gap_of_llrs(result)[1]), ".4g")
-        text = f"{text} ({_p_at_level(p, level)}: an LLR of {strongest} for the wrong side)"
+        text = f"{text} ({p_at_level(p, level)}: an LLR of {strongest} for the wrong side)"
         return Verdict("evidence", p, level, kind, text, (*amounts, strongest))
     text = (
         "too few trials to tell whether the LLRs are calibrated: only difficult trials, whose LLR is close "
@@ -192,10 +192,6 @@ def _verdict_on_few_doubts(result: Measurements, tested: CalibrationTest, level:
 def _gap_of_llrs(result: Measurements) -> tuple[float, float]:
     """The highest LLR of non-targets and the lowest of targets."""
     return float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
-
-
-def _p_at_level(p: float, level: float) -> str:
-    return f"{p_words(p)} at a level of {100 * level:.0f} %"
 
 
 def _what_is_wrong(
