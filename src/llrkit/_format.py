@@ -49,6 +49,23 @@ def told_apart(value: float, other: float, digits: int, most: int = 8) -> tuple[
     return f"{value:.{digits}f}", f"{other:.{digits}f}"
 
 
+def decimals_beside(value: float, limits: tuple[float, float], digits: int, most: int = 17) -> int:
+    """With how many decimals a rounded number is within its two limits, or beyond one, as it is itself.
+
+    Examples
+    --------
+    >>> decimals_beside(0.31513, (0.0, 0.3151), 4), decimals_beside(0.31507, (0.0, 0.3151), 4)
+    (5, 4)
+    """
+    at_least, at_most = limits
+    while digits < most and value not in limits:
+        shown = round(value, digits)
+        if (shown <= at_most) == (value <= at_most) and (shown >= at_least) == (value >= at_least):
+            break
+        digits += 1
+    return digits
+
+
 def counted(n: float, singular: str, plural: str = "") -> str:
     """How many of what, in the number that goes with it.
 

@@ -59,6 +59,17 @@ def test_calibrate_apply_evaluate_is_the_same_as_in_python(files):
     assert kept["provenance"]["training_cllr"] < kept["provenance"]["training_cllr_before"]
 
 
+def test_apply_names_the_column_of_training_where_there_is_no_score(tmp_path):
+    folder = tmp_path
+    table(0).rename({"score": "raw"}).write_csv(folder / "raw.csv")
+    code, _, _ = run("calibrate", folder / "raw.csv", "--score-column", "raw", "-o", folder / "cal.json")
+    assert code == 0
+    code, _, err = run("apply", folder / "cal.json", folder / "raw.csv", "-o", folder / "llrs.csv")
+    assert code == 2
+    assert "--score-column (in training it was 'raw')" in err
+    assert not (folder / "llrs.csv").exists()
+
+
 def test_options_of_a_method_and_conditions(files):
     folder, made = files
     run(

@@ -87,7 +87,7 @@ def test_a_wrong_label_column_is_not_taken_for_miscalibration(tmp_path):
     ("name", "change", "question"),
     [
         ("probabilities", lambda llr: 1 / (1 + np.exp(-llr)), "are they probabilities?"),
-        ("base ten", lambda llr: llr / math.log(10), "are these log10 LLRs? (--log10)"),
+        ("base ten", lambda llr: llr / math.log(10), "log10 LLRs? Then multiply them by ln 10 (--log10)"),
         ("ratios", np.exp, "are they likelihood ratios, not LLRs?"),
     ],
 )

@@ -126,6 +126,8 @@ def test_a_loss_that_is_not_split_gives_the_reason():
     assert wide.loss_split is None
     assert "(not split into scale and shape: the scores range too widely" in wide.sentence
     assert "(not split into scale and shape: the classes do not overlap" in separate.sentence
+    touching = lk.evaluate(lk.Scores([1.0, 2.0], [0.0, 1.0, -2.0]))
+    assert "(not split into scale and shape: the classes share only the score 1, and" in touching.sentence
 
 
 def test_small_sets_say_that_no_factor_would_be_found():

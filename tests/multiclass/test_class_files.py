@@ -153,7 +153,10 @@ def test_files_of_ferrer(shared):
     ("text", "words"),
     [
         ("id,en,de,label\na,1,2,en\nb,1,x,de\n", "line 3, column 'de': 'x' is not a number"),
-        ("id,en,de,label\na,1,2,en\nb,1,,de\n", "line 3, column 'de': the score is missing"),
+        (
+            "id,en,de,label\na,1,2,en\nb,1,,de\n",
+            "line 3, column 'de': the score is missing; every trial needs a score$",
+        ),
         ("id,en,de,label\na,1,2,en\nb,1,nan,de\n", "line 3, column 'de': the score is NaN"),
         ("id,en,de,label\na,1,2,fr\n", "line 2, column 'label': unknown class 'fr'; the classes are en, de"),
         ("id,en,de,label\na,1,2,\n", "line 2, column 'label': no label"),

@@ -16,9 +16,16 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict, criteria_template
+from llrkit.validation.criteria import (
+    CHARACTERISTICS,
+    REPORT_FIELDS,
+    Criterion,
+    criteria_from_dict,
+    criteria_template,
+)
 from llrkit.validation.validated_scope import find_scope
-from llrkit.validation.validation_matrix import number_of
+from llrkit.validation.validation_matrix import Measured, number_of, row_of_matrix
+from llrkit.validation.validation_words import matrix_cells
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -60,6 +67,36 @@ def test_every_metric_is_judged_on_both_sides_of_its_value(scores):
     assert [row.passed for row in found.rows] == [True] * n + [False] * n + [True] * n
     assert [row.result for row in found.rows[:n]] == list(values.values())
     assert not found.passed
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "rate", "result"),
+    [
+        (0.31513, {"at_most": 0.3151}, False, "0.31513"),
+        (0.31507, {"at_most": 0.3151}, False, "0.3151"),
+        (0.31507, {"at_least": 0.3151}, False, "0.31507"),
+        (0.3151, {"at_most": 0.3151}, False, "0.3151"),
+        (0.31514, {"at_most": 0.31512}, False, "0.31514"),
+        (0.088503, {"at_most": 0.0885}, True, "8.8503 %"),
+        (0.07, {"at_least": 0.07}, True, "7.00 %"),
+        (float("nan"), {"at_most": 0.1}, False, "-"),
+        (float("inf"), {"at_most": 0.1}, False, "inf"),
+    ],
+)
+def test_a_rounded_result_does_not_contradict_the_decision(value, limits, rate, result):
+    criterion = Criterion("accuracy", "eer" if rate else "cllr", **limits)
+    measured = Measured(value)
+    row = row_of_matrix(criterion, measured, measured.met(criterion), "")
+    assert matrix_cells(row)[3] == result
+
+
+def test_limits_are_shown_as_they_were_typed_and_llrs_on_their_side():
+    assert Criterion("accuracy", "cllr", at_most=0.31512345).words == "<= 0.31512345"
+    assert Criterion("accuracy", "eer", at_most=0.07).words == "<= 7 %"
+    criterion = Criterion("accuracy", "misleading_target", at_most=5.0)
+    measured = Measured(5.0003)
+    row = row_of_matrix(criterion, measured, measured.met(criterion), "")
+    assert matrix_cells(row)[2:5] == ["<= 5 nats", "5.0003 nats", "FAIL"]
 
 
 def test_checked_metrics_and_verdict(scores):
@@ -238,6 +275,15 @@ ONE = "[[criterion]]\ncharacteristic = 'accuracy'\n"
         (ONE + "metric = 'verdict'\nat_most = 1", "takes no bound"),
         (ONE + "metric = 3\nat_most = 1", "metric must be a text"),
         (ONE + "at_most = 1\nuse = 'mean'", "use must be estimate or interval"),
+        (
+            f"[options]\nci = 'trial'\n{ONE}at_most = 1\n"
+            f"{ONE}metric = 'cllr_cal'\nuse = 'interval'\nat_most = 1",
+            "criterion 2: cllr_cal never has an interval",
+        ),
+        (
+            f"[options]\nci = 'trial'\n{ONE}metric = 'dev_pav'\nuse = 'interval'\nat_most = 1",
+            "criterion 1: dev_pav never has an interval",
+        ),
         (ONE + "at_most = 1\ncolor = 2", "criterion 1: unknown color"),
         ("criterion = [1]", "criterion 1: expected a table"),
         ("options = 1\n" + ONE + "at_most = 1", "options. must be a table"),

@@ -283,7 +283,7 @@ def test_uninformative_scores_are_told_apart_from_miscalibrated_ones():
     ("change", "question"),
     [
         (lambda x: 1 / (1 + np.exp(-x)), "are they probabilities. See llrkit.theory.llr_from_posterior"),
-        (lambda x: x / math.log(10), "are these log10 LLRs. .--log10."),
+        (lambda x: x / math.log(10), "are these log10 LLRs. Then multiply them by ln 10 .--log10."),
         (np.exp, "are they likelihood ratios, not LLRs"),
     ],
 )

@@ -68,11 +68,7 @@ def criteria_text(asked: Criteria | ToValidate) -> str:
             values["by"] = by
         if before := row.get("change_from"):
             values["change_from"] = f"../{FILES}/{before}"  # as seen from the documents
-        if (
-            asked["interval"]
-            and not before
-            and row["metric"] in ("cllr", "min_cllr", "cllr_cal", "eer", "auc")
-        ):
+        if asked["interval"] and not before and row["metric"] in ("cllr", "min_cllr", "eer", "auc"):
             values["use"] = "interval"
         lines += _toml_table("[[criterion]]", values)
     return "\n".join(lines)

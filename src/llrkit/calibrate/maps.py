@@ -21,7 +21,7 @@ from llrkit.calibrate.training_range import ConditionWatch, RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.checked_arrays import first_nan
+from llrkit.scores.checked_arrays import first_nan, number_array
 from llrkit.scores.derived_sources import DerivedSource
 from llrkit.scores.scores_and_labels import given_source
 from llrkit.scores.source import rows_in_memory
@@ -137,7 +137,10 @@ class Map(DecidingMap, SavedMap):
         return llrs
 
     def _of_numbers(self, scores: object, columns: Columns | None, watch: RangeWatch) -> float | FloatArray:
-        values = np.asarray(scores, dtype=np.float64)
+        try:
+            values = np.asarray(scores, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = number_array(scores, "scores").astype(np.float64, copy=False)
         if self.n_systems == 1:
             flat = values.reshape(-1)
         elif values.ndim in (1, 2) and values.shape[-1] == self.n_systems:

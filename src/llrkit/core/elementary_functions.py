@@ -42,13 +42,17 @@ def probability(value: float, name: str = "probability") -> float:
     >>> probability(1.0, "prior")
     Traceback (most recent call last):
     llrkit.errors.InputError: prior must be strictly between 0 and 1, got 1.0
+    >>> probability(95, "level")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: level must be strictly between 0 and 1, got 95.0; 95 % is 0.95
     """
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a number strictly between 0 and 1, got {value!r}") from None
     if not 0.0 < number < 1.0:
-        raise InputError(f"{name} must be strictly between 0 and 1, got {number!r}")
+        meant = f"; {number:g} % is {number / 100:g}" if 1.0 < number < 100.0 else ""
+        raise InputError(f"{name} must be strictly between 0 and 1, got {number!r}{meant}")
     return number
 
 

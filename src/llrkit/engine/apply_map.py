@@ -160,7 +160,7 @@ def apply_map(
         systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None
         try:
             opened = replace(reading, score=tuple(systems)) if systems else reading
-            scan = open_batches(paths[0], opened, held=True)
+            scan = open_batches(paths[0], opened, held=True, trained=_trained_columns(fitted))
         except UnknownNameError as error:
             if systems is None:
                 raise
@@ -274,9 +274,14 @@ def _note_on_moved_columns(scan: Scan, new: Sequence[str]) -> tuple[str, ...]:
     return (f"columns that were there are kept under other names: {moved}",) if moved else ()
 
 
+def _trained_columns(fitted: Map) -> tuple[str, ...]:
+    """The columns of the training scores, where the map knows them."""
+    return tuple((fitted.reading or {}).get("score") or ())
+
+
 def _note_on_other_column(fitted: Map, scan: Scan) -> tuple[str, ...]:
     """A note where the scores are in a column of another name than in training."""
-    trained = tuple((fitted.reading or {}).get("score") or ())
+    trained = _trained_columns(fitted)
     given = scan.like.score
     if not trained or given == trained or len(given) != len(trained) or fitted.n_systems > 1:
         return ()

@@ -35,7 +35,7 @@ class ClassChunking(Chunking[ClassScores, IntArray]):
 
     def chunk(self, batch: TrialTable, before: IntArray, words: set[str]) -> ClassScores:
         """The trials of a batch, checked; faults are named by their line."""
-        chunk = class_scores_of_table(with_scores(replace(batch, roles=self.roles)))
+        chunk = class_scores_of_table(with_scores(replace(batch, roles=self.roles), droppable=False))
         columns = {name: chunk.columns[name] for name in self.roles.carried if name in chunk.columns}
         if POSITION in self.roles.carried and POSITION not in columns:
             columns[POSITION] = positions(chunk.codes, before)

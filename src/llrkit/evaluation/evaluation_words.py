@@ -49,8 +49,10 @@ def _parts_of_loss(result: Evaluation) -> str:
 
 
 def _why_not_split(result: Evaluation) -> str:
-    if gap_of_moments(result.moments) is not None:
-        return "the classes do not overlap, and no straight line is best"
+    gap = gap_of_moments(result.moments)
+    if gap is not None:
+        meet = f"share only the score {gap[0]:.4g}" if gap[0] == gap[1] else "do not overlap"
+        return f"the classes {meet}, and no straight line is best"
     if result.best_line is None:
         return "no straight line is best"
     if result.best_line.a <= 0.0:

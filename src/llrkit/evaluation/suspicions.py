@@ -49,8 +49,8 @@ def suspicions(result: Measurements, verdict: Callable[[], Verdict]) -> tuple[st
         return (other,)
     line = result.best_line
     if line is not None and LN10_BETWEEN[0] <= line.a <= LN10_BETWEEN[1]:
-        words = f"the best scale is {line.a:.2f}, close to ln 10 = 2.30: are these log10 LLRs? (--log10)"
-        return (words,)
+        scale = f"the best scale is {line.a:.2f}, close to ln 10 = 2.30"
+        return (f"{scale}: are these log10 LLRs? Then multiply them by ln 10 (--log10)",)
     return ()
 
 

@@ -25,7 +25,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
     templateId of its mate in the gallery, which is ``-`` for searches without one; a header line is allowed.
     A subject with several templates in the gallery has a line for each of them.
     """
-    table = with_scores(read_table(lists, score=("score",)))
+    table = with_scores(read_table(lists, score=("score",)), droppable=False)
     for name in (SEARCH, CANDIDATE):
         require_column(name, table.table.columns, table.file)
     frame = table.table.drop(LABEL, ENROLLED, strict=False).with_columns(

@@ -58,18 +58,26 @@ def target_mask_of(
         return target_rows(trials.table[trials.label or "label"], trials.place, expected)
 
 
-def require_roles(trials: TrialTable, *, labeled: bool = True) -> None:
+def require_roles(trials: TrialTable, *, labeled: bool = True, trained: Sequence[str] = ()) -> None:
     """Refuse a table without a column of scores, or of labels if they are needed."""
-    require_named_roles(trials.roles, trials.table.columns, trials.file, labeled=labeled)
+    columns = trials.table.columns
+    require_named_roles(trials.roles, columns, trials.file, labeled=labeled, trained=trained)
 
 
-def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labeled: bool = True) -> None:
-    """Refuse columns among which there are no scores, or no labels if they are needed."""
+def require_named_roles(
+    roles: Roles, columns: Sequence[str], file: str, *, labeled: bool = True, trained: Sequence[str] = ()
+) -> None:
+    """Refuse columns among which there are no scores, or no labels if they are needed.
+
+    ``trained`` are the columns that held the training scores of the map that is to be applied.
+    """
     where = f"{file}, line 1"
     if not roles.score:
+        there = f" (in training it was {', '.join(map(repr, trained))})" if trained else ""
         raise FileFormatError(
             f"{no_column('score', columns, where, typed=False)}. "
-            "Name the column of the scores with --score-column, or the classes, a column each, with --classes"
+            f"Name the column of the scores with --score-column{there}, "
+            "or the classes, a column each, with --classes"
         )
     if labeled and roles.label is None:
         if list(columns) == ["score"]:
@@ -82,8 +90,12 @@ def require_named_roles(roles: Roles, columns: Sequence[str], file: str, *, labe
         )
 
 
-def with_scores(trials: TrialTable, *, missing: bool = False) -> TrialTable:
-    """A table whose columns of scores hold numbers; a missing one is an error unless it is allowed."""
+def with_scores(trials: TrialTable, *, missing: bool = False, droppable: bool = True) -> TrialTable:
+    """A table whose columns of scores hold numbers; a missing one is an error unless it is allowed.
+
+    Trials without a score are ``droppable`` where the reader has an option to leave them out.
+    """
+    instead = "; --missing-scores drop (missing_scores=) leaves such trials out" if droppable else ""
     for name in trials.score:
         column = trials.table[name]
         if column.len() == 0:
@@ -111,13 +123,14 @@ def with_scores(trials: TrialTable, *, missing: bool = False) -> TrialTable:
             row = int(column.is_null().arg_max() or 0)
             raise FileFormatError(
                 f"{trials.place(row)}, column {name!r}: the score is missing; every trial needs a score"
+                f"{instead}"
             )
         where = first_nan(column.to_numpy()) if column.dtype.is_float() else None
         if where is not None:
             row = where[0]
             raise FileFormatError(
                 f"{trials.place(row)}, column {name!r}: the score is NaN; every trial needs a score "
-                "(+-inf is allowed)"
+                f"(+-inf is allowed){instead}"
             )
     return trials
 

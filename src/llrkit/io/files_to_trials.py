@@ -54,19 +54,20 @@ def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False
     return trials.holding(table.roles.factor) if held else trials
 
 
-def open_batches(path: PathArg, reading: Reading, *, held: bool = False) -> Scan:
+def open_batches(path: PathArg, reading: Reading, *, held: bool = False, trained: Sequence[str] = ()) -> Scan:
     """The trials of a file, a directory or a glob as batches that are to be written again.
 
     What must be seen as a whole (a key, a second file of non-targets, repeated trials) is read at once.
     Labels may be missing unless an option is about them. With ``held`` the scores are left as the file holds
     them; otherwise LLRs to base ten that a calibration wrote become natural ones, in the column ``llr``.
+    ``trained`` are the columns of training, for a message.
     """
     reading.require(REWRITE)
     if reading.joins:
         return Scan.of(table_of(read_whole([path], reading, held=held)))
     _require_text([path], reading)
     scan = one_after_another(scan_tables(path, **table_options(reading)))
-    require_roles(scan.like, labeled=False)
+    require_roles(scan.like, labeled=False, trained=trained)
     if reading.quality is not None:
         text = _how_text_is_written(reading)
         scan = Scan.of(with_quality(scan.whole(), reading.quality, missing=reading.missing, **text))

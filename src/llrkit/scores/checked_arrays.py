@@ -88,9 +88,9 @@ def _floats_from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
         try:
             converted[index] = np.nan if value is None else _real_number(value)
         except (TypeError, ValueError):
-            place = index[0] if len(index) == 1 else index
+            place = f" at index {index[0] if len(index) == 1 else index}" if index else ""
             shown = value.item() if isinstance(value, np.generic) else value
-            raise InputError(f"{what}: {shown!r} at index {place} is not a number") from None
+            raise InputError(f"{what}: {shown!r}{place} is not a number") from None
     return converted
 
 

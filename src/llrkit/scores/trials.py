@@ -15,7 +15,7 @@ from llrkit._arrays import Array
 from llrkit._forks import refuse_after_fork
 from llrkit._format import counted, left_out
 from llrkit._warn import warn_caller
-from llrkit.errors import InputError, LeftOutWarning, NaNScoreError
+from llrkit.errors import EmptyClassError, InputError, LeftOutWarning, NaNScoreError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import first_nan
 from llrkit.scores.label_columns import target_rows
@@ -219,7 +219,10 @@ class Trials(ScoreSource):
             columns[name], values = self.coded(name)
             if values is not None:
                 categories[name] = values
-        scores = Scores.from_labels(self.score_array, mask, columns, categories=categories)
+        try:
+            scores = Scores.from_labels(self.score_array, mask, columns, categories=categories)
+        except EmptyClassError as error:
+            raise EmptyClassError(f"{self.origin}: {error}" if self.origin else str(error)) from None
         return scores.read_with(self._roles.factor, self._roles.calibrated)
 
     @cached_property

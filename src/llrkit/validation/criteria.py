@@ -42,6 +42,11 @@ _CRITERION = ("characteristic", "metric", "at_most", "at_least", "use", "by", "c
 _USES = ("estimate", "interval")
 LLRS = ("misleading_target", "misleading_nontarget")
 """Metrics that are LLRs: the strongest one for the wrong side among the trials of a class."""
+NO_INTERVAL = {
+    **dict.fromkeys(("cllr_cal", "dev_pav", "cv_loss"), "it is compared with its null distribution"),
+    **dict.fromkeys(LLRS, "it is a single trial"),
+}
+"""Metrics that never have an interval, and why."""
 RATES = frozenset({"eer", "eer_roc", "p_miss", "p_fa"})
 """Metrics that are shares of trials: shown in percent, limits from 0 to 1. The area under the ROC is a share
 of pairs, with the same limits."""
@@ -95,7 +100,7 @@ class Criterion:
         bounds = []
         for sign, limit in ((">=", self.at_least), ("<=", self.at_most)):
             if math.isfinite(limit):
-                shown = f"{100 * limit:g} %" if self.is_rate else f"{limit:g}"
+                shown = f"{100 * limit:.12g} %" if self.is_rate else f"{limit:.12g}"
                 bounds.append(f"{sign} {Amount(limit, 'g') if self.is_llr else shown}")
         said = " and ".join(bounds) if bounds else "no evidence of miscalibration"
         said += f" for every {self.by}" if self.by else ""
@@ -231,6 +236,9 @@ def _criterion_from_toml(row: object, number: int) -> Criterion:
         raise InputError(f"{where}: at_least {criterion.at_least:g} is above at_most {criterion.at_most:g}")
     if criterion.change_from is not None and criterion.use == "interval":
         raise InputError(f"{where}: {criterion.metric}: a change from another file has no interval")
+    if criterion.metric in NO_INTERVAL and criterion.use == "interval":
+        why = NO_INTERVAL[criterion.metric]
+        raise InputError(f'{where}: {criterion.metric} never has an interval for use = "interval": {why}')
     _refuse_impossible_rates(criterion, where)
     return criterion
 

@@ -19,7 +19,7 @@ from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
 from llrkit.validation.calibration_words import p_with_level
 from llrkit.validation.criteria import LLRS as WORST
-from llrkit.validation.criteria import Criteria, Criterion, EvaluationKeywords
+from llrkit.validation.criteria import NO_INTERVAL, Criteria, Criterion, EvaluationKeywords
 from llrkit.validation.misleading_evidence import MisleadingTrial
 
 PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
@@ -50,6 +50,8 @@ class ValidationRow:
     """Whether the result is an LLR in nats."""
     amounts: tuple[Amount, ...] = ()
     """The LLRs in its words, which are in nats."""
+    limits: Range = (-math.inf, math.inf)
+    """What the result is at least and at most, if it passes."""
 
     @property
     def decision(self) -> str:
@@ -138,7 +140,7 @@ class CriteriaJudge:
             show = percent if criterion.is_rate else "{:.4g}".format
             note = f"{show(measured.value)} instead of {show(before)}"
             measured = Measured(measured.value - before, note=note)
-        return _row_of_matrix(criterion, measured, measured.met(criterion), measured.words(criterion))
+        return row_of_matrix(criterion, measured, measured.met(criterion), measured.words(criterion))
 
     def verdict(self, criterion: Criterion) -> ValidationRow:
         """Whether there is evidence of miscalibration; too few trials give none either way.
@@ -147,7 +149,7 @@ class CriteriaJudge:
         """
         verdict = self.check.verdict
         passed = {"none_found": True, "too_few": None}.get(verdict.outcome, False)
-        return replace(_row_of_matrix(criterion, verdict.text, passed, ""), amounts=verdict.amounts)
+        return replace(row_of_matrix(criterion, verdict.text, passed, ""), amounts=verdict.amounts)
 
     def measured(self, criterion: Criterion) -> Measured:
         """The number, its interval where it has one, and what is to be said about it."""
@@ -156,11 +158,10 @@ class CriteriaJudge:
             value = self.check.dev_pav if name == "dev_pav" else math.nan
             if name == "cv_loss" and self.check.loss is not None:
                 value = self.check.loss.loss
-            why = "it is compared with its null distribution"
-            return Measured(value, no_interval=why, note=p_with_level(self.check, name))
+            return Measured(value, no_interval=NO_INTERVAL[name], note=p_with_level(self.check, name))
         if name in WORST:
             llrs = [trial.llr for trial in self.misleading if trial.is_target == (name == WORST[0])]
-            return Measured(max((abs(llr) for llr in llrs), default=0.0), no_interval="it is a single trial")
+            return Measured(max((abs(llr) for llr in llrs), default=0.0), no_interval=NO_INTERVAL[name])
         note = p_with_level(self.check, name) if name == "cllr_cal" else ""
         return of_evaluation(self.result, name, note)
 
@@ -188,7 +189,7 @@ class CriteriaJudge:
             note += f"; {counted(len(evaluation.skipped_groups), 'value')} of {criterion.by} left out"
         words = groups[worst].words(criterion)
         passed = groups[worst].met(criterion)
-        return _row_of_matrix(criterion, groups[worst], passed, f"{note}; {words}" if words else note)
+        return row_of_matrix(criterion, groups[worst], passed, f"{note}; {words}" if words else note)
 
     def value_before(self, criterion: Criterion) -> float:
         """The number in the file that the change is counted from."""
@@ -231,12 +232,14 @@ def number_of(result: Evaluation, name: str) -> tuple[float, str]:
     raise UnknownNameError(f"unknown metric {not_among(name, (*PLAIN, *CHECKED, *WORST, *costs, 'verdict'))}")
 
 
-def _row_of_matrix(
+def row_of_matrix(
     criterion: Criterion, result: Measured | str, passed: bool | None, note: str
 ) -> ValidationRow:
+    """A row of the matrix of what was measured, or said, and decided."""
     shown = result if isinstance(result, str) else result.value
     interval = None if isinstance(result, str) else result.interval
     return ValidationRow(
         criterion.characteristic, criterion.metric, criterion.graph, criterion.words, criterion.data, shown,
         interval, passed, note, criterion.is_rate, criterion.is_llr, criterion.amounts,
+        (criterion.at_least, criterion.at_most),
     )  # fmt: skip

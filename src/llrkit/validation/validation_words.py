@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from llrkit._format import number, percent
+from llrkit._format import decimals_beside, number, percent
 from llrkit._llr_units import LOG10, NATS, LlrUnit, in_unit
 from llrkit._version import __version__
 from llrkit.evaluation import evaluation_words as words
@@ -34,11 +34,17 @@ def full_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
 
 def matrix_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
     """One row of the matrix for a terminal; rates in percent, LLRs in a unit."""
-    show = percent if row.is_rate else number
+
+    def show(value: float) -> str:
+        digits = decimals_beside(value, row.limits, 4)
+        return percent(value, digits - 2) if row.is_rate else number(value, digits)
+
     if isinstance(row.result, str):
         result = in_unit(row.result, row.amounts, unit)
     else:
-        result = unit.said(row.result, ".3f") if row.is_llr else show(row.result)
+        limits = (unit.of(row.limits[0]), unit.of(row.limits[1]))
+        digits = decimals_beside(unit.of(row.result), limits, 3)
+        result = unit.said(row.result, f".{digits}f") if row.is_llr else show(row.result)
     if row.interval is not None:
         result += f" [{show(row.interval[0]).removesuffix(' %')}, {show(row.interval[1])}]"
     criterion = in_unit(row.criterion, row.amounts, unit)

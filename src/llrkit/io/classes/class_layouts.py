@@ -98,7 +98,7 @@ def _label_names(column: pl.Series, names: tuple[str, ...], file: str) -> pl.Ser
 
 def from_wide(trials: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
     """A table with one column per class: all numeric columns that are nothing else, or those named."""
-    return with_scores(wide_roles(trials, classes, label))
+    return with_scores(wide_roles(trials, classes, label), droppable=False)
 
 
 def wide_roles(trials: TrialTable, classes: Sequence[str] | None, label: str | None) -> TrialTable:
@@ -135,7 +135,7 @@ def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | No
             f"{trials.file}: a long table needs the columns of trial, class and score; there are: "
             + ", ".join(table.columns)
         )
-    numbers = with_scores(trials.with_roles(score=(score,))).table.with_columns(
+    numbers = with_scores(trials.with_roles(score=(score,)), droppable=False).table.with_columns(
         pl.col(hypothesis).cast(pl.String)
     )
     twice = numbers.select(pl.struct(trial, hypothesis).is_duplicated()).to_series()
