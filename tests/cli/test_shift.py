@@ -287,3 +287,14 @@ def test_calibrate_keeps_how_speakers_differ_so_that_others_are_no_shift(tmp_pat
     assert "those of training are not known" in said["plain"]
     assert "No shift: the 9,900 scores fit a mixture" in said["cal"]
     assert "speakers taken into account)" in said["cal"]
+
+
+def test_llrs_beside_their_scores_are_judged_with_speakers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("simulate", "sample", "-o", "trials.csv")[0] == 0
+    speakers = "enroll_speaker,test_speaker"
+    assert run("calibrate", "trials.csv", "--speakers", speakers, "-o", "cal.json")[0] == 0
+    assert run("apply", "cal.json", "trials.csv", "-o", "llrs.csv")[0] == 0
+    code, out, err = run("evaluate", "llrs.csv", "--map", "cal.json", "--speakers", speakers)
+    assert code == 0, err
+    assert "speakers taken into account" in out

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 from commands import run
-from scipy.stats import norm
+from numpy.testing import assert_allclose
+from scipy.stats import binomtest, norm
 
 import llrkit as lk
 from llrkit.evaluation.threshold_for import INDEPENDENT
@@ -283,3 +284,23 @@ def test_a_table_of_errors_on_another_file_is_headed_by_that_file(tmp_path, tria
 def test_the_sentence_has_the_decimals_of_the_table(tmp_path, trials):
     chosen = lk.threshold_for(trials, point=POINT)
     assert f"the cost is {chosen.cost:.4f} [{chosen.intervals['cost'][0]:.4f}, " in chosen.sentence
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0, 5.0, 50.0])
+def test_the_interval_of_a_rate_above_all_nontargets_against_clopper_pearson(shift):
+    rng = np.random.default_rng(1)
+    target, nontarget = rng.normal(3.0, 2.0, 300), rng.normal(0.0, 1.0, 3000)
+    other = lk.Scores(target - shift, nontarget - shift)
+    made = lk.threshold_for(lk.Scores(target, nontarget), false_alarm_rate=1e-3, on=other)
+    missed = int((other.target < made.threshold).sum())
+    expected = binomtest(missed, 300).proportion_ci(0.95, "exact")
+    assert_allclose(made.intervals["p_miss"], (expected.low, expected.high), rtol=1e-6)
+
+
+def test_a_threshold_of_scores_on_llrs_is_questioned(trials):
+    scores = trials
+    llrs = lk.fit_logistic(scores).on(scores)
+    for source, on in ((scores, llrs), (llrs, scores)):
+        with pytest.warns(lk.ScaleWarning, match="is the threshold of the one on the scale of the other"):
+            lk.threshold_for(source, on=on)
+    lk.threshold_for(llrs, on=llrs)

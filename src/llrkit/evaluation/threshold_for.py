@@ -10,9 +10,10 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._random import RNG, seed_of
+from llrkit._warn import warn_caller
 from llrkit.core.elementary_functions import probability
 from llrkit.core.pav_and_hull import error_path
-from llrkit.errors import InputError
+from llrkit.errors import InputError, ScaleWarning
 from llrkit.evaluation.threshold_result import Threshold, rate_in_words
 from llrkit.metrics.eer_threshold_and_hter import eer_threshold
 from llrkit.metrics.measure import measure
@@ -47,6 +48,10 @@ from llrkit.trust.intervals.uncertainty_result import Uncertainty
 KINDS = ("none", "trial", "speaker", "bootstrap")
 _EVEN = OperatingPoint(0.5)
 INDEPENDENT = f"intervals {IF_INDEPENDENT}"
+OTHER_SCALE = (
+    "one of the two sets holds LLRs that a calibration wrote, the other does not: "
+    "is the threshold of the one on the scale of the other?"
+)
 SAME_TRIALS = (
     "errors are counted on the trials that chose the threshold; other trials will cost a little more"
 )
@@ -126,6 +131,8 @@ def threshold_for(
     result = measure(source, [] if given is None else [given])
     chosen, criterion = _chosen_threshold(source, result, given, false_alarm_rate, miss_rate, bayes=bayes)
     counted_on = source if on is None else as_source(on)
+    if calibrated is None and counted_on.roles.calibrated != source.roles.calibrated:
+        warn_caller(OTHER_SCALE, ScaleWarning)
     at_point = given or _EVEN
     decided = DerivedSource(counted_on, _Decisions(chosen, at_point.threshold))
     errors = measure(decided, [at_point])
@@ -237,9 +244,8 @@ def _rates_at(source: ScoreSource, threshold: float, speakers: Columns | None, l
     """Both error rates at a threshold: intervals, why there are none, and design effects."""
     people = None if speakers is None else find_speakers(source, speakers)
     measured = measure(source, [])
-    finite = error_path(measured.summaries.bins).threshold
-    finite = finite[np.isfinite(finite)]
-    above_all = float(np.nextafter(finite[-1], np.inf)) if len(finite) else 0.0
+    highest = measured.moments.extremes[1]  # of the finite scores, -inf if there are none
+    above_all = float(np.nextafter(highest, np.inf)) if np.isfinite(highest) else 0.0
     cut = min(threshold, above_all)
     rates = curve_rates(source, [cut], people, level, along=score_cuts(measured))
     sizes = rates.n if people is None else trial_numbers(source) or rates.n

@@ -137,7 +137,7 @@ def option_text(fit: Callable[..., object], key: str) -> str:
     --------
     >>> from llrkit.calibrate.densities.tied_nig import fit_tied_nig
     >>> option_text(fit_tied_nig, "alpha")
-    'Weight of the targets, strictly between 0 and 1, as in ``fit_cmlg``.'
+    'Weight of the targets (:term:`alpha`), strictly between 0 and 1.'
     """
     text = inspect.getdoc(inspect.unwrap(fit)) or ""
     entry = re.search(rf"^(?:\w+, )*{key}(?:, \w+)*\n((?:(?: {{4}}.*)?\n)+)", text + "\n", re.MULTILINE)

@@ -174,10 +174,11 @@ def scores_beside(source: ScoreSource, calibration: Map) -> ScoreSource | None:
     if calibration.needs or len(names) != calibration.n_systems or names == source.roles.score:
         return None
     try:
-        wide = source.with_columns(*names)
+        source.with_columns(*names)
     except UnknownNameError:
         return None
-    return DerivedSource(wide, partial(_as_scores, names=names), score=names, factor=1.0, calibrated=False)
+    change = partial(_as_scores, names=names)
+    return DerivedSource(source, change, needs=names, score=names, factor=1.0, calibrated=False)
 
 
 def _as_scores(chunk: Scores, names: tuple[str, ...]) -> Scores:
