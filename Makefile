@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # as an installation does; where Python may write no bytecode, every start of a command would compile its modules
 COMPILED = $(BIN)/python -m compileall -q src
-# Tests of a file run in one process, so what they share is made once; in their order, so files of a folder are neighbors.
-SPREAD := --numprocesses 2 --dist loadfile --no-loadscope-reorder --quiet
+# The tests of a file run in one process, so that what they share is made once.
+SPREAD := --numprocesses 2 --dist loadfile --quiet
 PYTEST := $(BIN)/pytest $(SPREAD)
 # The rooms everything else stands on, the import rule and the public names; tests marked `slow` are left out.
 FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \

@@ -294,3 +294,14 @@ def test_large_classes_are_ranked_without_bins_as_with_them(digits):
     scores = Scores.from_classes(target, nontarget)
     result = lk.evaluate(scores)
     assert_array_equal(result.roc.p_fa, lk.evaluate(Pieces(scores, 70_001)).roc.p_fa)
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_a_large_class_without_another_in_its_range_is_one_bin(empty):
+    scores = [np.sort(np.random.default_rng(1).normal(size=50))] * 2
+    scores[empty] = np.empty(0)
+    bins = bins_of_sorted(*scores, range_size=4)
+    sizes = [50, 50]
+    sizes[empty] = 0
+    assert [bins.target.tolist(), bins.nontarget.tolist()] == [[sizes[0]], [sizes[1]]]
+    assert (bins.low[0], bins.high[0]) == (scores[1 - empty][0], scores[1 - empty][-1])

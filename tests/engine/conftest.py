@@ -5,7 +5,7 @@ import pytest
 import llrkit as lk
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def client(need):
     need("distributed")
     config = need("dask.config")

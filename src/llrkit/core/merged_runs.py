@@ -82,8 +82,9 @@ def bins_of_sorted(
 
 
 def merged_at_once(target: Array, nontarget: Array, range_size: int = RANGE) -> bool:
-    """Whether two classes are so small that ranges of them save nothing."""
-    return max(len(target), len(nontarget)) <= 2 * range_size
+    """Whether ranges of two classes save nothing: they are small, or nothing is looked up as one is empty."""
+    sizes = len(target), len(nontarget)
+    return min(sizes) == 0 or max(sizes) <= 2 * range_size
 
 
 def bins_at_once(target: Array, nontarget: Array) -> ScoreBins:

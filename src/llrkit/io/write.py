@@ -134,22 +134,32 @@ def write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, k
     from polars.io.plugins import register_io_source
 
     rows, context = 0, copy_context()
+    errors: list[Exception] = []
 
     def tables(*_: object) -> Iterator[pl.DataFrame]:
         nonlocal rows
         # polars calls this from a thread of its own, which would not know who is watching
         iterator = iter(batches)
-        while (batch := context.run(next, iterator, None)) is not None:
-            rows += batch.table.height
-            yield batch.table
+        try:
+            while (batch := context.run(next, iterator, None)) is not None:
+                rows += batch.table.height
+                yield batch.table
+        except Exception as error:
+            errors.append(error)  # polars 1 raises an error of its own instead
+            raise
 
     lazy = register_io_source(tables, schema=like.table.schema)
     require_text_name(path)
     with _writing_fault_named(path), replacing(path) as temporary:
-        if kind == "parquet":
-            lazy.sink_parquet(temporary)
-        else:
-            lazy.sink_ipc(temporary)
+        try:
+            if kind == "parquet":
+                lazy.sink_parquet(temporary)
+            else:
+                lazy.sink_ipc(temporary)
+        except pl.exceptions.PolarsError:
+            if errors:
+                raise errors[0] from None
+            raise
     return rows
 
 

@@ -12,7 +12,7 @@ from llrkit._arrays import Array
 from llrkit._atomic import replacing
 from llrkit._inputs import existing_file
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.binary.numpy_files import read_arrays
+from llrkit.io.binary.numpy_files import read_arrays, write_arrays
 from llrkit.io.text.header_row import named
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.kaldi_archives import read_kaldi, write_kaldi
@@ -180,4 +180,4 @@ def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
     if embeddings.origin:
         arrays["origin"] = np.array(embeddings.origin)
     with replacing(file) as temporary, temporary.open("wb") as raw:
-        np.savez(raw, allow_pickle=False, **arrays, **embeddings.columns)
+        write_arrays(raw, {**arrays, **embeddings.columns})

@@ -17,7 +17,7 @@ from llrkit._arrays import Array
 from llrkit._atomic import replacing
 from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.errors import FileFormatError
-from llrkit.io.binary.numpy_files import read_arrays
+from llrkit.io.binary.numpy_files import read_arrays, write_arrays
 
 Arrays = Mapping[str, Array]
 SCHEMA = "schema"
@@ -35,9 +35,8 @@ def save_arrays(path: str | PathLike[str], schema: str, arrays: Mapping[str, npt
     array([1., 2.])
     """
     plain = {name: np.asarray(value) for name, value in arrays.items()}
-    # a file object: given a name, NumPy would add an ending of its own
     with replacing(Path(path)) as temporary, temporary.open("wb") as raw:
-        np.savez(raw, allow_pickle=False, **{SCHEMA: np.array(schema)}, **plain)
+        write_arrays(raw, {SCHEMA: np.array(schema), **plain})
 
 
 def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = ()) -> Arrays:

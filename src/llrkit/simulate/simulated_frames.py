@@ -14,6 +14,7 @@ from llrkit._arrays import FloatArray
 from llrkit._atomic import replacing
 from llrkit._random import checked_seed
 from llrkit.errors import InputError
+from llrkit.io.binary.numpy_files import write_arrays
 from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.kaldi_archives import write_kaldi
 from llrkit.simulate.block_source import block_rng
@@ -156,4 +157,4 @@ def write_frames(frames: Frames, path: str | PathLike[str]) -> None:
     if file.suffix.lower() != ".npz":
         raise InputError(f"{file}: the ending must be .npz or .ark")
     with replacing(file) as temporary, temporary.open("wb") as raw:
-        np.savez(raw, allow_pickle=False, **dict(zip(frames.ids, frames, strict=True)))
+        write_arrays(raw, dict(zip(frames.ids, frames, strict=True)))
