@@ -98,11 +98,9 @@ def test_a_number_without_interval_gives_the_reason_and_the_other_rows_are_judge
 
 
 @pytest.mark.parametrize("metric", ["dev_pav", "cv_loss", "misleading_target", "cllr_cal"])
-def test_numbers_that_never_have_an_interval_are_not_decided(scores, metric):
-    (row,) = judged(scores, {"metric": metric, "at_most": 9, "use": "interval"}, options={"ci": "trial"}).rows
-    assert row.passed is None
-    assert "no interval: " in row.note
-    assert "not known" not in row.note
+def test_criteria_on_an_interval_that_never_exists_are_refused(scores, metric):
+    with pytest.raises(lk.InputError, match=f"criterion 1: {metric} never has an interval"):
+        judged(scores, {"metric": metric, "at_most": 9, "use": "interval"}, options={"ci": "trial"})
 
 
 def test_intervals_that_nobody_asked_for_are_an_error_of_the_criteria(tmp_path, scores):
