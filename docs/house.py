@@ -38,6 +38,7 @@ LEVELS: list[tuple[str, ...]] = [
         "_random",
         "_arguments",
         "_docstrings",
+        "_cached",
     ),
     ("scores",),
     ("core",),

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
+from llrkit._cached import cached_property
 from llrkit._format import not_among
 from llrkit.errors import UnknownNameError
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import Array, BoolArray, IntArray
+from llrkit._cached import cached_property
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of
 from llrkit.core.column_values import ValueCounts, numbered, numbers_of

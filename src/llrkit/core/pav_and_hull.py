@@ -6,11 +6,11 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from llrkit._arrays import Counts, FloatArray
+from llrkit._cached import cached_property
 from llrkit.core.pav_pooling import from_zero
 from llrkit.core.score_bins import ScoreBins
 from llrkit.core.summary_algebra import ReadOnlyArrays

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 
 import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
+from llrkit._cached import cached_property
 from llrkit._memory import at_once
 from llrkit.core.merged_blocks import MergedClasses, merge_sorted
 from llrkit.core.merged_runs import RANGE, bins_at_once, bins_of_sorted, merged_at_once

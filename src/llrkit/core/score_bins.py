@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray, IntArray
+from llrkit._cached import cached_property
 from llrkit.core.elementary_functions import blocks
 from llrkit.core.pav_pooling import pooled_starts
 from llrkit.core.summary_algebra import ReadOnlyArrays

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, BoolArray, FloatArray, IntArray
+from llrkit._cached import cached_property
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import SystemCountError
 from llrkit.scores import Scores

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, FloatArray
+from llrkit._cached import cached_property
 from llrkit.core.elementary_functions import blocks
 from llrkit.scores import Scores
 
@@ -16,7 +15,7 @@ WORTH_ROWS = 1 << 15
 """With fewer scores, neighbors are too far apart for rows to save anything."""
 _NARROW = 2.0**-7
 """Four terms of a power series give the losses of a row that is no wider to 1 part in 10^14 or better."""
-_AT_A_TIME = 1 << 16  # scores worked on together: they stay in the cache
+_AT_A_TIME = 1 << 18  # scores worked on together: few calls, so that threads seldom wait for each other
 
 
 class ScoreRows:
@@ -65,10 +64,11 @@ class ScoreRows:
                 deviation, square = first[:n], second[:n]
                 np.subtract(self.table[here], self.middle[here, None], out=deviation, dtype=np.float64)
                 np.multiply(deviation, deviation, out=square)
-                np.add.reduce(deviation, axis=1, out=powers[0, here])
-                np.add.reduce(square, axis=1, out=powers[1, here])
-                np.einsum("ij,ij->i", square, deviation, out=powers[2, here])
-                np.einsum("ij,ij->i", square, square, out=powers[3, here])
+                np.einsum("ij->i", deviation, out=powers[0, here])
+                # products of rows this short are summed in the calling thread, unlike those of matrices
+                np.vecdot(deviation, deviation, out=powers[1, here])
+                np.vecdot(square, deviation, out=powers[2, here])
+                np.vecdot(square, square, out=powers[3, here])
         return powers
 
     @cached_property

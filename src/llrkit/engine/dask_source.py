@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cached_property
 from itertools import accumulate, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 import numpy.typing as npt
 
+from llrkit._cached import cached_property
 from llrkit._memory import at_once
 from llrkit._progress import stage
 from llrkit._warn import warn_caller

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from glob import has_magic
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
+from llrkit._cached import cached_property
 from llrkit._inputs import changed_meanwhile
 from llrkit.engine.chunks_of_rows import B, C, Chunking
 from llrkit.errors import FileFormatError

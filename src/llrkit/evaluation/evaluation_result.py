@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from types import MappingProxyType
 
+from llrkit._cached import cached_property
 from llrkit._plain import Json
 from llrkit.errors import UnknownNameError
 from llrkit.evaluation import evaluation_words as words

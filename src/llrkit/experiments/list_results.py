@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
+from llrkit._cached import cached_property
 from llrkit._plain import Json
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.poor_fit_guard import without_guard

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from llrkit._cached import cached_property
 from llrkit.calibrate.affine.conditions.condition_cells import ConditionCells, condition_cells
 from llrkit.calibrate.affine.conditions.condition_fit import conditioned_from_cells
 from llrkit.calibrate.affine.conditions.condition_map import ConditionedMap

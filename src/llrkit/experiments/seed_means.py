@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from llrkit._cached import cached_property
 from llrkit._plain import Json
 from llrkit.errors import InputError
 from llrkit.experiments.list_results import NUMBERS, ONE_MAP, ListResult, ListTable

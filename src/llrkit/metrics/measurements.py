@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit._plain import Json
 from llrkit._results import Result
 from llrkit.core.counting import below_in_order

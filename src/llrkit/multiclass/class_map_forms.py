@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit.multiclass.class_map_base import ClassMap
 
 

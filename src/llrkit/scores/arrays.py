@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, Rows
+from llrkit._cached import cached_property
 from llrkit._format import counted
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError
-from llrkit.scores.checked_arrays import column_array, frozen, refuse_nan, score_array, unchanging
+from llrkit.scores.checked_arrays import (
+    column_array,
+    frozen,
+    refuse_nan,
+    score_array,
+    unchanging_and_smallest,
+)
 from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 from llrkit.scores.target_labels import expecting_scores_first, holds_words, looks_like_labels, target_mask
@@ -86,9 +92,10 @@ class Scores(ScoreSource):
         *,
         labeled: bool = False,
     ) -> None:
-        self.target = unchanging(score_array(target, "target scores"), target)
+        self.target, t_low = unchanging_and_smallest(score_array(target, "target scores"), target)
         try:
-            self.nontarget = unchanging(score_array(nontarget, "nontarget scores"), nontarget)
+            others = score_array(nontarget, "nontarget scores")
+            self.nontarget, n_low = unchanging_and_smallest(others, nontarget)
         except InputError:
             if labeled or not holds_words(nontarget):
                 raise
@@ -103,10 +110,10 @@ class Scores(ScoreSource):
                 f"target scores have shape {self.target.shape}, nontarget scores {self.nontarget.shape}: "
                 "both must hold the same number of systems"
             )
-        for name, array in (("target", self.target), ("nontarget", self.nontarget)):
+        for name, array, low in (("target", self.target, t_low), ("nontarget", self.nontarget, n_low)):
             if len(array) == 0:
                 raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
-            refuse_nan(array, f"{name} scores")
+            refuse_nan(array, f"{name} scores", low)
         self.columns = {
             name: (column_array(values[0], self.target, name), column_array(values[1], self.nontarget, name))
             for name, values in (columns or {}).items()

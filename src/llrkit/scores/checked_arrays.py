@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -14,11 +13,13 @@ from llrkit._arrays import Array
 from llrkit._format import counted
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.arrays_of_other_libraries import as_numpy
-from llrkit.scores.source import each_in_threads, thread_count
+from llrkit.scores.source import each_in_threads
 
 Result = TypeVar("Result")
 
 _WORTH_THREADS = 1 << 19
+_PIECE = 1 << 18
+"""Numbers of an array that a thread works on at a time: they are still in the cache when looked at again."""
 EXACT = 1 << 53
 INEXACT = (
     "is a whole number beyond 2^53, where different scores become equal; scale or shift the scores first"
@@ -124,33 +125,54 @@ def unchanging(array: Array, given: object) -> Array:
     >>> unchanging(mine, mine) is mine, unchanging(frozen(mine), mine) is mine
     (False, True)
     """
+    return frozen(array.copy()) if _could_change(array, given) else array
+
+
+def unchanging_and_smallest(array: Array, given: object) -> tuple[Array, float]:
+    """The same array and its smallest value, NaN if there is any; found while what is copied is in the cache.
+
+    Examples
+    --------
+    >>> unchanging_and_smallest(np.array([1.0, np.nan]), None)
+    (array([ 1., nan]), nan)
+    """
+    if not _could_change(array, given):
+        return array, _smallest_of_array(array)
+    if array.size < _WORTH_THREADS:
+        copy = frozen(array.copy())
+        return copy, _smallest_of_array(copy)
+    copy = np.empty_like(array)
+
+    def copy_piece(piece: slice) -> float:
+        np.copyto(copy[piece], array[piece])
+        return float(copy[piece].min())
+
+    smallest = float(np.min(_pieces_in_threads(array, copy_piece)))
+    return frozen(copy), smallest
+
+
+def _could_change(array: Array, given: object) -> bool:
+    """Whether an array made of what was given can be written to by whoever gave it."""
     if isinstance(given, (list, tuple)) or (
         isinstance(given, np.ndarray) and not np.may_share_memory(array, given)
     ):
-        return array  # a new array was made of it already
+        return False  # a new array was made of it already
     foreign = hasattr(given, "__dlpack__") and not hasattr(given, "__array__")
-    return frozen(_copied_array(array)) if foreign or _is_writeable(array) else array
-
-
-def _copied_array(array: Array) -> Array:
-    if array.size < _WORTH_THREADS:
-        return array.copy()
-    copy = np.empty_like(array)
-    _pieces_in_threads(array, lambda piece: np.copyto(copy[piece], array[piece]))
-    return copy
+    return foreign or _is_writeable(array)
 
 
 def _smallest_of_array(array: Array) -> float:
+    if not array.size:
+        return math.inf
     if array.size < _WORTH_THREADS:
         return float(array.min())
     return float(np.min(_pieces_in_threads(array, lambda piece: array[piece].min())))
 
 
 def _pieces_in_threads(array: Array, work: Callable[[slice], Result]) -> list[Result]:
-    """What ``work`` makes of the pieces of an array, one for each thread."""
-    threads = thread_count()
-    edges = [len(array) * i // threads for i in range(threads + 1)]
-    return each_in_threads(work, [slice(*ends) for ends in pairwise(edges)], threads=threads)
+    """What ``work`` makes of the pieces of an array, by a pool of threads."""
+    rows = max(1, _PIECE * len(array) // array.size)
+    return each_in_threads(work, [slice(at, at + rows) for at in range(0, len(array), rows)])
 
 
 def _is_writeable(array: object) -> bool:
@@ -176,9 +198,9 @@ def first_nan(array: Array) -> tuple[int, ...] | None:
     return tuple(np.argwhere(np.isnan(array))[0].tolist())
 
 
-def refuse_nan(array: Array, what: str) -> None:
-    """Refuse NaN, naming its place."""
-    if len(array) and math.isnan(_smallest_of_array(array)):
+def refuse_nan(array: Array, what: str, smallest: float | None = None) -> None:
+    """Refuse NaN, naming its place; nothing is searched where the smallest value is known and a number."""
+    if math.isnan(_smallest_of_array(array) if smallest is None else smallest):
         place = ", system ".join(map(str, first_nan(array) or ()))
         raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
 

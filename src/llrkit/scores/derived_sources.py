@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from llrkit._arrays import Array
+from llrkit._cached import cached_property
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
 from llrkit.scores.checked_arrays import frozen

@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import chain, islice
 from operator import add
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+from llrkit._cached import cached_property
 from llrkit.errors import InputError
 from llrkit.scores.roles import Roles
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Unpack
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from llrkit._arrays import Array
+from llrkit._cached import cached_property
 from llrkit._forks import refuse_after_fork
 from llrkit._format import counted, left_out
 from llrkit._warn import warn_caller

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from llrkit._arrays import Array, BoolArray, FloatArray, IntArray
+from llrkit._cached import cached_property
 from llrkit._memory import at_once
 from llrkit.errors import InputError
 from llrkit.scores import Scores

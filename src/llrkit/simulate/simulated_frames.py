@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray
 from llrkit._atomic import replacing
+from llrkit._cached import cached_property
 from llrkit._random import checked_seed
 from llrkit.errors import InputError
 from llrkit.io.binary.numpy_files import write_arrays

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from llrkit._arrays import Array, IntArray
+from llrkit._cached import cached_property
 from llrkit._memory import require_memory
 from llrkit.errors import InputError
 

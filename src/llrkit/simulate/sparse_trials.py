@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from llrkit._arrays import BoolArray, IntArray
+from llrkit._cached import cached_property
 from llrkit._random import RNG, seed_of
 from llrkit.errors import InputError
 from llrkit.simulate.block_source import block_rng

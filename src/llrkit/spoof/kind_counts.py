@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
 
 import numpy as np
 
 from llrkit._arrays import Array, Counts, FloatArray
+from llrkit._cached import cached_property
 from llrkit.core.collected_scores import count_below
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.pav_and_hull import crossing_of_rejected

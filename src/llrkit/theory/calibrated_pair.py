@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, overload
 
 import numpy as np
 
 from llrkit._arrays import FloatArray, Numbers
+from llrkit._cached import cached_property
 from llrkit._random import RNG
 from llrkit.core.elementary_functions import LN2, probit, sigmoid
 from llrkit.errors import InputError

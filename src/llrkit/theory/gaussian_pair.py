@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import overload
 
 import numpy as np
 
 from llrkit._arguments import positive
 from llrkit._arrays import FloatArray, Numbers, number_or_array
+from llrkit._cached import cached_property
 from llrkit.core.elementary_functions import probit
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import CalibratedPair, DetLine

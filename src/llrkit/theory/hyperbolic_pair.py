@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from llrkit._arguments import positive
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import merge_below
 from llrkit.theory.calibrated_pair import CalibratedPair

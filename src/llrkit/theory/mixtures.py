@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import cast
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import NODES, WEIGHTS, merge_below, refine
 from llrkit.theory.calibrated_pair import CalibratedPair

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import factorial
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import CalibratedPair
 from llrkit.theory.distribution import Distribution, Size

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from llrkit._arguments import positive
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import NODES, WEIGHTS, Panels, gauss_legendre, refine
 from llrkit.theory.distribution import Distribution

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from llrkit._arguments import number
 from llrkit._arrays import Elementwise, FloatArray, Numbers, number_or_array
+from llrkit._cached import cached_property
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import refine
 from llrkit.theory.calibrated_pair import CalibratedPair

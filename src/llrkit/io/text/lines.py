@@ -7,11 +7,11 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from llrkit._cached import cached_property
 from llrkit._memory import at_once, memory_limit, require_memory
 from llrkit.errors import FileFormatError
 from llrkit.io.decompress import blocks_of

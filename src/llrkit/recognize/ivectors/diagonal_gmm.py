@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._cached import cached_property
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.frames.utterance_frames import checked_frames

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import Array
 from llrkit._blas import one_blas_thread
+from llrkit._cached import cached_property
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.front_end import FrontEnd

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lapack
 
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit._memory import at_once
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError

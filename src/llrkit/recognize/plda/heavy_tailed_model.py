@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._cached import cached_property
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError
 from llrkit.recognize.covariances import float_type, rows_per_block

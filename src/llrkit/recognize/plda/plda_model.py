@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._cached import cached_property
 from llrkit._format import not_among
 from llrkit.core.elementary_functions import blocks
 from llrkit.errors import InputError, UnknownNameError

@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit.core.elementary_functions import sigmoid
 from llrkit.errors import TooFewTrialsError
 from llrkit.metrics.identity_test import (

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit._arrays import Array, FloatArray
+from llrkit._cached import cached_property
 from llrkit.core.elementary_functions import logit, probability, sigmoid, softplus
 from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.metrics.measurements import Measurements

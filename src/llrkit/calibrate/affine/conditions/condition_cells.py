@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from llrkit._arrays import Array, FloatArray, IntArray
+from llrkit._cached import cached_property
 from llrkit.calibrate.affine.conditions.condition_terms import (
     ConditionTerms,
     condition_values,

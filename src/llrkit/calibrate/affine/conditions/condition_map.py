@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit._cached import cached_property
 from llrkit.calibrate.affine.conditions.condition_terms import ConditionTerms
 from llrkit.calibrate.composite.linear_map import weighted_sum
 from llrkit.calibrate.maps import AffineMap, Columns, Map
