@@ -92,6 +92,21 @@ def sigmoid(x: float | Numbers) -> float | FloatArray:
     return y
 
 
+def sigmoid_both_ways(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``sigmoid(x)`` and ``sigmoid(-x)``, both to the last digit, for one exponential.
+
+    Examples
+    --------
+    >>> sigmoid_both_ways(np.array([-1000.0, 0.0, 40.0]))
+    (array([0. , 0.5, 1. ]), array([1.00000000e+00, 5.00000000e-01, 4.24835426e-18]))
+    """
+    small = np.exp(-np.abs(x))
+    above = 1.0 / (1.0 + small)
+    below = small / (1.0 + small)
+    positive = x >= 0.0
+    return np.where(positive, above, below), np.where(positive, below, above)
+
+
 @overload
 def softplus(x: float) -> float: ...
 @overload

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit._arrays import Array, FloatArray
 from llrkit.calibrate.densities.training_points import WeightedPoints
 from llrkit.core.density_grid import DensityGrid
-from llrkit.core.elementary_functions import blocks, sigmoid, softplus
+from llrkit.core.elementary_functions import blocks, sigmoid_both_ways, softplus
 from llrkit.core.newton_minimizer import Minimum, newton
 from llrkit.core.newton_sums import ClassNewtonSums
 from llrkit.core.summary_algebra import FieldwiseSums
@@ -66,21 +66,22 @@ def saturating_class_sums(
     """Loss, gradient and Hessian in ``p = (a, b, r, s)`` of one class; ``sign`` is -1 for targets."""
     a, b, r, s = p
     loss, gradient, hessian, n = 0.0, np.zeros(4), np.zeros((4, 4)), 0.0
+    (level_r, level_s), (other_r, other_s) = sigmoid_both_ways(p[2:])
     for block in blocks(len(z)):
         z_block = z[block]
         w = np.ones(len(z_block)) if weight is None else weight[block]
         x = a * z_block + b
         t = sign * (saturate(x, r, s) + log_odds)
-        up = sigmoid(t)
-        first, second = sign * w * up, w * up * sigmoid(-t)
-        at_r, at_s = sigmoid(x - r), sigmoid(x + s)
+        up, down = sigmoid_both_ways(t)
+        first, second = sign * w * up, w * up * down
+        (at_r, before_r), (at_s, before_s) = sigmoid_both_ways(x - r), sigmoid_both_ways(x + s)
         slope = at_r - at_s
-        jacobian = np.stack([slope * z_block, slope, sigmoid(r - x) - sigmoid(r), sigmoid(s) - at_s])
-        bend_r, bend_s = at_r * sigmoid(r - x), at_s * sigmoid(-x - s)
+        jacobian = np.stack([slope * z_block, slope, before_r - level_r, level_s - at_s])
+        bend_r, bend_s = at_r * before_r, at_s * before_s
         # second derivatives of the saturation times the first derivative of the loss
         xx, xr, xs = first * (bend_r - bend_s), -first * bend_r, -first * bend_s
-        rr = first * (bend_r - sigmoid(r) * sigmoid(-r))
-        ss = first * (sigmoid(s) * sigmoid(-s) - bend_s)
+        rr = first * (bend_r - level_r * other_r)
+        ss = first * (level_s * other_s - bend_s)
         aa, ab, bb = (xx * z_block * z_block).sum(), (xx * z_block).sum(), xx.sum()
         ar, br, as_, bs = (xr * z_block).sum(), xr.sum(), (xs * z_block).sum(), xs.sum()
         curved = [[aa, ab, ar, as_], [ab, bb, br, bs], [ar, br, rr.sum(), 0.0], [as_, bs, 0.0, ss.sum()]]

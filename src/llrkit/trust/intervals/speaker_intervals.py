@@ -36,6 +36,9 @@ from llrkit.trust.intervals.uncertainty_result import Range, Uncertainty, effect
 
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
+_WIDE_RATES, _SHORTER = 3.0 * FEWEST_MAKERS, 0.9
+"""With fewer speakers who make errors, both rates have long intervals, and the lower end of a cost that adds
+them up would lie too low: with 30 Gaussian speakers 98.4 % of the intervals held, with this factor 97.4 %."""
 
 
 def speaker_intervals(
@@ -231,6 +234,9 @@ class _SpeakerIntervals:
             return
         down = _reach_of_sum(weights, [one.rate[i] - one.low[i] for one in kinds], together)
         up = _reach_of_sum(weights, [one.high[i] - one.rate[i] for one in kinds], together)
+        makers = min(float(one.makers[i]) for one in kinds)
+        if makers < _WIDE_RATES:
+            down *= _SHORTER
         low, high = max(value - down, 0.0), center + up
         logs = self.plain.select([name]).on_scales(["cost"])
         if np.isfinite(logs.without).all():
@@ -238,7 +244,7 @@ class _SpeakerIntervals:
                 from_scale(end, "cost") for end in logs.interval(self.level, seed=self.seed)
             )
             # the logarithm of a cost does not see what errors of few speakers leave open
-            rare = min(1.0, COST_MAKERS / min(float(one.makers[i]) for one in kinds))
+            rare = min(1.0, COST_MAKERS / makers)
             high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
             low = float(lower) if _is_minimum(name) else low
