@@ -97,7 +97,7 @@ def shape(n: int, n_target: int) -> dict[str, Any]:
         named = calls(n, n_target)
         for call in named.values() if n <= 60_000 else ():
             call()  # import and warm up
-        rows = in_turns(named, max(2, min(100, 300_000 // n)))
+        rows = in_turns(named, max(5, min(100, 300_000 // n)))
     row = {"n": n, "n_target": n_target, "rows": rows}
     if n >= 1_000_000:
         row["peak_extra_mib"] = memory_of(n, n_target)

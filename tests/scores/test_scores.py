@@ -78,6 +78,23 @@ def test_several_systems_are_refused_by_every_metric(metric):
         metric(two)
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("writeable", [True, False])
+def test_large_arrays_are_copied_and_searched_for_nan_piece_by_piece(columns, writeable):
+    rows = 700_001  # more than a thread copies at a time, and no multiple of it
+    values = np.arange(float(rows * columns)).reshape(rows, columns).copy()
+    values.flags.writeable = writeable
+    scores = lk.Scores(values, values[:3])
+    assert_array_equal(scores.target, values[:, 0] if columns == 1 else values)
+    assert np.shares_memory(scores.target, values) is not writeable
+    bad = values.copy()
+    bad[rows - 2, columns - 1] = np.nan
+    bad.flags.writeable = writeable
+    place = f"{rows - 2}, system 1" if columns == 2 else str(rows - 2)
+    with pytest.raises(lk.NaNScoreError, match=f"target scores: NaN at index {place};"):
+        lk.Scores(bad, values[:3])
+
+
 def test_nan_is_refused_with_its_place():
     with pytest.raises(lk.NaNScoreError, match=r"target scores: NaN at index 2;"):
         lk.Scores([1.0, 2.0, np.nan, np.nan], [0.0])

@@ -15,7 +15,7 @@ WORTH_ROWS = 1 << 15
 """With fewer scores, neighbors are too far apart for rows to save anything."""
 _NARROW = 2.0**-7
 """Four terms of a power series give the losses of a row that is no wider to 1 part in 10^14 or better."""
-_AT_A_TIME = 1 << 18  # scores worked on together: few calls, so that threads seldom wait for each other
+_AT_A_TIME = 1 << 17  # scores worked on together: in the cache, and few calls for which threads wait
 
 
 class ScoreRows:

@@ -95,11 +95,17 @@ def reason_for_no_interval(number: _ScaledNumber, variance: float) -> str:
 
 
 def effect_note(effects: Mapping[str, float], n_speakers: int) -> list[str]:
-    """What sharing speakers costs, in words."""
+    """What sharing speakers costs, in words; an estimate that few speakers leave uncertain.
+
+    Examples
+    --------
+    >>> effect_note({"cllr": 1.893}, 97)
+    ['97 speakers; design effect of Cllr about 1.9: as informative as about 53 % as many independent trials']
+    """
     if not n_speakers or "cllr" not in effects:
         return []
     effect = effects["cllr"]
-    said = f"{counted(n_speakers, 'speaker')}; design effect of Cllr {effect:.2f}"
+    said = f"{counted(n_speakers, 'speaker')}; design effect of Cllr about {effect:.2g}"
     if effect > 1.0:
-        said += f": the trials are as informative as {100 / effect:.0f} % as many independent ones"
+        said += f": as informative as about {100 / effect:.0f} % as many independent trials"
     return [said]
