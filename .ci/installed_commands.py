@@ -33,7 +33,7 @@ COMMANDS: list[tuple[str, str]] = [
     ("compare dev.csv eval.csv --methods cmlg,logistic", ""),
     ("threshold dev.csv --on eval.csv", ""),
     ("shift cal.json eval.csv", ""),
-    ("adapt cal.json eval.csv --labelled dev.csv -o adapted.json", ""),
+    ("adapt cal.json eval.csv --labeled dev.csv -o adapted.json", ""),
     ("report llrs.csv -o report.html", ""),
     ("report llrs.csv -o report.html --docx report.docx", "docx"),
     ("plot det llrs.csv -o det.pdf", ""),

@@ -69,7 +69,7 @@ def real_table(data: Path) -> None:
 
 def few_table(data: Path, draws: int) -> None:
     """A few labeled trials of the new domain, half of them targets: random draws of them."""
-    print("| set | labeled | old map | the few alone | worst | refused | with `labelled` | worst | oracle |")
+    print("| set | labeled | old map | the few alone | worst | refused | with `labeled` | worst | oracle |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for name, (train, test, _) in real(data).items():
         fitted, whole = lk.fit_logistic(train), test if isinstance(test, lk.Scores) else test.scores()
@@ -86,7 +86,7 @@ def few_table(data: Path, draws: int) -> None:
                     alone.append(lk.cllr(lk.fit_logistic(few).on(rest)))
                 except lk.InputError:  # the classes of so few trials do not overlap
                     alone.append(np.nan)
-                adapted.append(lk.cllr(lk.fit_adapted(fitted, rest, labelled=few).on(rest)))
+                adapted.append(lk.cllr(lk.fit_adapted(fitted, rest, labeled=few).on(rest)))
             refused = int(np.isnan(alone).sum())
             said = (
                 "none fits | -" if refused == draws else f"{np.nanmean(alone):.4f} | {np.nanmax(alone):.4f}"

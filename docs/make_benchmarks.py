@@ -1,9 +1,9 @@
-"""Make the tables of the page on speed from what the benchmarks wrote.
+"""Make the tables of the pages on speed from what the benchmarks wrote.
 
 ``python docs/make_benchmarks.py out`` takes the JSON files of ``make bench`` and of
 ``benchmarks/out_of_core.py`` from a folder, keeps them in ``benchmarks/figures`` and writes their tables into
-the page. Without a folder it makes the page again from the figures that are kept. No figure of the page is
-typed by hand.
+the pages. Without a folder it makes the pages again from the figures that are kept. No figure of these pages
+is typed by hand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 FIGURES = HERE.parent / "benchmarks" / "figures"
-PAGE = HERE / "explanation" / "benchmarks.md"
+PAGES = tuple(HERE / "explanation" / name for name in ("benchmarks.md", "benchmarks-models.md"))
 FILES = ("shapes", "bench", "large_files")
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
@@ -46,20 +46,24 @@ def ratio(ours: float, theirs: float) -> str:
 
 
 def shapes(clock: str) -> Callable[[Figures], str]:
-    """Metrics of sets of all shapes."""
+    """Metrics of sets of all shapes; programs that were not installed have no column."""
     columns = {
         "np.sort": "np.sort", "everything, llrkit": "evaluate", "three, llrkit": "three metrics",
-        "three, llreval": "llreval", "two, lir": "lir", "AUC, llrkit": "AUC",
+        "three, llreval": "llreval", "two, lir": "lir (Cllr, min Cllr)", "AUC, llrkit": "AUC",
         "AUC, scikit-learn": "scikit-learn", "AUC, torchmetrics": "torchmetrics",
     }  # fmt: skip
 
     def made(figures: Figures) -> str:
+        measured = figures["shapes"]["shapes"]
+        shown = {
+            name: title for name, title in columns.items() if any(name in row["rows"] for row in measured)
+        }
         rows = [
             [f"{row['n']:,}, {row['n_target']:,}"]
-            + [milliseconds(row["rows"].get(name), clock) for name in columns]
-            for row in figures["shapes"]["shapes"]
+            + [milliseconds(row["rows"].get(name), clock) for name in shown]
+            for row in measured
         ]
-        return table(["trials, targets", *columns.values()], rows)
+        return table(["trials, targets", *shown.values()], rows)
 
     return made
 
@@ -183,14 +187,16 @@ def with_figures(page: str, figures: Figures) -> str:
 
 
 def main() -> None:
-    """Keep figures that were measured, if a folder is named, and write the page."""
+    """Keep figures that were measured, if a folder is named, and write the pages."""
     for folder in sys.argv[1:]:
         FIGURES.mkdir(exist_ok=True)
         for path in Path(folder).glob("*.json"):
             if path.stem in FILES:
                 shutil.copyfile(path, FIGURES / path.name)
-    PAGE.write_text(with_figures(PAGE.read_text(), kept_figures()))
-    print(f"The tables of {PAGE} are made from {FIGURES}")
+    figures = kept_figures()
+    for page in PAGES:
+        page.write_text(with_figures(page.read_text(), figures))
+        print(f"The tables of {page} are made from {FIGURES}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def promises(page):
     """The promise of each row of the tables, and the text of the cell that names its tests."""
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")] if line.startswith("| ") else []
-        if cells and cells != ["promise", "held by"]:
+        if cells and cells != ["promise", "tested by"]:
             assert len(cells) == 2, line
             yield cells[0], cells[1].rstrip(" |")
 

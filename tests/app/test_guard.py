@@ -151,16 +151,16 @@ def test_what_is_not_saved_is_gone_at_the_end(tmp_path, need):
     assert list((tmp_path / "projects").iterdir()) == []
 
 
-def test_a_job_is_cancelled_at_once(server, visitor):
+def test_a_job_is_canceled_at_once(server, visitor):
     project = visitor.new_project()
     visitor.put(f"{project}/files", "a.csv", CSV)
     (job,) = json.loads(visitor.ask("GET", f"{project}/jobs").text)
     begun = time.monotonic()
     visitor.post(f"{project}/cancel", job=job["id"], page="files")
     (after,) = visitor.wait(project)
-    assert after["state"] == "cancelled"
+    assert after["state"] == "canceled"
     assert time.monotonic() - begun < 60.0
-    assert "Cancelled" in visitor.ask("GET", f"{project}/files").text
+    assert "Canceled" in visitor.ask("GET", f"{project}/files").text
 
 
 def test_other_machines_are_let_in_on_request_only():

@@ -1,4 +1,4 @@
-"""Processes of jobs: one that ended well is used again, one that was cancelled or grew large is not."""
+"""Processes of jobs: one that ended well is used again, one that was canceled or grew large is not."""
 
 import subprocess
 import sys
@@ -61,9 +61,9 @@ def test_a_process_is_used_again_until_it_has_grown(workers):
     assert third != first
 
 
-def test_a_cancelled_job_ends_its_process_and_the_next_gets_another(workers):
+def test_a_canceled_job_ends_its_process_and_the_next_gets_another(workers):
     first, _ = done(workers)
     nothing, job = done(workers, seconds=60.0, cancel=True)
-    assert (nothing, job.state) == (None, "cancelled")
+    assert (nothing, job.state) == (None, "canceled")
     after, _ = done(workers)
     assert after not in (None, first)

@@ -69,7 +69,7 @@ def project(tmp_path_factory, need):
 
 
 def later_pages(visitor, address):
-    """A page after work that failed, after work that was cancelled, and after another choice of words."""
+    """A page after work that failed, after work that was canceled, and after another choice of words."""
 
     def seen(step):
         return re.search(r'name="seen" value="([^"]*)"', visitor.ask("GET", f"{address}/{step}").text)[1]
@@ -92,8 +92,8 @@ def later_pages(visitor, address):
     )
     assert visitor.post(f"{address}/cancel", job=job["id"], page="validate").status == 303
     (job,) = (one for one in visitor.wait(address) if one["step"] == "validate")
-    assert job["state"] == "cancelled"
-    pages["cancelled"] = visitor.ask("GET", f"{address}/validate").text
+    assert job["state"] == "canceled"
+    pages["canceled"] = visitor.ask("GET", f"{address}/validate").text
     other = {"words": "nist", "base_10": "on", "speaker1": "", "speaker2": ""}
     assert visitor.post(f"{address}/settings", **other).status == 303
     return pages | {
@@ -112,15 +112,15 @@ def field_of(page, name):
 
 
 @pytest.mark.slow
-def test_what_was_given_stays_after_work_that_failed_or_was_cancelled(project):
+def test_what_was_given_stays_after_work_that_failed_or_was_canceled(project):
     _, pages = project
-    failed, cancelled = pages["failed"], pages["cancelled"]
+    failed, canceled = pages["failed"], pages["canceled"]
     assert "This did not work: " in failed
     assert [field_of(failed, name) for name in ("file", "points", "ci")] == ["eval.csv", "no-such-point", ""]
     assert ">Result: dev.csv</h2>" in failed  # what is still below is named
-    assert "Cancelled; nothing was changed." in cancelled
-    assert [field_of(cancelled, f"{name}5") for name in ("metric", "value")] == ["eer", "1"]
-    boxes = re.findall(r'name="on(\d)" value="on"( checked)?', cancelled)
+    assert "Canceled; nothing was changed." in canceled
+    assert [field_of(canceled, f"{name}5") for name in ("metric", "value")] == ["eer", "1"]
+    boxes = re.findall(r'name="on(\d)" value="on"( checked)?', canceled)
     assert [on for on, checked in boxes if checked] == ["5"]
 
 

@@ -124,7 +124,7 @@ def test_the_last_net(tmp_path, debug):
     done = subprocess.run(command, capture_output=True, timeout=100)
     assert done.returncode == 70
     last = done.stderr.decode().splitlines()[-1]
-    assert last.startswith("llrkit: fault: KeyError: ")
+    assert last.startswith("llrkit: internal error: KeyError: ")
     assert f"(llrkit {lk.__version__}," in last
     assert "please report it" in last
     assert (b"Traceback" in done.stderr) == debug

@@ -109,7 +109,7 @@ def test_advice_counts_the_class_that_is_short_and_not_all_trials(tmp_path):
     scores = lk.Scores(rng.gamma(2, 1, 780) - 1, rng.gamma(1, 0.5, 27_300) - 1)
     out = both_ways(tmp_path, scores)
     assert "too few" not in out
-    assert "780 target trials; with fewer than 1,000 of a class it follows chance" in out
+    assert "780 target trials; with fewer than 1,000 of a class it overfits" in out
 
 
 @pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
@@ -182,7 +182,7 @@ def test_saturated_probabilities_are_said_and_another_scale_is_advised():
     assert any(f"{share:.1f} % of the target" in problem for problem in found.problems)
     assert found.advised("pav")
     assert not any(found.advised(name) for name in ("cmlg", "logistic", "gaussian", "nig"))
-    assert "take log-odds instead of probabilities, or PAV" in repr(found)
+    assert "use log-odds instead of probabilities, or PAV" in repr(found)
     plain = lk.diagnose(lk.Scores(*logits))
     assert plain.advised("logistic")
     assert not any("saturated" in problem for problem in plain.problems)

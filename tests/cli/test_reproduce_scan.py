@@ -85,7 +85,7 @@ def test_a_fit_that_is_refused_has_its_reason_below_the_table(tmp_path):
     lk.write_trials(lk.Trials({"score": np.append(*(apart.target, apart.nontarget)), "label": is_target}),
                     tmp_path / "s.csv")  # fmt: skip
     done = run("reproduce", "prior-scan", "--scores", tmp_path / "s.csv", "--json", tmp_path / "scan.json")
-    assert "trials dealt out one by one" in done.output
+    assert "trials assigned one by one" in done.output
     assert "-: logistic regression, no fit at any of the log-odds: the classes do not overlap" in done.output
     (case,) = json.loads((tmp_path / "scan.json").read_text())["cases"]
     assert case["refused"]["logistic regression"].startswith("no fit at any")

@@ -84,7 +84,7 @@ def test_adapt_with_a_few_labels(files, tmp_path):
         "adapt",
         files / "cal.json",
         files / "moved.csv",
-        "--labelled",
+        "--labeled",
         files / "few.csv",
         "-o",
         tmp_path / "new.json",

@@ -146,7 +146,7 @@ def test_a_few_labels_that_agree_change_little(trained):
     rng = np.random.default_rng(11)
     new = pair(rng, 300, 3_000)
     few = pair(rng, 10, 10)
-    adapted = lk.fit_adapted(trained, new, labelled=few)
+    adapted = lk.fit_adapted(trained, new, labeled=few)
     assert loss(adapted, new) < 1.05 * loss(trained, new) + 0.01
     assert adapted.details["few_labels"]["n_target"] == 10
 
@@ -155,7 +155,7 @@ def test_one_label_far_out_does_not_turn_a_map_that_the_scores_confirm(trained):
     rng = np.random.default_rng(12)
     new, few = pair(rng, 300, 3_000), pair(rng, 15, 15)
     few = lk.Scores(np.append(few.target[1:], -8.0), few.nontarget)
-    assert loss(lk.fit_adapted(trained, new, labelled=few), new) < 1.05 * loss(trained, new)
+    assert loss(lk.fit_adapted(trained, new, labeled=few), new) < 1.05 * loss(trained, new)
     assert shrunk_line(trained.on(few)).slope < 0.5  # which is what that label asks for
 
 
@@ -163,7 +163,7 @@ def test_labels_bound_what_no_move_describes(trained):
     rng = np.random.default_rng(13)
     new = lk.Scores(rng.normal(2.0, 2.2, 500), rng.normal(2.0, 2.2, 4_500))
     few = lk.Scores(new.target[:9], new.nontarget[:19])
-    adapted = lk.fit_adapted(trained, new, labelled=few)
+    adapted = lk.fit_adapted(trained, new, labeled=few)
     assert_allclose([adapted.low, adapted.high], [-np.log(10.0), np.log(20.0)])
     assert loss(trained, new) > 2.0
     assert loss(adapted, new) < 1.2
@@ -174,8 +174,8 @@ def test_labels_bound_what_no_move_describes(trained):
 def test_labels_without_scores_to_look_at(trained):
     rng = np.random.default_rng(14)
     few, new = pair(rng, 40, 40, 1.0, 2.0), pair(rng, 2_000, 8_000, 1.0, 2.0)
-    adapted = lk.fit_adapted(trained, few.target, labelled=few)
-    assert "too few to tell" in adapted.details["few_labels"]["unlabelled"]
+    adapted = lk.fit_adapted(trained, few.target, labeled=few)
+    assert "too few to tell" in adapted.details["few_labels"]["unlabeled"]
     assert loss(adapted, new) < 0.5 * loss(trained, new)
 
 
@@ -197,7 +197,7 @@ def test_a_fusion_is_checked_adapted_and_adapted_once_more(tmp_path):
     adapted.save(tmp_path / "fused.json")
     again = lk.load_map(tmp_path / "fused.json")
     assert not lk.check_shift(again, trials(300, 3_000, 1.4, 0.7)).is_shifted
-    back = lk.fit_adapted(lk.fit_adapted(fused, moved, labelled=trials(20, 20, 1.4, 0.7)), same)
+    back = lk.fit_adapted(lk.fit_adapted(fused, moved, labeled=trials(20, 20, 1.4, 0.7)), same)
     assert loss(back, same) < loss(fused, same) + 0.01
 
 
@@ -247,7 +247,7 @@ def test_a_few_labels_of_real_trials_are_not_much_worse_than_the_map_nor_than_th
     for n, seed in ((5, 0), (15, 2), (15, 4)):
         rng = np.random.default_rng([seed, 2 * n])
         few = lk.Scores(*(rng.permutation(values)[:n] for values in (test.target, test.nontarget)))
-        worst = max(worst, loss(lk.fit_adapted(fitted, test, labelled=few), test))
+        worst = max(worst, loss(lk.fit_adapted(fitted, test, labeled=few), test))
     assert worst < 1.1 * old
 
 

@@ -198,7 +198,7 @@ def test_the_command_with_one_file_and_with_two(files, trials):
     [
         (("asv.tsv", "few.tsv", "--sasv"), "no score for 2,500 trials"),
         (("asv.tsv", "cm.tsv", "cm.tsv", "--sasv"), "one file with both scores"),
-        (("asv.tsv", "cm.tsv", "--sasv", "--prior", "0.1"), "--prior does not go with --sasv"),
+        (("asv.tsv", "cm.tsv", "--sasv", "--prior", "0.1"), "--prior cannot be combined with --sasv"),
         (("asv.tsv", "cm.tsv", "--costs", "a-dcf1"), "--costs is for --sasv"),
         (("asv.tsv", "cm.tsv", "--sasv", "--method", "gaussian"), "unknown fusion 'gaussian'"),
         (("asv.tsv", "cm.tsv", "--sasv", "--distance"), "put both scores into one table"),

@@ -309,7 +309,7 @@ def test_a_label_that_is_no_kind_of_trial_is_refused_with_the_kinds(tmp_path):
     TABLE.with_columns(pl.col("label").replace({"spoof": "tts"})).write_csv(path)
     code, _, told = run("spoof", path)
     assert code == 2
-    assert "'tts' is no kind of trial; known are target" in told
+    assert "'tts' is not a kind of trial; known are target" in told
     assert "two classes" not in told
 
 

@@ -13,7 +13,7 @@ from llrkit.cli.schemas.published import json_schema
 
 OUTPUTS = """
 adapt t.json sp.csv -o o/adapted.json
-adapt t.json sp.csv -o o/adapted.json --labelled y.csv
+adapt t.json sp.csv -o o/adapted.json --labeled y.csv
 calibrate sp.csv --speakers es,ts --method logistic -o o/logistic.json
 calibrate x.csv --method pav --bound none -o o/pav.json
 calibrate cls.csv --classes a,b,c -o o/classes.json

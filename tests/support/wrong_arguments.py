@@ -130,7 +130,7 @@ def good_values():
         "point": 0.5, "evaluation": "sre08", "speakers": "enroll", "p_known": 0.5, "prior": 0.5, "llr": 1.0,
         "low": -1.0, "high": 1.0, "h1": "a", "h2": "b", "column": "room", "by": "room",
         "columns": ["seconds"], "order": 1.0, "n_target": 100, "n_nontarget": 100, "criteria": CRITERIA,
-        "name": "sre08", "results": evaluated, "unlabelled": trials(), "n_classes": 3, "target": "en",
+        "name": "sre08", "results": evaluated, "unlabeled": trials(), "n_classes": 3, "target": "en",
         "other": "de", "classes": ["en", "de"], "steps": ("center", "length"), "systems": [pair],
         "mean_target": 1.0, "mean_nontarget": -1.0, "var_target": 1.0, "var_nontarget": 1.0,
         "path": "nowhere.csv", "paths": "nowhere.csv", "given": "asvspoof5",

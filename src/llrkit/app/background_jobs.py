@@ -1,4 +1,4 @@
-"""Work in the background: each job has a process for itself, can be watched, and can be cancelled."""
+"""Work in the background: each job has a process for itself, can be watched, and can be canceled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Job:
     form: dict[str, str] = field(default_factory=dict)
     """What was typed for it, as the page shows it again."""
     state: str = "waiting"
-    """waiting, running, done, failed or cancelled."""
+    """waiting, running, done, failed or canceled."""
     progress: tuple[str, float, float | None, str] = ("starting", 0.0, None, "")
     error: str = ""
     process: subprocess.Popen[str] | None = field(default=None, repr=False)
@@ -41,7 +41,7 @@ class Job:
         """End it now; what it made so far is thrown away."""
         with self.lock:
             if self.is_open:
-                self.state = "cancelled"
+                self.state = "canceled"
             if self.process is not None:
                 self.process.kill()
 

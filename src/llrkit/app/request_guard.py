@@ -123,7 +123,7 @@ class Guard:
         except h11.LocalProtocolError:  # the client broke off or broke the rules: nobody waits for an answer
             return
         except Exception as error:  # never a traceback, neither on the page nor on the terminal
-            print(f"llrkit: fault: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+            print(f"llrkit: internal error: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
             if not begun:
                 page = self.refused(500, "Something went wrong here. Nothing was changed; please report it.")
                 await page(scope, receive, guarded_send)
@@ -141,7 +141,7 @@ class Guard:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LONGEST_TARGET:
             return self.refused(414, "The address is too long.")
         if scope["method"] not in METHODS:
-            return self.refused(405, "This method is not known here.")
+            return self.refused(405, "This method is not supported.")
         if scope["method"] in ("POST", "PUT"):
             origin = headers.get(b"origin", b"").decode("latin-1").lower()
             site = headers.get(b"sec-fetch-site", b"same-origin")
@@ -164,7 +164,7 @@ class Guard:
                 return answer
             if known:
                 return RedirectResponse("/", HTTPStatus.SEE_OTHER)
-            said = "has been used already" if fits else "is not right"
+            said = "has been used already" if fits else "is wrong"
             return self.refused(
                 403, f"The token of this address {said}. Start llrkit app again for a new one."
             )

@@ -271,7 +271,7 @@ def _said_in_answer(error: Exception) -> str:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
-    texts = {404: "There is nothing at this address.", 405: "This method is not known here."}
+    texts = {404: "There is nothing at this address.", 405: "This method is not supported."}
     return pages.refused(status, texts.get(status, "This cannot be answered."))
 
 

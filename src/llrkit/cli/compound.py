@@ -43,9 +43,9 @@ def compound_command(
 
     LLRs against an unknown speaker become LLRs against another enrolled speaker or an unknown one.
 
-    Each test segment must have been compared with all enrolled speakers, once with each; a pair that is
-    missing is refused. Separate lists, say of men and of women, may share a file. The result is in the
-    column 'compound_llr'; all other columns are kept.
+    Each test segment must have been compared with all enrolled speakers, once with each; a missing pair
+    is an error. Separate lists, say of men and of women, may share a file. The result is in the column
+    'compound_llr'; all other columns are kept.
 
     \b
     Examples:

@@ -61,11 +61,12 @@ def explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return "llrkit: interrupted", 128 + signal.SIGINT
     if type(error).__name__ == "PanicException":  # of polars, which is not imported here
-        return f"llrkit: error: the table library gave up ({_first_line_of_error(error)})", FAILED
+        return f"llrkit: error: the table library failed ({_first_line_of_error(error)})", FAILED
     return (
-        f"llrkit: fault: {type(error).__name__}: {_first_line_of_error(error)} (llrkit {__version__}, Python "
-        f"{platform.python_version()}, {sys.platform}). This should not happen: please report it to the "
-        "developers with this line and the command; --debug shows the traceback",
+        f"llrkit: internal error: {type(error).__name__}: {_first_line_of_error(error)} "
+        f"(llrkit {__version__}, Python {platform.python_version()}, {sys.platform}). This should not "
+        "happen: please report it to the developers with this line and the command; --debug shows the "
+        "traceback",
         FAULT,
     )
 

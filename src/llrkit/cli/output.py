@@ -28,7 +28,7 @@ json_option = click.option(
 
 @contextmanager
 def named_file(file: str) -> Iterator[None]:
-    """Faults that are found after reading are told with the file they came from."""
+    """Errors found after reading still name the file."""
     from llrkit.errors import FileFormatError, InputError
 
     try:

@@ -131,7 +131,7 @@ def _blocks_of_pipe(path: str) -> Iterator[bytes]:
 
 
 def _read_pipe(descriptor: int, path: str) -> Iterator[bytes]:
-    """All that is written to a pipe; without a program that writes, nothing is waited for for long."""
+    """Everything that is written to a pipe; a pipe without a writer is refused after a few seconds."""
     until, met = time.monotonic() + WAIT_SECONDS, False
     while True:
         try:

@@ -15,7 +15,7 @@ READ = frozenset({
     "adapt", "adapt_from", "adapt_segments", "adapt_utt2spk", "adapt_vad", "calibration", "cohort",
     "cohort_from", "cohort_segments", "cohort_utt2spk", "cohort_vad",
     "criteria", "embeddings", "enrolled", "evaluation",
-    "evaluation_key", "key", "labelled", "map_path", "mates", "mean_file", "model", "nontargets", "plda",
+    "evaluation_key", "key", "labeled", "map_path", "mates", "mean_file", "model", "nontargets", "plda",
     "quality_file", "scores", "segments", "source", "speaker_file", "speech", "test", "threshold_from",
     "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key", "transform_file",
     "trials", "vad",

@@ -148,7 +148,7 @@ def extract_command(asked: ToMake) -> None:
 
 
 def _take_any_frames(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:
-    """Nothing to be said before frames are loaded."""
+    """No check before frames are loaded."""
 
 
 def _require_known_speakers(recognizer: Recognizer, given: Speech, used: FrontEnd | None) -> None:

@@ -221,7 +221,7 @@ def _scored_trial_table(
 
 
 def _measured_by_labels(scored: TrialTable) -> dict[str, float]:
-    """What labels tell; nothing without them."""
+    """The numbers that need labels; empty without them."""
     from llrkit.errors import EmptyClassError
     from llrkit.evaluation.evaluate import evaluate
     from llrkit.io.checked_trials import as_trials_checked

@@ -172,7 +172,7 @@ def train_command(asked: ToTrain) -> None:
 def _open_domain(
     speech: str, asked: ToTrain, base: Recognizer | None, front_end: FrontEnd | None
 ) -> tuple[SpeechInput, Speech, FrontEnd | None]:
-    """The speech of ``--adapt``, of which nobody needs to know who speaks; no frames are loaded yet."""
+    """The speech of ``--adapt``, whose speakers need not be known; no frames are loaded yet."""
     from llrkit.recognize.overlap_checks import check_splits
 
     inputs = SpeechInput.of(asked)

@@ -75,8 +75,8 @@ def prior_scan_command(
     """What the training weight does to a cost: simulated (figure 2), or on scores of a file.
 
     Without --scores: two populations, one where the weight has no effect and one where it decides, and the
-    simulated corpora. With --scores, every trial is calibrated by trials that share no group with it, models
-    and test segments unless --groups says whose they are.
+    simulated corpora. With --scores, every trial is calibrated on trials that share no group with it; groups
+    are models and test segments unless --groups names columns.
 
     \b
     Examples:

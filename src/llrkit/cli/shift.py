@@ -79,9 +79,7 @@ def shift_command(
 @click.argument("calibration")
 @click.argument("scores")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The adapted calibration file (JSON).")
-@click.option(
-    "--labelled", metavar="FILE", help="A few labeled trials of the new domain, at least about ten."
-)
+@click.option("--labeled", metavar="FILE", help="A few labeled trials of the new domain, at least about ten.")
 @_speakers_option
 @_share_option
 @accept_changed_option
@@ -92,7 +90,7 @@ def adapt_command(
     calibration: str,
     scores: str,
     output: str,
-    labelled: str | None,
+    labeled: str | None,
     speakers: str | None,
     share: str | None,
     accept_changed: bool,
@@ -102,14 +100,14 @@ def adapt_command(
     """Adapt a calibration to unlabeled scores of a new domain.
 
     If the scores do not show how they changed, the command fails and says why; a few labeled trials
-    (--labelled) then help. If the scores have not changed enough to matter, the calibration is saved as it
+    (--labeled) then help. If the scores have not changed enough to matter, the calibration is saved as it
     is. A fusion takes one file with a column per system.
 
     \b
     Examples:
       llrkit adapt cal.json new.csv -o cal2.json
       llrkit adapt cal.json new.csv --share 0.01,0.1 -o cal2.json
-      llrkit adapt cal.json new.csv --labelled few.csv -o cal2.json
+      llrkit adapt cal.json new.csv --labeled few.csv -o cal2.json
     """
     from llrkit.calibrate.map_files import load_map
     from llrkit.cli.calibrate import sha256_of
@@ -121,14 +119,14 @@ def adapt_command(
     given = _for_systems(TrialInput.of(reading), fitted)
     refuse_other_scale(fitted, given.reading)
     shares, columns = parse_share(share), split_names(speakers)
-    few = given.open(labelled) if labelled is not None else None
+    few = given.open(labeled) if labeled is not None else None
     trials = given.open_unlabeled(scores)
-    adapted = fit_adapted(fitted, trials, share=shares, labelled=few, speakers=columns)
+    adapted = fit_adapted(fitted, trials, share=shares, labeled=few, speakers=columns)
     adapted = adapted.with_provenance(adapted_from=sha256_of(calibration))
     adapted.save(output)
     few_labels = adapted.details.get("few_labels")
     if is_few_labels(few_labels):
-        click.echo(few_labels.get("unlabelled"), err=json_path == "-")
+        click.echo(few_labels.get("unlabeled"), err=json_path == "-")
         click.echo(labels_text(few_labels), err=json_path == "-")
         how = "adapted by labels"
     else:

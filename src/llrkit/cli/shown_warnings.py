@@ -42,7 +42,7 @@ def shown_warnings() -> Iterator[None]:
 
 
 def left_out() -> dict[str, int]:
-    """How many trials this command has left out so far, as it was told to, by what it said of them."""
+    """How many trials this command has left out so far, by the message that said so."""
     from llrkit.errors import LeftOutWarning
 
     context = click.get_current_context(silent=True)

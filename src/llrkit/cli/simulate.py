@@ -220,7 +220,7 @@ def write_simulated(
     population: Mapping[str, float],
     asked: ToWrite,
 ) -> None:
-    """Write the trials, say what was trials, and the numbers as JSON."""
+    """Write the trials, print what was written, and write the numbers as JSON."""
     output, total = asked.output, sum(counts)
     if output.endswith(("/", "\\")) or Path(output).is_dir():
         from llrkit.io.write_partitions import write_partitions

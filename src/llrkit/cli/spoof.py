@@ -196,7 +196,7 @@ def _other_t_dcfs(trials: SpoofTrials, variants: tuple[str, ...], result: SpoofE
 
 
 def parse_costs(text: str) -> Costs:
-    """Costs of the a-DCF as given on the command line: a name, or priors and prices.
+    """Costs of the a-DCF as given on the command line: a name, or priors and costs.
 
     Examples
     --------

@@ -172,7 +172,7 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
     )
     return [
         ("cmlg", not (problems or doubted), _against_cmlg(result, problems) or doubted or within),
-        ("logistic", True, "assumes only that the LLR is a straight line of the score"),
+        ("logistic", True, "assumes only that the LLR is a linear function of the score"),
         _advice_on_gaussian(few, shaped, unequal, statistics["sd_ratio"], result.det_slope.slope, doubted),
         _advice_on_nig(few, shaped),
         _advice_on_bayes(few, shaped),
@@ -201,7 +201,7 @@ def _advice_on_gaussian(
         return "gaussian", True, f"classes of different spreads (ratio {ratio:.2f}, DET slope {slope:.2f})"
     if not ratio > 0.0:
         return "gaussian", False, "the spreads could not be measured"
-    return "gaussian", False, doubt or f"the spreads are nearly the same (ratio {ratio:.2f}): no need for it"
+    return "gaussian", False, doubt or f"the spreads are nearly the same (ratio {ratio:.2f}): not needed"
 
 
 def _advice_on_nig(few: str, shaped: bool) -> Advice:
@@ -209,7 +209,7 @@ def _advice_on_nig(few: str, shaped: bool) -> Advice:
         return "nig", False, f"{few}: skewness and tails cannot be fitted with fewer than {FEW} of a class"
     if shaped:
         return "nig", True, "skewed or heavy-tailed classes: see the lines above"
-    return "nig", False, "neither skewness nor excess kurtosis beyond its limit: no need for it"
+    return "nig", False, "neither skewness nor excess kurtosis beyond its limit: not needed"
 
 
 def _advice_on_bayes(few: str, shaped: bool) -> Advice:
@@ -217,14 +217,14 @@ def _advice_on_bayes(few: str, shaped: bool) -> Advice:
         return "bayes", False, "the classes are not Gaussian: see the lines above"
     if few:
         return "bayes", True, f"{few}, fewer than {FEW}: it shrinks the LLR where the data say little"
-    return "bayes", False, f"{FEW} trials of each class or more: no need for it"
+    return "bayes", False, f"{FEW} trials of each class or more: not needed"
 
 
 def _advice_on_pav(result: Evaluation) -> Advice:
     short = short_class(result, PAV_NEEDS)
     if short:
-        return "pav", False, f"{short}; with fewer than {PAV_NEEDS:,} of a class it follows chance"
-    return "pav", True, f"{PAV_NEEDS:,} trials of each class or more: enough to let the data speak"
+        return "pav", False, f"{short}; with fewer than {PAV_NEEDS:,} of a class it overfits"
+    return "pav", True, f"{PAV_NEEDS:,} trials of each class or more: enough for a map that follows the data"
 
 
 def _advice_without_overlap() -> list[Advice]:

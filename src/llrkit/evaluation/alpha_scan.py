@@ -1,4 +1,4 @@
-"""alpha_scan(): what the weight that calibration is trained with does to a cost, on anybody's scores."""
+"""alpha_scan(): what the weight that calibration is trained with does to a cost, on any scores."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _how_scanned(folds: Folds | None) -> str:
     if folds is None:
         return "trained on other trials"
     dealt = (
-        f"no value of {' or '.join(folds.groups)} in two" if folds.groups else "trials dealt out one by one"
+        f"no value of {' or '.join(folds.groups)} in two" if folds.groups else "trials assigned one by one"
     )
     return f"cross-validated in {folds.n} folds, {dealt}"
 

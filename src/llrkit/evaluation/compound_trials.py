@@ -23,7 +23,7 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
 
     The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
     at least two must. Segments that share a model must share all of them: men may have been compared with men
-    and women with women, but a pair that is missing is refused. The LLRs are in the new column
+    and women with women, but a missing pair is an error. The LLRs are in the new column
     ``compound_llr``, which becomes the score.
 
     Parameters
@@ -60,8 +60,8 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
         for row in rows.tolist():
             if model[row] in seen:
                 raise InputError(
-                    f"{trials.place(row)}: model {model[row]!r} meets segment {segment!r} more than once; a "
-                    "compound LLR needs one LLR of each enrolled speaker"
+                    f"{trials.place(row)}: model {model[row]!r} was compared with segment {segment!r} more "
+                    "than once; a compound LLR needs one LLR of each enrolled speaker"
                 )
             seen.add(model[row])
         if len(rows) < 2:

@@ -53,7 +53,8 @@ OTHER_SCALE = (
     "is the threshold of the one on the scale of the other?"
 )
 SAME_TRIALS = (
-    "errors are counted on the trials that chose the threshold; other trials will cost a little more"
+    "errors are counted on the trials that chose the threshold; on other trials the cost will be a little "
+    "higher"
 )
 
 

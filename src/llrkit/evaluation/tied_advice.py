@@ -107,6 +107,6 @@ def advice_for_ties(
         elif costly and name == "pav":
             advised, why = True, "follows saturated and tied scores, whatever their scale"
         elif costly and name == "logistic":
-            advised, why = False, f"no straight line leads to saturated or tied scores: take {before}, or PAV"
+            advised, why = False, f"no straight line fits saturated or tied scores: use {before}, or PAV"
         changed.append((name, advised, why))
     return changed

@@ -245,7 +245,7 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
         "start": "moved"
         if start is not fitted and as_object(start.details["adaptation"])["rung"] != RUNGS[0]
         else "as it was",
-        "unlabelled": said,
+        "unlabeled": said,
     }
     details = {key: value for key, value in start.details.items() if start is adapted or key != "adaptation"}
     after = AffineMap(a=line.slope, b=line.offset, method="few labels")

@@ -25,7 +25,7 @@ from llrkit.shift.ladder import Climb
 from llrkit.shift.new_scores import NewScores, counted_map
 
 HELP = (
-    "About 50 labeled trials of each class of the new domain are enough to adapt (labelled, --labelled); "
+    "About 50 labeled trials of each class of the new domain are enough to adapt (labeled, --labeled); "
     "without labels, a bound by groups (groups, --groups) limits the LLRs"
 )
 
@@ -42,10 +42,10 @@ class Kept(TypedDict):
 @takes_labels
 def fit_adapted(
     train: Map | ScoreSource,
-    unlabelled: ScoreSource | npt.ArrayLike,
+    unlabeled: ScoreSource | npt.ArrayLike,
     *,
     share: float | Sequence[float] | None = None,
-    labelled: ScoreSource | None = None,
+    labeled: ScoreSource | None = None,
     speakers: str | Sequence[str] | None = None,
 ) -> Map:
     """Adapt a calibration to a new domain by the unlabeled scores of that domain.
@@ -65,11 +65,11 @@ def fit_adapted(
     train
         A map, whose file holds the densities of its training scores; or training trials, for which logistic
         regression is fitted.
-    unlabelled
+    unlabeled
         Scores of the new domain, as the training file held them; or trials, whose labels are not looked at.
     share
         The share of targets among them, or a range of it, if something is known.
-    labelled
+    labeled
         A few labeled trials of the new domain, from about ten on: a line after the map, shrunk toward no
         change by empirical Bayes. Where the scores say how they moved, the line is taken only as far as
         labels that were left out confirm it; where they do not, which is no error then, the labels alone
@@ -98,7 +98,7 @@ def fit_adapted(
     shares, setting = shares_of(share), ShiftSetting.of(train, speakers)
     adapted, refusal, standing = setting.fitted, "", Standing.DESCRIBED
     try:
-        new, test, reached = setting.climbed(unlabelled, speakers, shares, harm=True)
+        new, test, reached = setting.climbed(unlabeled, speakers, shares, harm=True)
     except TooFewTrialsError as error:
         refusal, standing = str(error), Standing.NOT_LOOKED_AT
         said = f"{error}."
@@ -110,8 +110,8 @@ def fit_adapted(
             refusal = f"the scores do not show how they changed: {reached.refusal}"
         else:
             adapted = _adapted_by_rung(setting, new, reached, check)
-    if labelled is not None:
-        return with_few_labels(setting.fitted, adapted, as_source(labelled), standing, said)
+    if labeled is not None:
+        return with_few_labels(setting.fitted, adapted, as_source(labeled), standing, said)
     if refusal:
         raise AdaptationError(f"{refusal}. {HELP}")
     return adapted

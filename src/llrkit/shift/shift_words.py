@@ -29,7 +29,7 @@ class FewLabels(TypedDict):
     slope: float
     offset: float
     start: str
-    unlabelled: NotRequired[str]
+    unlabeled: NotRequired[str]
     low: NotRequired[float]
     high: NotRequired[float]
 

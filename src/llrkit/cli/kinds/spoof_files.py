@@ -47,7 +47,7 @@ class SpoofFiles(ScoreFiles):
 
         refuse_options(
             ("prior", "classes", "score_columns", "quality", "speakers", "features", "missing", "bound"),
-            "does not go with --sasv",
+            "cannot be combined with --sasv",
         )
         fuse_sasv(self, asked)
 
@@ -92,7 +92,7 @@ def speaking_of_kinds() -> Iterator[None]:
         yield
     except LabelError as error:
         label, known, _ = str(error).partition(" is not a label of two classes")
-        raise LabelError(f"{label} is no kind of trial; {KNOWN_KINDS}" if known else str(error)) from None
+        raise LabelError(f"{label} is not a kind of trial; {KNOWN_KINDS}" if known else str(error)) from None
 
 
 def _has_column(path: str, reading: Reading, name: str) -> bool:

@@ -102,7 +102,7 @@ PROJECT = record(
                     "use": one_of("train", "validation", "questioned", ""),
                     "reading": about(ANY_OBJECT, "The options of reading."),
                 },
-                {"facts": maybe(ANY_OBJECT, "What reading it told.")},
+                {"facts": maybe(ANY_OBJECT, "What was found when it was read.")},
             )
         ),
         "results": {

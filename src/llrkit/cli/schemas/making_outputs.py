@@ -68,7 +68,7 @@ SIMULATE = record(
         "n_nontarget": COUNT,
         "rows": COUNT,
         "recordings": COUNT,
-        "population": mapping(NUMBER, "The numbers of endlessly many such trials."),
+        "population": mapping(NUMBER, "The numbers of infinitely many such trials."),
     },
 )
 _LIST = record(

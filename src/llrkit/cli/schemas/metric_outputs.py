@@ -68,7 +68,7 @@ BIOMETRICS = record(
 )
 OF_SHIFT = variants(
     {**SHIFT, "description": "Whether the scores are those the calibration was trained on."},
-    record("Why that cannot be told.", {"text": TEXT}),
+    record("Why this is unknown.", {"text": TEXT}),
 )
 EVALUATE = variants(
     record(
@@ -220,7 +220,7 @@ COMPARE = variants(
     ),
 )
 _DIFFERENCE = record(
-    "First less second.",
+    "First minus second.",
     dict.fromkeys(("first", "second", "difference", "low", "high", "standard_error", "p_value"), NUMBER),
 )
 COMPARE_SYSTEMS = record(

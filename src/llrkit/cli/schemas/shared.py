@@ -26,9 +26,9 @@ from llrkit.cli.schemas.notation import (
 INTERVALS: dict[str, Schema] = {
     "intervals": mapping(INTERVAL, "Confidence intervals by the name of the number."),
     "no_interval": mapping(TEXT, "Why a number has no interval."),
-    "design_effect": mapping(NUMBER, "Variance over what independent trials would give."),
+    "design_effect": mapping(NUMBER, "Variance divided by that of independent trials."),
     "upper_bound": mapping(NUMBER, "One-sided upper bounds of what has no interval."),
-    "bias_corrected": mapping(NUMBER, "Estimates less their bias."),
+    "bias_corrected": mapping(NUMBER, "Bias-corrected estimates."),
 }
 _POINT: dict[str, Schema] = {
     "name": TEXT,
@@ -42,7 +42,7 @@ _MAP: dict[str, Schema] = {
     "method": TEXT,
     "options": about(ANY_OBJECT, "The options of the fit."),
     "parameters": about(ANY_OBJECT, "What the map needs to compute LLRs; depends on its kind."),
-    "details": about(ANY_OBJECT, "What the fit tells about itself; depends on the method."),
+    "details": about(ANY_OBJECT, "Details of the fit; depend on the method."),
     "provenance": ref("provenance"),
 }
 _MAP_MORE: dict[str, Schema] = {
@@ -98,7 +98,7 @@ DEFINITIONS: dict[str, Schema] = {
             "auc": SHARE,
             "cllr": about(NUMBER, "Cost of the log-likelihood-ratio, in bits."),
             "min_cllr": about(NUMBER, "Cllr after PAV on the same trials."),
-            "cllr_cal": about(NUMBER, "Cllr less its minimum: the calibration loss."),
+            "cllr_cal": about(NUMBER, "Cllr minus its minimum: the calibration loss."),
             "prbep": about(NUMBER, "Precision-recall break-even point: as many misses as false alarms."),
             "det_slope": NUMBER,
             "points": listed(ref("costs_at_point")),
