@@ -124,7 +124,7 @@ def _raised_hessian(hessian: FloatArray) -> FloatArray | None:
 
 
 def _vector_length(x: FloatArray) -> float:
-    return math.sqrt(float(x @ x))
+    return math.hypot(*x.tolist())  # squares of large steps would overflow
 
 
 def _promised_gain(x: FloatArray, gradient: FloatArray) -> float:
