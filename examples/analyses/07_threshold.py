@@ -28,6 +28,6 @@ for criterion in ({"point": "sre08"}, {"false_alarm_rate": 0.01}, {}):
     )
 
 # %%
-# The threshold of the operating point is the filled sign on the curve.
+# The threshold of the operating point is the filled marker on the curve.
 
 axes = lk.plot.det(lk.evaluate(evaluation, points=["sre08"]))

@@ -2,7 +2,7 @@
 Weights of a fusion
 ===================
 
-What each system weighs, with intervals where there are some.
+The weight of each system, with intervals if there are any.
 """
 
 import llrkit as lk

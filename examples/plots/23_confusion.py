@@ -2,7 +2,7 @@
 Confusion matrix
 ================
 
-Where the trials of each class went.
+Decisions by true class.
 """
 
 import numpy as np
