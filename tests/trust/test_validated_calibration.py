@@ -257,3 +257,12 @@ def test_no_level_is_stated_where_no_test_was_made(folder, tmp_path):
         assert said in row.lower()
         assert "level" not in row
         assert out.lower().count(said) == 1
+
+
+@pytest.mark.parametrize(("ci", "said"), [("trial", "comparisons taken as independent"), ("none", "")])
+def test_the_screen_says_how_intervals_were_made(folder, tmp_path, ci, said):
+    criteria = tmp_path / "criteria.toml"
+    criteria.write_text(f'[options]\nci = "{ci}"\n{CRITERIA}')
+    _, out, _ = run("validate", folder / "eval_llrs.csv", "--criteria", criteria)
+    assert ("Intervals: " in out) == bool(said)
+    assert said in out
