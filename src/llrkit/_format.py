@@ -36,6 +36,17 @@ def number(value: float, digits: int = 4) -> str:
     return f"{shown:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}"
 
 
+def two_digits(value: float) -> str:
+    """A rough number, written out.
+
+    Examples
+    --------
+    >>> two_digits(1.893), two_digits(452.0), two_digits(0.221)
+    ('1.9', '450', '0.22')
+    """
+    return f"{float(f'{value:.2g}'):,.10g}"
+
+
 def told_apart(value: float, other: float, digits: int, most: int = 8) -> tuple[str, str]:
     """Two numbers with so many decimals that they look different where they are.
 

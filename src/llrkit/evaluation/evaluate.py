@@ -209,10 +209,11 @@ def _intervals_by_speaker(
 ) -> Evaluation:
     """The evaluation with intervals and the test of calibration, both from one more pass."""
     from llrkit.trust.calibration.scale_and_offset_test import SpeakersInCells, check_speakers, judged_edges
+    from llrkit.trust.intervals.influence_functions import LARGEST_LOSS
     from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
     from llrkit.trust.intervals.trial_intervals import closed_form
 
-    if math.isinf(result.cllr):
+    if result.cllr >= LARGEST_LOSS:
         return replace(result, uncertainty=closed_form(source, result, speakers, level))
     edges = judged_edges(result)
     made, cells = intervals_and_cells(source, result, speakers, level, edges[1:-1])

@@ -35,7 +35,7 @@ BADGES = {
     "too_few": ("too few trials", "fair"),
     "reversed": ("reversed", "poor"),
     "uninformative": ("uninformative", "poor"),
-    "infinite": ("infinite LLR", "poor"),
+    "infinite": ("unusable as LLRs", "poor"),
 }
 """Word and grade by the outcome of the verdict."""
 

@@ -13,6 +13,7 @@ from llrkit.metrics.measurements import Measurements
 from llrkit.metrics.separation import Separation, reversed_text, separation
 from llrkit.trust.calibration.recalibration_line import Recalibration
 from llrkit.trust.calibration.scale_and_offset_test import CalibrationTest, check_cells
+from llrkit.trust.intervals.influence_functions import LARGEST_LOSS
 
 LEVEL = 0.03
 PART_LEVEL = SHAPE_LEVEL = 0.01
@@ -40,7 +41,7 @@ class Verdict:
 
     The outcome is ``"evidence"`` of miscalibration; ``"none_found"``, which is no proof of calibration;
     ``"too_few"`` trials to tell; ``"reversed"`` scores; ``"uninformative"`` ones, which do not tell the
-    classes apart; or ``"infinite"``, an infinite LLR for the wrong side.
+    classes apart; or ``"infinite"``, an infinite (or nearly infinite) LLR for the wrong side.
     """
 
     outcome: str
@@ -129,6 +130,9 @@ def judge(
         return Verdict("reversed", math.nan, level, "", text)
     if math.isinf(result.cllr):
         text = "unusable as LLRs: at least one trial has an infinite LLR for the wrong side"
+        return Verdict("infinite", math.nan, level, "", text)
+    if result.cllr >= LARGEST_LOSS:
+        text = "unusable as LLRs: no evidence is as strong as the wrong ones of them"
         return Verdict("infinite", math.nan, level, "", text)
     if apart.none and apart.would_show < TELLING_AUC:
         low, high = result.moments.extremes

@@ -19,7 +19,13 @@ from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, evalu
 from llrkit.trust.intervals.interval_formulas import quantile
 from llrkit.trust.intervals.number_functionals import Functional, functionals, trial_numbers
 from llrkit.trust.intervals.replicate_counts import Resampling, replicates
-from llrkit.trust.intervals.uncertainty_result import Range, Uncertainty, effect_note, reason_for_no_interval
+from llrkit.trust.intervals.uncertainty_result import (
+    Range,
+    Uncertainty,
+    effect_note,
+    range_around,
+    reason_for_no_interval,
+)
 
 FEWEST_REPLICATES = 100
 MOST_REPLICATES = 1_000_000
@@ -69,7 +75,8 @@ def bootstrap(
         if reason:
             reasons[number.name] = reason
             continue
-        intervals[number.name] = percentile_interval(number, drawn[number.name], units, level)
+        ends = percentile_interval(number, drawn[number.name], units, level)
+        intervals[number.name] = range_around(number.value, *ends)
         errors[number.name] = math.sqrt(variance)
         own = quadratic(single, number.coefficients)
         if own > 0.0:

@@ -55,6 +55,8 @@ def few_makers(kind: str, rate: float, makers: float) -> str:
     """Why errors of a kind ("misses", "false alarms") that few speakers make say little about others."""
     if rate == 0.0:
         return f"there are no {kind}"
+    if rate == 1.0:
+        return f"there is nothing but {kind}"
     return f"the {kind} come from few speakers, effectively {makers:.1f}"
 
 

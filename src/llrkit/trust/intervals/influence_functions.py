@@ -20,6 +20,9 @@ from llrkit.core.score_bins import ScoreBins
 from llrkit.core.score_index import CellFinder
 from llrkit.metrics.measurements import Measurements
 
+LARGEST_LOSS = 1e100
+"""Squares of losses beyond it, and sums of them, overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class StepInfluences:
@@ -58,7 +61,7 @@ class StepInfluences:
 
     def loss(self, values: Array, class_index: int) -> FloatArray:
         """The logarithmic loss of each score in nats, less the mean of its class."""
-        if not np.isfinite(self.mean_loss).all():  # Cllr is infinite and has no variance
+        if not max(self.mean_loss) < LARGEST_LOSS:  # Cllr has no variance
             return np.zeros(len(values))
         x = values.astype(np.float64, copy=False)
         signed = -x if class_index == 0 else x

@@ -15,7 +15,12 @@ from llrkit.metrics.measurements import Measurements
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.operating_points import OperatingPoint
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds
-from llrkit.trust.intervals.influence_functions import StepInfluences, StepTable, false_alarm_share
+from llrkit.trust.intervals.influence_functions import (
+    LARGEST_LOSS,
+    StepInfluences,
+    StepTable,
+    false_alarm_share,
+)
 
 Scale = Literal["rate", "cost"]
 FEWEST_ERRORS = 5
@@ -119,8 +124,10 @@ class _FunctionalsBuilder:
         result, table = self.result, self.table
         half = 1.0 / (2.0 * LN2)
         no_overlap = "" if result.eer > 0.0 else "the classes do not overlap: no error was seen"
-        infinite = "" if np.isfinite(result.cllr) else "Cllr is infinite"
-        self.record("cllr", result.cllr, "cost", {0: (half, half)}, infinite)
+        no_variance = "Cllr is too large for a standard error" if result.cllr >= LARGEST_LOSS else ""
+        if np.isinf(result.cllr):
+            no_variance = "Cllr is infinite"
+        self.record("cllr", result.cllr, "cost", {0: (half, half)}, no_variance)
         self.record("min_cllr", result.min_cllr, "rate", {table.add_pav_loss(): (half, half)}, no_overlap)
         self.record("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
         crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike

@@ -12,7 +12,12 @@ from llrkit._arrays import FloatArray
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.trust.intervals.dyadic_covariance import Covariance
-from llrkit.trust.intervals.error_rate_intervals import COST_MAKERS, FEWEST_MAKERS, RateIntervals
+from llrkit.trust.intervals.error_rate_intervals import (
+    COST_MAKERS,
+    FEWEST_MAKERS,
+    ErrorRates,
+    RateIntervals,
+)
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, score_cuts
 from llrkit.trust.intervals.few_speakers_or_errors import (
     KINDS,
@@ -23,6 +28,7 @@ from llrkit.trust.intervals.few_speakers_or_errors import (
 )
 from llrkit.trust.intervals.jackknife import correlations, from_scale, leave_out
 from llrkit.trust.intervals.number_functionals import (
+    FEWEST_ERRORS,
     Functional,
     Functionals,
     error_costs,
@@ -32,10 +38,20 @@ from llrkit.trust.intervals.number_functionals import (
 from llrkit.trust.intervals.speaker_cells import SpeakerCells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import Speakers
-from llrkit.trust.intervals.uncertainty_result import Range, Uncertainty, effect_note, reason_for_no_interval
+from llrkit.trust.intervals.uncertainty_result import (
+    Range,
+    Uncertainty,
+    effect_note,
+    range_around,
+    reason_for_no_interval,
+)
 
 _UNCORRECTED = ("eer_roc",)
 """Numbers that jump when a speaker is left out, so that the jackknife says nothing about their bias."""
+_HANGS_ON_ONE = 1.5
+"""Standard error of a logarithm, or of log-odds, from which on an interval would say nothing."""
+_SMOOTH_ENOUGH = 4 * FEWEST_ERRORS
+"""So many errors move an equal error rate smoothly when a speaker is left out, however few make them."""
 _WIDE_RATES, _SHORTER = 3.0 * FEWEST_MAKERS, 0.9
 """With fewer speakers who make errors, both rates have long intervals, and the lower end of a cost that adds
 them up would lie too low: with 30 Gaussian speakers 98.4 % of the intervals held, with this factor 97.4 %."""
@@ -130,8 +146,8 @@ class _SpeakerIntervals:
         """What is fitted to the trials, without what the fit makes it look better."""
         for name in (number.name for number in self.wanted.numbers if _is_minimum(number.name)):
             one = self.plain.select([name]).on_scales(["rate"])
-            middle = float(from_scale(one.corrected[0], "rate"))
-            if math.isfinite(middle):
+            if np.isfinite(one.without).all():  # it is not if the minimum is 0 without a speaker
+                middle = float(from_scale(one.corrected[0], "rate"))
                 self.corrected[name] = max(middle, float(self.plain.select([name]).values[0]))
         if "min_cllr" in self.corrected and math.isfinite(self.result.cllr):
             self.corrected["cllr_cal"] = self.result.cllr - self.corrected["min_cllr"]
@@ -142,7 +158,10 @@ class _SpeakerIntervals:
             number for number in self.wanted.numbers
             if number.name in ("cllr", "min_cllr", "auc", "eer", "eer_roc") or number.name.startswith("prim")
         ]  # fmt: skip
-        chosen = [number for number in chosen if not self._has_reason(number)]
+        self._equal_errors()
+        chosen = [
+            number for number in chosen if number.name not in self.reasons and not self._has_reason(number)
+        ]
         if not chosen:
             return
         scaled = self.plain.select([n.name for n in chosen]).on_scales([n.scale for n in chosen])
@@ -150,9 +169,29 @@ class _SpeakerIntervals:
         center = np.where(keep, scaled.values, scaled.corrected)
         lows, highs = scaled.interval(self.level, center=center, seed=self.seed)
         for number, low, high in zip(chosen, lows, highs, strict=True):
-            self.intervals[number.name] = (
-                float(from_scale(low, number.scale)), float(from_scale(high, number.scale))
-            )  # fmt: skip
+            ends = (float(from_scale(end, number.scale)) for end in (low, high))
+            self.intervals[number.name] = range_around(number.value, *ends)
+
+    def _equal_errors(self) -> None:
+        """An upper bound of the equal error rate where few speakers make a handful of errors around it.
+
+        Leaving out a speaker moves such a rate in jumps, or not at all. At any threshold the larger of the
+        two error rates is at least the equal error rate, so what bounds both bounds it too.
+        """
+        total = self.cells.total
+        place = [int(np.argmin(np.abs(total.p_miss - total.p_fa)))]
+        rates = [ErrorRates.of(self.cells, i, place) for i in (0, 1)]
+        kinds = [of_kind.intervals(self.level, seed=self.seed) for of_kind in rates]
+        few = next((i for i in (0, 1) if kinds[i].few[0] and rates[i].errors[0] < _SMOOTH_ENOUGH), None)
+        bound = max(float(one.bound[0]) for one in kinds)
+        for name in ("eer", "eer_roc"):
+            number = self.wanted[name]
+            reason = number.reason
+            if not reason and few is not None:
+                reason = _few_error_makers(("p_miss", "p_fa")[few], kinds[few], 0)
+            if reason:
+                self.reasons[name] = reason
+                self.bounds[name] = max(bound, number.value)
 
     def _has_reason(self, number: Functional) -> bool:
         column = self.plain.select([number.name])
@@ -161,8 +200,12 @@ class _SpeakerIntervals:
             reason = "all trials of a class are of one speaker: without it there is nothing to compare"
         if not reason:
             reason = reason_for_no_interval(number, float(column.standard_error[0]) ** 2)
-        if not reason and not np.isfinite(column.on_scales([number.scale]).without).all():
+        scaled = column.on_scales([number.scale])
+        if not reason and not np.isfinite(scaled.without).all():
             reason = "without one of the speakers it is at an end of its range"
+        if not reason and scaled.standard_error[0] > _HANGS_ON_ONE:
+            other = float(column.without[np.argmax(np.abs(scaled.without - scaled.values)), 0])
+            reason = f"it hangs on few speakers: without one of them it is {other:.3g}"
         if reason:
             self.reasons[number.name] = reason
         return bool(reason)
@@ -191,12 +234,16 @@ class _SpeakerIntervals:
             self._put_cost(name, weights, kinds, i, float(together[i]))
         for i, threshold in enumerate(best[n_fixed:]):
             name, k = f"points.{i}.min_dcf", n_fixed + i
+            actual = f"points.{i}.act_dcf"
             if math.isinf(threshold):
                 self.reasons[name] = (
                     "the best threshold rejects all trials: it is 1, what saying nothing costs"
                 )
             else:
                 self._put_cost(name, error_costs(points[i].point), kinds, k, float(together[k]))
+            if name in self.bounds:  # no decision costs less than the best one
+                at_most = self.bounds[actual] if actual in self.bounds else self.intervals[actual][1]
+                self.bounds[name] = max(min(self.bounds[name], at_most), self.wanted[name].value)
 
     def _put_rate(self, name: str, rates: RateIntervals, i: int) -> None:
         number = self.wanted[name]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Never, Protocol, TypeVar
 
-from llrkit._format import counted
+from llrkit._format import counted, two_digits
 from llrkit._plain import Json
 
 Range = tuple[float, float]
@@ -78,6 +78,17 @@ class Uncertainty:
         }  # fmt: skip
 
 
+def range_around(value: float, low: float, high: float) -> Range:
+    """An interval that holds its value; one around a value corrected for bias may miss it.
+
+    Examples
+    --------
+    >>> range_around(0.12, 0.05, 0.1)
+    (0.05, 0.12)
+    """
+    return min(low, value), max(high, value)
+
+
 class _ScaledNumber(Protocol):
     @property
     def value(self) -> float: ...
@@ -105,7 +116,7 @@ def effect_note(effects: Mapping[str, float], n_speakers: int) -> list[str]:
     if not n_speakers or "cllr" not in effects:
         return []
     effect = effects["cllr"]
-    said = f"{counted(n_speakers, 'speaker')}; design effect of Cllr about {effect:.2g}"
+    said = f"{counted(n_speakers, 'speaker')}; design effect of Cllr about {two_digits(effect)}"
     if effect > 1.0:
-        said += f": as informative as about {100 / effect:.0f} % as many independent trials"
+        said += f": as informative as about {two_digits(100 / effect)} % as many independent trials"
     return [said]
