@@ -135,12 +135,13 @@ class Jackknife(ReadOnlyArrays):
         """Degrees of freedom of the variances: fewer than speakers - 1 where few speakers make most of it.
 
         A sum of squares ``d_p^2`` of independent normal deviations has ``3 (sum d^2)^2 / sum d^4`` terms.
+        The mean of each block takes one of them.
         """
-        d = self.deviations
+        d, means = self.deviations, max(self.blocks, default=0) + 1
         squares, fourth = np.square(d).sum(axis=0), (d**4).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             terms = np.where(fourth > 0.0, 3.0 * squares**2 / fourth, 2.0)
-        return np.asarray(np.clip(terms - 1.0, 1.0, self.n_speakers - 1.0))
+        return np.asarray(np.clip(terms - means, 1.0, max(self.n_speakers - means, 1.0)))
 
     def studentized(self, *, draws: int = DRAWS, seed: int = 0) -> FloatArray:
         """Deviations over their standard errors in resampled sets of pseudo-values, by draw and number."""
