@@ -166,7 +166,7 @@ def speaker_errors(
     for name, share in zip(names, shares, strict=True):
         a, b = first.select([name]), second.select([name])
         minimum = name.endswith((".min_dcf", ".min"))
-        share = 0.5 * (1.0 + share) if minimum else min(1.0, share * (1.0 + 2.0 / groups.n))
+        share = 0.5 * (1.0 + share) if minimum else min(1.0, share * (1.0 + 2.0 / groups.n_compared))
         if not np.isfinite(a.without + b.without).all():
             errors[name] = ONE_SPEAKER
         elif name in few:

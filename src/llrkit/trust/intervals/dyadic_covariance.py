@@ -52,8 +52,8 @@ class Covariance:
     """Trials that share a speaker depend on each other; None where no speakers were given."""
     without_pairs: FloatArray | None
     """The same without taking out the pairs of speakers: too large, never too small."""
-    n_speakers: int
-    """Speakers, or groups of them; 0 where none were given."""
+    n_compared: float
+    """Speakers, or groups of them, that are compared with each other; 0 where none were given."""
 
     def variance(self, coefficients: FloatArray) -> float:
         """Variance of a linear combination of the sums."""
@@ -126,7 +126,7 @@ def covariance_of(sums: InfluenceSums, contributions: Contributions, speakers: S
     pairs = 0.5 * (either @ either.T) - 2.0 * (within @ within.T)
     less = without.copy()
     less[np.ix_(kept, kept)] -= pairs * factor
-    return Covariance(sums.trials, less, without, n)
+    return Covariance(sums.trials, less, without, speakers.n_compared)
 
 
 def pair_columns(contributions: Contributions, speakers: Speakers) -> list[int]:

@@ -108,7 +108,7 @@ def counted_once(spread: Covariance, number: Functional) -> float:
     share = spread.share_without_pairs(number.coefficients)
     if number.name.endswith(("p_fa", "min_dcf")):
         return share
-    return min(1.0, share * (1.0 + 2.0 / spread.n_speakers))
+    return min(1.0, share * (1.0 + 2.0 / spread.n_compared))
 
 
 @dataclass

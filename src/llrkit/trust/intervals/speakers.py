@@ -81,6 +81,11 @@ class Speakers:
         return self.n_speakers if self.n_groups is None else self.n_groups
 
     @property
+    def n_compared(self) -> float:
+        """How many of them are compared with each other: those of a block, on average."""
+        return self.n / (max(self.blocks, default=0) + 1)
+
+    @property
     def n_speakers(self) -> int:
         """How many speakers there are."""
         return len(self.number_of)
