@@ -55,7 +55,7 @@ def test_covariance_against_brute_force(names, crossed, cut):
     shared, single = brute(trials, t, np.array(made.of(scores.nontarget, 1)))
     source = Pieces(scores) if cut else trials
     found = covariance(source, made, find_speakers(source, ("left", "right")))
-    assert found.n_speakers == 12
+    assert found.n_compared == 12
     assert_allclose(found.independent, single, rtol=1e-12)
     assert_allclose(found.by_speaker, shared * 12 / 11, rtol=1e-9)
     # without the pairs it is never smaller
@@ -187,3 +187,19 @@ def test_rates_at_a_threshold_add_up():
             number = wanted[f"points.{i}.{name}"]
             found = covariance(scores, wanted.influences).variance(number.coefficients)
             assert_allclose(found, rate * (1 - rate) / n, rtol=1e-12)
+
+
+def test_speakers_in_blocks_are_compared_with_those_of_their_block():
+    rng = np.random.default_rng(2)
+    left, right = rng.integers(0, 6, 400), rng.integers(0, 6, 400)
+    other = np.repeat([0, 10], 200)  # two genders of six speakers, never compared with each other
+    trials = lk.Trials(
+        {
+            "score": rng.normal(left == right, 1.0),
+            "label": left == right,
+            "a": left + other,
+            "b": right + other,
+        }
+    )
+    speakers = find_speakers(trials, ("a", "b"))
+    assert (speakers.n, speakers.n_compared) == (12, 6.0)
