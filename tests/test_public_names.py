@@ -20,17 +20,23 @@ ROOMS = {
 every_room = pytest.mark.parametrize("room", ROOMS_WITH_STUB)
 
 
-def run(program):
-    """What a fresh Python prints, as JSON."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+@pytest.fixture
+def run(pytestconfig):
+    """``run(program)`` gives what a fresh Python prints, as JSON; it warns as pytest was told to."""
+    filters = ["error", *(pytestconfig.getoption("pythonwarnings") or ())]
+
+    def start(program):
+        done = subprocess.run(
+            [sys.executable, *(f"-W{one}" for one in filters), "-c", program],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return start
 
 
 def test_every_room_that_is_a_namespace_has_a_stub():
@@ -83,7 +89,7 @@ def test_a_room_with_a_stub_does_nothing_else(room):
 
 
 @pytest.mark.slow
-def test_star_import_gives_exactly_all():
+def test_star_import_gives_exactly_all(run):
     found = run(
         "import json\nspace = {}\nexec('from llrkit import *', space)\nspace.pop('__builtins__')\n"
         "print(json.dumps(sorted(space)))"
@@ -129,10 +135,11 @@ absent = []
 for name in modules:
     try:
         importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name.split(".")[0] == "llrkit":
+    except (ModuleNotFoundError, lk.MissingPackageError) as error:
+        missing = error.__context__ if isinstance(error, lk.MissingPackageError) else error
+        if missing.name.split(".")[0] == "llrkit":
             raise
-        absent.append(error.name)
+        absent.append(missing.name)
 for name in lk.__all__:
     value = getattr(lk, name)
     assert isinstance(value, types.ModuleType) == (name in {rooms}), name
@@ -151,7 +158,7 @@ print(json.dumps([modules, absent]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1])
-def test_every_name_works_after_importing_all_modules_in_random_order(seed):
+def test_every_name_works_after_importing_all_modules_in_random_order(run, seed):
     modules, absent = run(USE_EVERYTHING.format(seed=seed, rooms=sub_rooms_of("llrkit")))
     assert {"llrkit.core.trial_counts", "llrkit.metrics.measure", "llrkit.theory.operating_points"} <= set(
         modules
@@ -169,14 +176,14 @@ def test_every_name_works_after_importing_all_modules_in_random_order(seed):
     }
 
 
-def test_import_alone_imports_nothing_heavy():
+def test_import_alone_imports_nothing_heavy(run):
     loaded = run("import json, sys\nimport llrkit\nprint(json.dumps(sorted(sys.modules)))")
     for name in ("numpy", "scipy", "polars", "matplotlib", "plotly", "click", "rich", "pandas", "sklearn"):
         assert name not in loaded
     assert "llrkit" in loaded
 
 
-def test_metrics_of_arrays_do_not_import_polars():
+def test_metrics_of_arrays_do_not_import_polars(run):
     loaded = run(
         "import json, sys\nimport llrkit as lk\nlk.evaluate(lk.Scores([1.0], [0.0]))\n"
         "print(json.dumps(sorted(sys.modules)))"

@@ -126,6 +126,9 @@ def test_devices_are_written_to(tmp_path):
     command = [sys.executable, "-m", "llrkit", "convert", str(tmp_path / "scores.csv"), "--to", "csv"]
     done = subprocess.run([*command, "/dev/stdout"], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == (SCORES, "4 trials written to /dev/stdout\n")
+    dash = subprocess.run([*command, "-"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (dash.stdout, dash.stderr) == (done.stdout, done.stderr)
+    assert not (tmp_path / "-").exists()
     with (tmp_path / "redirected").open("w") as out:  # after what is in there already
         out.write("before\n")
         out.flush()

@@ -161,3 +161,13 @@ def test_a_constant_class_has_no_tests():
     with pytest.warns(lk.ShapeWarning, match="no spread"):
         fitted = lk.fit_cmlg(lk.Scores([1.0, 2.0], [0.0]))
     assert fitted.details["predicted_cost"] is None
+
+
+def test_classes_with_the_same_mean_are_tested_as_those_whose_means_hardly_differ():
+    target, nontarget = np.repeat([0.0, 1.0, 2.0, 3.0, 4.0], 12), np.repeat([0.0, 1.0, 2.0, 3.0, 4.0], 40)
+    same = lk.fit_cmlg(lk.Scores(target, nontarget))
+    close = lk.fit_cmlg(lk.Scores(target + 1e-7, nontarget))
+    assert same.a == 0.0
+    for one, other in zip(same.details["gaussian_tests"], close.details["gaussian_tests"], strict=True):
+        assert one["power"] == pytest.approx(other["power"], rel=1e-5)
+        assert one["p_value"] == pytest.approx(other["p_value"], rel=1e-5)

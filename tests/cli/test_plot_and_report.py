@@ -292,3 +292,17 @@ def test_title_and_legend_of_a_plot(folder, tmp_path):
     hidden = [page.read_text().count('"showlegend":false') for page in (plain, own)]
     assert hidden[1] == hidden[0] + 1
     assert ["Mine alone" in page.read_text() for page in (plain, own)] == [False, True]
+
+
+def test_bands_say_what_they_assume_and_where_there_is_none(folder, tmp_path):
+    assumed = "Bands hold if trials are independent"
+    out = ("-o", tmp_path / "out.svg")
+    assert assumed in run("plot", "det", folder / "a.csv", "--bands", *out).stderr
+    by_speaker = run("plot", "tippett", folder / "a.csv", "--bands", "--speakers", "speaker", *out)
+    assert assumed not in by_speaker.stderr
+    apart = tmp_path / "apart.csv"
+    apart.write_text("score,label\n" + "".join(f"{i},1\n{-i},0\n" for i in range(1, 40)))
+    assert "apart: no band, because" in run("plot", "det", apart, "--bands", *out).stderr
+    infinite = tmp_path / "infinite.csv"
+    infinite.write_text(apart.read_text() + "inf,0\n")
+    assert "infinite: no band, because" in run("plot", "cross-entropy", infinite, "--bands", *out).stderr

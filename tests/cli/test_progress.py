@@ -88,6 +88,21 @@ def test_work_inside_work_has_a_line_of_its_own(screen):
     assert "fitting pav" in lines
 
 
+def test_many_short_pieces_of_work_are_not_all_drawn():
+    drawn = io.StringIO()
+    bar = Bar(Console(file=drawn, force_terminal=True, width=120, color_system=None), after=0.0)
+    start = time.monotonic()
+    with watched_by(bar):
+        for _ in tracked(range(2000), "fitting", 2000):
+            with stage("summarizing", 1) as done:
+                time.sleep(0.0003)  # half a second and more in all
+                done(1)
+    bar.close()
+    ten_a_second = 10.0 * (time.monotonic() - start)
+    assert "fitting" in drawn.getvalue()
+    assert drawn.getvalue().count("fitting") <= ten_a_second + 10.0
+
+
 def test_the_bar_goes_away_when_work_fails(screen):
     bar, clock, draw = screen
 

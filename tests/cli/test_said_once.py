@@ -166,3 +166,14 @@ def test_a_page_tells_that_llrs_were_read_and_which_map_made_them(tmp_path):
 def test_labels_in_words_in_place_of_scores_name_from_labels():
     with pytest.raises(lk.InputError, match=r"lk\.Scores\.from_labels\(scores, labels\)"):
         lk.Scores([0.5, 2.0, 1.0], ["target", "nontarget", "target"])
+
+
+@pytest.mark.parametrize("method", ["logistic", "pav", "nig"])
+def test_calibrate_says_once_that_scores_are_clipped(tmp_path, method):
+    rng = np.random.default_rng(6)
+    classes = (np.clip(rng.normal(mean, 2.0, n), -3.0, 3.0) for mean, n in ((2.0, 300), (-2.0, 900)))
+    path = write(tmp_path / "clipped.csv", *classes)
+    code, out, err = run("calibrate", path, "--method", method, "-o", tmp_path / "c.json")
+    assert code == 0
+    for end in ("exactly 3, the highest", "exactly -3, the lowest"):
+        assert (out + err).count(end) == 1

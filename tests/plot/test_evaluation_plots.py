@@ -1,5 +1,7 @@
 """Plots of evaluations: the drawn lines are the numbers, found here from the scores themselves."""
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from scipy.stats import norm
 
 import llrkit as lk
 from llrkit.evaluation.compare import ScoreToLlr
+from llrkit.plot.matplotlib_renderer import save
 from llrkit.trust.calibration.llr_curves import LlrCurve
 from llrkit.trust.intervals.curve_bands import DetBand
 
@@ -321,3 +324,25 @@ def test_what_cannot_be_drawn_is_refused():
         lk.plot.det(RESULT, ax=plt.gca(), renderer="plotly")
     with pytest.raises(lk.UnknownNameError, match="matplotlib, plotly and none"):
         lk.plot.det(RESULT, renderer="gnuplot")
+
+
+@pytest.mark.parametrize(
+    "name", ["mine", "a system with a name that is longer than the plot of one column is wide"]
+)
+def test_long_labels_below_a_plot_leave_the_axes_their_room(tmp_path, name):
+    apart = lk.evaluate(lk.Scores(np.arange(1.0, 181.0), -np.arange(1.0, 6961.0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns where axes have no room
+        save(lk.plot.det({name: apart}, renderer="none"), tmp_path / "det.png")
+    axes = lk.plot.det({name: apart})
+    axes.figure.set_layout_engine("constrained")
+    axes.figure.canvas.draw()
+    shown, legend = axes.figure.bbox, axes.get_legend().get_window_extent()
+    assert shown.x0 <= legend.x0
+    assert legend.x1 <= shown.x1
+    assert axes.get_window_extent().width > 0.5 * shown.width
+
+
+def test_det_of_equal_scores_does_not_claim_that_there_are_no_errors():
+    axes = lk.plot.det(lk.evaluate(lk.Scores(np.full(5, 1.5), np.full(9, 1.5))))
+    assert not [label for label in lines(axes) if "no errors" in label]

@@ -92,3 +92,13 @@ def test_a_det_with_many_steps_becomes_small_and_stays_within_a_quarter_pixel():
 def test_hover_has_points_also_on_straight_lines():
     line = thin_picture(lk.plot.bayes_error(some_evaluation(), renderer="none"), at_least=50).marks[1]
     assert np.diff(line.x).max() <= 20 / 49 + 0.011
+
+
+def test_scores_near_the_largest_number_are_thinned_too():
+    x = np.array([-4e299, -1.0, 0.0, 0.5, 1.0, 4e299])
+    kept = thin_line(x, np.array([0.0, 0.0, 0.5, 0.5, 1.0, 1.0]), TOLERANCE)
+    assert kept[0] == 0
+    assert kept[-1] == 5
+    result = lk.evaluate(lk.Scores(np.array([-1.0, 2.0, 3.0]) * 1e299, np.array([-3.0, -2.0, 1.0]) * 1e299))
+    for name in ("det", "tippett", "bayes_error", "ape", "pav"):
+        assert thin_picture(PLOTS[name].draw(result, renderer="none")).marks

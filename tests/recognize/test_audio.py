@@ -1,5 +1,8 @@
 """Audio files to frames: cepstra against their definition, and every kind of broken file by name."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -60,6 +63,42 @@ def test_cepstra_against_their_definition(need):
     found = mfcc(samples, RATE, FrontEnd())
     assert found.shape == (28, 20)
     assert_allclose(found, cepstra_by_definition(samples, 24, 20), atol=2e-2)
+
+
+TWO_FIRST_FRAMES = """
+import sys, threading, time
+import numpy as np
+import kaldi_native_fbank
+from llrkit.recognize.frames.audio_frames import mfcc
+from llrkit.recognize.frames.front_end import FrontEnd
+
+class SlowImports:
+    def find_spec(self, name, path=None, target=None):
+        time.sleep(0.5 if name.startswith("numpy") else 0.0)
+
+def work():
+    at_once.wait()
+    found.append(mfcc(np.ones(4000, dtype=np.float32), 16000, FrontEnd()).shape)
+
+FrontEnd()
+sys.meta_path.insert(0, SlowImports())
+found, at_once = [], threading.Barrier(2)
+threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(found)
+"""
+
+
+def test_two_threads_may_compute_their_first_frames_at_once(need):
+    """Old versions of kaldi-native-fbank wait forever if importing takes a while."""
+    need("kaldi_native_fbank")
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_FIRST_FRAMES], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout == "[(23, 20), (23, 20)]\n", done.stderr
 
 
 @pytest.mark.parametrize("name", ["a.wav", "a.flac"])

@@ -92,6 +92,19 @@ def test_fitted_in_python_and_validated_on_the_same_trials_is_flagged(folder):
         assert use_calibration(trials, fitted.then(twice), None).on_training_trials == flagged
 
 
+def test_training_trials_are_recognized_where_the_classes_do_not_overlap():
+    rng = np.random.default_rng(3)
+    apart, others = (
+        lk.Scores(rng.normal(9.0, 1.0, 40), rng.normal(-9.0, 1.0, 90)) for _ in range(2)
+    )  # fmt: skip
+    with pytest.warns(lk.errors.LlrkitWarning):
+        calibration = lk.fit_cmlg(apart)
+    assert use_calibration(apart, calibration, apply=True).on_training_trials
+    assert not use_calibration(others, calibration, apply=True).on_training_trials
+    cautions = lk.case_report(calibration, 2.5, h1="A", h2="B", validation=apart).cautions
+    assert any("trained the calibration" in caution for caution in cautions)
+
+
 def test_distances_and_logarithms_to_base_ten_are_compared_as_they_were_read(tmp_path):
     write(tmp_path / "plain.csv", 1)
     score = pl.col("score")
@@ -244,3 +257,12 @@ def test_no_level_is_stated_where_no_test_was_made(folder, tmp_path):
         assert said in row.lower()
         assert "level" not in row
         assert out.lower().count(said) == 1
+
+
+@pytest.mark.parametrize(("ci", "said"), [("trial", "comparisons taken as independent"), ("none", "")])
+def test_the_screen_says_how_intervals_were_made(folder, tmp_path, ci, said):
+    criteria = tmp_path / "criteria.toml"
+    criteria.write_text(f'[options]\nci = "{ci}"\n{CRITERIA}')
+    _, out, _ = run("validate", folder / "eval_llrs.csv", "--criteria", criteria)
+    assert ("Intervals: " in out) == bool(said)
+    assert said in out

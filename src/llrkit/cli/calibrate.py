@@ -20,7 +20,7 @@ from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.output import json_option, options_as_typed, print_table, write_json
 from llrkit.cli.shared_options import bound_options
-from llrkit.cli.shown_warnings import trained_without, unwarned
+from llrkit.cli.shown_warnings import is_told, trained_without, unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.cli.typed_values import parse_options, parse_points, split_names
@@ -123,6 +123,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     from llrkit.choose.fit_best import fit_best
     from llrkit.choose.methods import METHODS, method_name
     from llrkit.evaluation.evaluate import evaluate
+    from llrkit.evaluation.suspicions import saturation
 
     parse_bound(asked.bound)  # a word nobody knows is refused before anything is read
     (train,) = files.paths
@@ -190,6 +191,9 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         err=asked.to_stderr,
     )
     warn_of_few(before)
+    for said in saturation(before, trials):
+        if not is_told(said):  # a fit that does badly for it says so
+            warn_caller(said, ShapeWarning)
     if before.verdict.outcome == "uninformative":
         click.echo(f"The scores are {before.verdict.text}", err=asked.to_stderr)
     write_json(fitted.to_dict(), "calibrate", asked.json_path)

@@ -51,5 +51,7 @@ def convert_command(
     target = target or output
     if not target:
         raise InputError("the output is missing: llrkit convert IN OUT, or -o OUT")
+    if target == "-":  # as for --json
+        target = "/dev/stdout"
     rows = convert(source, target, TrialInput.of(reading).reading, to=to, key_output=key_output)
     click.echo(f"{counted(rows, 'trial')} written to {target}", err=is_standard_output(target))

@@ -253,6 +253,7 @@ def print_evaluation(
     from llrkit._vocabulary import vocabulary
     from llrkit.evaluation import evaluation_words as in_words
     from llrkit.evaluation.over_groups import group_name
+    from llrkit.trust.intervals.number_functionals import REASONS
 
     by, unit = ", ".join(result.by), llr_unit(base_10)
     keep = (
@@ -279,7 +280,10 @@ def print_evaluation(
         click.echo(f"{by} = {group_name(name)} left out: {reason}", err=True)
     if len(skipped) > 5:
         click.echo(f"... and {len(skipped) - 5:,} more values of {by} left out", err=True)
-    for note in result.uncertainty.notes if result.uncertainty is not None else ():
-        click.echo(f"\nIntervals: {say(note)}", err=to_stderr)
+    if result.uncertainty is not None:
+        shown = in_words.numbers_of_table(result, unit)
+        missing = in_words.without_interval(result.uncertainty, shown, but=REASONS)
+        for note in (*result.uncertainty.notes, *missing):
+            click.echo(f"\nIntervals: {say(note)}", err=to_stderr)
     told = in_words.sentence(result, result.verdict.in_unit(unit))
     click.echo(f"\n{vocabulary(words).say_of_sources(told, keep=keep)}", err=to_stderr)

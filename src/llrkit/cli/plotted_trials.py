@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import click
 
 from llrkit.cli.class_commands import parse_prior, read_class_file
 from llrkit.cli.plot_options import WITH_BANDS, ToPlot
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from llrkit.plot.all_plots import Plot, Shown
     from llrkit.plot.picture import Picture
     from llrkit.scores.source import ScoreSource
+    from llrkit.trust.intervals.curve_bands import CurveBands
 
 
 def read_systems(scores: tuple[str, ...], asked: ToPlot, given: TrialInput) -> dict[str, ScoreSource]:
@@ -63,13 +66,30 @@ def pictures_of_scores(
         if kind not in WITH_BANDS or asked.by:
             raise InputError(f"plot {kind}: --bands is for {', '.join(WITH_BANDS)}, without --by")
         who = split_names(asked.speakers)
-        chosen["bands"] = {
-            name: curve_bands(read[name], result, speakers=who) for name, result in systems.items()
-        }
+        bands = {name: curve_bands(read[name], result, speakers=who) for name, result in systems.items()}
+        for note in _notes_on_bands(kind, bands):
+            click.echo(note, err=True)
+        chosen["bands"] = bands
     if not plot.many:
         return [plot.picture({name: result}, **chosen) for name, result in systems.items()]
     alone = len(systems) == 1 and not asked.names and not asked.bands
     return [plot.picture(next(iter(systems.values())) if alone else systems, **chosen)]
+
+
+def _notes_on_bands(kind: str, bands: Mapping[str, CurveBands]) -> Iterator[str]:
+    """What a figure with bands does not show: which curve has none and why, and what the others assume."""
+    import numpy as np
+
+    for name, of_system in bands.items():
+        if kind == "det" and np.isnan(of_system.det.lower).all():
+            yield (
+                f"{name}: no band, because at each point of the curve fewer than 5 misses or false alarms "
+                "were seen, or few speakers made them"
+            )
+        if kind == "cross-entropy" and np.isnan(of_system.ece.lower).all():
+            yield f"{name}: no band, because an LLR is infinite for the wrong side, or LLRs are too large"
+    if any(of_system.n_speakers is None for of_system in bands.values()):
+        yield "Bands hold if trials are independent; if they share speakers, give --speakers."
 
 
 def shown_of(kind: str, trials: ScoreSource, asked: ToPlot) -> Shown:

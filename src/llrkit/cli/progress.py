@@ -94,7 +94,11 @@ class Bar:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        return Progress(
+        class CalmProgress(Progress):
+            def refresh(self) -> None:
+                """Nothing: a thread redraws it ten times a second, however many pieces of work begin."""
+
+        return (CalmProgress if self._auto else Progress)(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),

@@ -45,10 +45,19 @@ def left_out() -> dict[str, int]:
     """How many trials this command has left out so far, by the message that said so."""
     from llrkit.errors import LeftOutWarning
 
+    said = _warnings_so_far()
+    return {str(one): one.trials for one in said if isinstance(one, LeftOutWarning) and one.trials}
+
+
+def is_told(text: str) -> bool:
+    """Whether a warning that was given while this command ran has these words in it."""
+    return any(text in str(warning) for warning in _warnings_so_far())
+
+
+def _warnings_so_far() -> list[Warning | str]:
     context = click.get_current_context(silent=True)
     lists: list[list[warnings.WarningMessage]] = [] if context is None else context.meta.get(_WARNED, [])
-    said = (warning.message for warnings_ in lists for warning in warnings_)
-    return {str(one): one.trials for one in said if isinstance(one, LeftOutWarning) and one.trials}
+    return [warning.message for warnings_ in lists for warning in warnings_]
 
 
 def trained_without() -> dict[str, int]:

@@ -180,7 +180,13 @@ def _print_validation(
     """The matrix, the worst trials and the outcome, in the words of a vocabulary."""
     from llrkit._llr_units import llr_unit
     from llrkit._vocabulary import vocabulary
-    from llrkit.validation.validation_words import HEADER, matrix_cells, misleading_rows, outcome
+    from llrkit.validation.validation_words import (
+        HEADER,
+        how_intervals,
+        matrix_cells,
+        misleading_rows,
+        outcome,
+    )
 
     def say(text: str) -> str:
         return vocabulary(words).say_of_sources(text, keep=checked.names)
@@ -195,6 +201,8 @@ def _print_validation(
     cells = [matrix_cells(row, unit) for row in checked.rows]
     shown = say_all(cells)
     print_table(HEADER, shown, to_stderr=to_stderr, title=scores, left=tuple(range(len(HEADER))))
+    if checked.evaluation.uncertainty is not None:
+        click.echo(say(f"\nIntervals: {how_intervals(checked.evaluation)}"), err=to_stderr)
     if checked.misleading:
         click.echo(say("\nMost misleading trials:"), err=to_stderr)
         head, rows = misleading_rows(checked, verbal, unit)

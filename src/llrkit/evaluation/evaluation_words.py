@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from llrkit._format import counted, number, percent
@@ -15,6 +16,7 @@ from llrkit.evaluation.over_groups import group_name, over_groups
 if TYPE_CHECKING:
     from llrkit.evaluation.evaluation_result import Evaluation
     from llrkit.trust.calibration.verdict import Verdict
+    from llrkit.trust.intervals.uncertainty_result import Uncertainty
 
 K = TypeVar("K", bound=Hashable)
 
@@ -115,6 +117,21 @@ def numbers_of_table(result: Evaluation, unit: LlrUnit = NATS) -> list[Row]:
         note = f"threshold {unit.of(result.fixed.threshold):.4f}{which} from development data"
         row("HTER", "fixed_threshold.hter", result.fixed.hter, note, percent)
     return table
+
+
+def without_interval(
+    uncertainty: Uncertainty, shown: Sequence[Row], *, but: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """The numbers that have no interval, each reason once; ``but`` are reasons that need not be given."""
+    by_reason: dict[str, list[str]] = {}
+    for row in shown:
+        reason = uncertainty.no_interval.get(row.key, "")
+        if reason and reason != but.get(row.key):
+            by_reason.setdefault(reason, []).append(row.name)
+    return [
+        f"no interval for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}: {why}"
+        for why, names in by_reason.items()
+    ]
 
 
 def group_rows(

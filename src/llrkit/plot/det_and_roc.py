@@ -215,8 +215,8 @@ def _hover_of_error_curve(path: ErrorCurve) -> tuple[HoverValues, ...]:
 
 
 def _has_no_errors(path: ErrorCurve) -> bool:
-    """Whether a threshold divides the classes: nowhere are there errors of both kinds."""
-    return not np.any(path.p_miss * path.p_fa)
+    """Whether a threshold divides the classes: no error of either kind there."""
+    return bool(np.any((path.p_miss == 0.0) & (path.p_fa == 0.0)))
 
 
 def _mark_of_no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Place) -> Points:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,6 +31,8 @@ FILES: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Dat
 MANY_LABELS = 8
 BELOW_AXES, LEGEND_ROW = 0.4, 0.13
 """Inches from the axes down to a legend under them, and of each of its rows."""
+LETTERS_PER_INCH, HANDLE_LETTERS = 19, 6
+"""Letters of a legend that fit into an inch, and how many the sign before a label takes."""
 AROUND_AXES = 0.6
 """Inches that labels and title take beside axes."""
 
@@ -58,10 +61,33 @@ def size(picture: Picture, width: str | float = "column") -> tuple[float, float]
     height = 0.75 * broad
     if picture.equal:
         height = (broad - AROUND_AXES) * _shape_of_axes(picture) + AROUND_AXES
-    labels = len(list(picture.labels()))
-    if picture.legend == "below" or labels >= MANY_LABELS:
-        height += LEGEND_ROW * -(-labels // 2) + (0.1 if picture.equal else 0.0)
+    labels = list(picture.labels())
+    if picture.legend == "below" or len(labels) >= MANY_LABELS:
+        told, columns = _labels_below(labels, inches)
+        rows = sum(label.count("\n") + 1 for label in told)
+        height += LEGEND_ROW * -(-rows // columns) + (0.1 if picture.equal else 0.0) * (3 - columns)
     return inches, height
+
+
+def _labels_below(labels: Sequence[str], inches: float) -> tuple[list[str], int]:
+    """The labels of a legend below the axes, and in how many columns they stand.
+
+    Labels too long for two columns stand in one, and those too long for that are broken: a legend wider than
+    the figure would leave the axes no room.
+
+    Examples
+    --------
+    >>> _labels_below(["mine: EER 2.00 %", "yours: EER 1.00 %"], 3.4)
+    (['mine: EER 2.00 %', 'yours: EER 1.00 %'], 2)
+    >>> _labels_below(["no errors in 180 + 6,960 trials, 95 % upper limits Pmiss 1.65 %, Pfa 0.04 %"], 3.4)[1]
+    1
+    """
+    half = -(-len(labels) // 2)
+    across = int(inches * LETTERS_PER_INCH)
+    longest = [max(map(len, part), default=0) for part in (labels[:half], labels[half:])]
+    if sum(longest) <= across - 2 * HANDLE_LETTERS:
+        return list(labels), 2
+    return ["\n".join(textwrap.wrap(label, across - HANDLE_LETTERS)) or label for label in labels], 1
 
 
 def _shape_of_axes(picture: Picture) -> float:
@@ -177,4 +203,10 @@ def _dress_axes(ax: Axes, picture: Picture) -> None:
         return
     # under the label of the abscissa, where it covers nothing
     below = ax.transAxes + ScaledTranslation(0.0, -BELOW_AXES, ax.figure.dpi_scale_trans)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below, ncols=2, borderaxespad=0.0)
+    place = ax.get_subplotspec()
+    panels = 1 if place is None else place.get_gridspec().ncols
+    told, columns = _labels_below(labels, ax.figure.bbox.width / ax.figure.dpi / panels)
+    ax.legend(
+        handles, told, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below, ncols=columns,
+        borderaxespad=0.0,
+    )  # fmt: skip

@@ -22,6 +22,9 @@ TOLERANCE = 4e-4
 LONG = 4096
 """Lines longer than this are first reduced to the places where they enter and leave small cells."""
 
+FAR = 1e6
+"""Widths of the picture beyond which it makes no difference how far away a point is."""
+
 
 def thin_picture(picture: Picture, *, tolerance: float = TOLERANCE, at_least: int = 100) -> Picture:
     """The picture with thinner lines; ``at_least`` so many points of a line stay to be pointed at."""
@@ -41,6 +44,7 @@ def thin_line(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
     points = np.column_stack([x, y]).astype(np.float64)
     if len(points) <= 2 or not np.isfinite(points).all():
         return np.arange(len(points), dtype=np.int64)
+    points = np.clip(points, -FAR, FAR)  # to choose by; squares of more would overflow
     kept: Indices = np.arange(len(points), dtype=np.int64)
     if len(points) > LONG:
         kept = _ends_of_cells(points, tolerance / 4.0)

@@ -9,7 +9,7 @@ from llrkit import plot
 from llrkit._llr_units import NATS, LlrUnit, llr_unit
 from llrkit._vocabulary import vocabulary
 from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.evaluation.evaluation_words import Row, numbers_of_table
+from llrkit.evaluation.evaluation_words import numbers_of_table, without_interval
 from llrkit.evaluation.over_groups import group_name
 from llrkit.metrics.theory_costs import TheoryCosts, theory_costs_of
 from llrkit.plot.picture import Picture
@@ -52,22 +52,14 @@ def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
         header = ("number", "value", f"{100 * uncertainty.level:g} % interval")
         tables.append(TextTable(header, cells, name, numeric=True))
         about = [f"{line}." for line in _about_the_intervals(uncertainty)]
-        for line in (INTERVALS[uncertainty.kind], *about, *_numbers_without_interval(uncertainty, shown)):
+        missing = [f"{line[0].upper()}{line[1:]}." for line in without_interval(uncertainty, shown)]
+        for line in (INTERVALS[uncertainty.kind], *about, *missing):
             said.setdefault(line, []).append(name)
     lines = [
         line if len(names) == len(systems) else f"{', '.join(names)}: {line[0].lower()}{line[1:]}"
         for line, names in said.items()
     ]
     return [Section("How sure", tuple(lines), tables)] if tables else []
-
-
-def _numbers_without_interval(uncertainty: Uncertainty, shown: Sequence[Row]) -> list[str]:
-    """The numbers that have no interval, each reason once."""
-    by_reason: dict[str, list[str]] = {}
-    for row in shown:
-        if row.key in uncertainty.no_interval:
-            by_reason.setdefault(uncertainty.no_interval[row.key], []).append(row.name)
-    return [f"No interval for {' and '.join(names)}: {why}." for why, names in by_reason.items()]
 
 
 def _about_the_intervals(uncertainty: Uncertainty) -> list[str]:

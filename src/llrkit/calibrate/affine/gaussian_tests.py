@@ -216,6 +216,8 @@ def _mean_score_of_mixture(mu: float) -> float:
     The variance is ``2 m + s`` then with ``s = (m VARIATION)^2``, the third central moment ``±6 s``, the
     fourth ``s^2 + 12 m s + 12 (m^2 + s)``.
     """
+    if mu < 1e-100:  # classes with the same mean: the limit, where squares would be 0 / 0
+        return 0.375 * VARIATION**2
     m = 2.0 * mu / max(2.0 - mu * VARIATION**2, 0.1)  # beyond that no such mixture looks like mu
     s = (m * VARIATION) ** 2
     v = 2.0 * m + s
