@@ -185,7 +185,7 @@ def test_validation_counts_scores_outside_the_training_range(folder, tmp_path):
     table.write_csv(tmp_path / "far.csv")
     n = table.filter((pl.col("score") < low) | (pl.col("score") > high)).height
     said = f"{n} of 620 scores {'is' if n == 1 else 'are'} outside the training range [{low:.6g}, {high:.6g}]"
-    said += ", the furthest is 5.2: the calibration has seen none like them"
+    said += ", the furthest is 5.2: the calibration was not trained on such scores"
     report, page = tmp_path / "report.md", tmp_path / "page.html"
     _, out, _ = validated(folder, tmp_path / "far.csv", "--report", report, "--html", page)
     for text in (out, report.read_text(), page.read_text()):

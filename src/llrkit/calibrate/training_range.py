@@ -148,7 +148,9 @@ class RangeWatch:
         if self.n_outside == 0:
             return ""
         are = "is" if self.n_outside == 1 else "are"
-        what = "held at its ends" if self.policy == "bound" else "the calibration has seen none like them"
+        what = "the calibration was not trained on such scores"
+        if self.policy == "bound":
+            what = "held at its ends"
         if 2 * self.n_outside > self.n_trials > 1:
             what += "; most are outside: are these the scores it was made for?"
         return (

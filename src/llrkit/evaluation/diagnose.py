@@ -103,8 +103,8 @@ def diagnose(source: ScoreSource, *, point: AnyPoint | None = None) -> Diagnosis
     Skewness, excess kurtosis, the ratio of the spreads and the slope of the DET are compared with limits,
     see ``shape_problems`` and ``advice``. The
     shape of a class with fewer than 100 trials is not judged. Classes that do not overlap fit any slope that
-    is steep enough. Scores that are clipped, saturated or tied are told with their shares; where a straight
-    line loses by that against PAV on trials left out, PAV or another scale is advised.
+    is steep enough. The shares of clipped, saturated and tied scores are reported; if a straight line loses
+    to PAV because of them, on trials left out, PAV or another scale is advised.
 
     The Gaussian assumption of CMLG is tested (``gaussian_tests``;
     one Gaussian pair against a mixture by the gain in likelihood), and what it costs is measured on the

@@ -66,9 +66,9 @@ def evaluate(
     shared
         For ``by``: the class that all groups share, ``"target"`` (or ``"bonafide"``) or ``"nontarget"`` (or
         ``"spoof"``), so that each attack is evaluated against all bona fide trials. Values that mark the
-        shared class (``-``, ``bonafide``) are no groups. Where labels tell targets, non-targets and spoofs
-        apart, ``"bonafide"`` and ``"spoof"`` make two classes of them: targets and non-targets are bona
-        fide. Chosen by itself where no group has both classes and one class has nothing but its marker;
+        shared class (``-``, ``bonafide``) do not form groups. If the labels distinguish targets, non-targets
+        and spoofs, ``"bonafide"`` and ``"spoof"`` make two classes of them: targets and non-targets are bona
+        fide. Chosen automatically if no group has both classes and one class has only its marker;
         ``.shared`` of the result says so.
     threshold_from
         Development trials whose equal-error threshold is applied to these (half total error rate).
@@ -81,7 +81,7 @@ def evaluate(
         each class, as NIST does, however many trials it has.
     ci
         Intervals for the numbers: ``"none"``; ``"trial"``, as if trials were independent (too short where
-        they share speakers); ``"speaker"``, all numbers again without each speaker (a jackknife), one more
+        they share speakers); ``"speaker"``, a jackknife: every number without each speaker, one more
         pass; ``"bootstrap"``, speakers drawn with replacement, or trials where no speakers are given (then
         as if trials were independent). By default ``"speaker"`` if ``speakers``
         are given, otherwise ``"none"``.
@@ -92,7 +92,7 @@ def evaluate(
     level
         Confidence level.
     replicates, rng
-        Of the bootstrap.
+        Number of bootstrap samples, and their random generator or seed.
 
     Examples
     --------

@@ -157,7 +157,7 @@ def case_report(
         as strong as those of the case were misleading.
     speakers
         One or two columns of the training trials. Without them training trials are taken as independent.
-        Where the trials of the validation have them, too, a shift of these is judged by them.
+        If the trials of the validation have them too, the test for a shift of these allows for them.
     level
         Confidence level of the interval, between 0 and 1; 0.95 if it is not given.
     replicates
@@ -168,7 +168,7 @@ def case_report(
     conditions
         For which recordings the calibration may be used, in your words.
     verbal
-        Whether the strength of evidence is also said in the words of the ENFSI guideline (2015).
+        Whether the strength of evidence is also expressed in the words of the ENFSI guideline (2015).
 
     Examples
     --------

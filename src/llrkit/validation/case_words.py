@@ -87,7 +87,7 @@ def remarks(report: CaseReport, comparison: CaseLLR) -> Iterator[str]:
     if comparison.outside:
         yield (
             f"{head}the score is {comparison.outside} all scores that trained the calibration, "
-            "so it has seen no score like it."
+            "which has no evidence about such scores."
         )
     if comparison.in_validation is not None:
         rate = comparison.in_validation.misleading(comparison.llr)

@@ -66,8 +66,8 @@ def use_calibration(
     >>> use_calibration(trained, fit_cmlg(trained), apply=True).on_training_trials
     True
     >>> use_calibration(Scores([0.5, 2.0], [0.3]), fit_cmlg(trained), apply=True).outside
-    '1 of 3 scores is outside the training range [0.1, 0.9], the furthest is 2: the calibration has seen none
-    like them'
+    '1 of 3 scores is outside the training range [0.1, 0.9], the furthest is 2: the calibration was not
+    trained on such scores'
     """
     if calibration is None:
         if apply is not None:

@@ -156,8 +156,8 @@ def validate(
     calibration
         The map that makes the LLRs: it is applied to raw scores, and the report says how it was trained,
         which bounds it puts on LLRs and why. Scores outside its training range, trials that trained it, and
-        a shift since then (judged by the ``speakers`` of the criteria, see :func:`check_shift`), are said
-        among the :attr:`Validation.cautions`.
+        a shift since then (tested with the ``speakers`` of the criteria, see :func:`check_shift`) are listed
+        in :attr:`Validation.cautions`.
     apply
         Whether the calibration is applied. Trials that were read from a file say what they hold: LLRs that a
         calibration wrote are taken as they are, other scores are raw. Arrays, and LLRs made in Python, do not
@@ -167,7 +167,8 @@ def validate(
     worst
         How many of the most misleading trials of each class are listed.
     replicates, rng
-        Of the null distributions of the calibration losses.
+        Number of draws for the null distributions of the calibration losses, and their random generator or
+        seed.
     trained_on_these
         Say that these trials trained the calibration, if you know it; trials with the counts, the moments
         and the range of its training scores are recognized anyway.

@@ -82,11 +82,11 @@ class ValidatedScope:
     lowest: float
     highest: float
     supported: tuple[float, float]
-    """Empirical lower and upper bounds of these trials in nats: stronger LLRs they cannot vouch for."""
+    """Empirical lower and upper bounds of these trials in nats: they do not support stronger LLRs."""
     n_beyond: int
     """LLRs of these trials that are stronger than that."""
     beyond_by: float
-    """By how much the strongest of them is, in nats; 0 where there is none."""
+    """How far the strongest of them lies outside, in nats; 0 if there is none."""
     calibration: str | None
     """How the calibration map was made, where it is known."""
     bounds: Bounds | None
