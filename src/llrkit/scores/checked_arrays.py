@@ -13,13 +13,13 @@ from llrkit._arrays import Array
 from llrkit._format import counted
 from llrkit.errors import InputError, NaNScoreError
 from llrkit.scores.arrays_of_other_libraries import as_numpy
-from llrkit.scores.source import each_in_threads
+from llrkit.scores.source import each_in_threads, thread_count
 
 Result = TypeVar("Result")
 
 _WORTH_THREADS = 1 << 19
-_PIECE = 1 << 18
-"""Numbers of an array that a thread works on at a time: they are still in the cache when looked at again."""
+_PIECE = 1 << 21
+"""Numbers that a thread copies at a time, at most: many are still in the cache when looked at again."""
 EXACT = 1 << 53
 INEXACT = (
     "is a whole number beyond 2^53, where different scores become equal; scale or shift the scores first"
@@ -171,7 +171,7 @@ def _smallest_of_array(array: Array) -> float:
 
 def _pieces_in_threads(array: Array, work: Callable[[slice], Result]) -> list[Result]:
     """What ``work`` makes of the pieces of an array, by a pool of threads."""
-    rows = max(1, _PIECE * len(array) // array.size)
+    rows = max(1, min(_PIECE * len(array) // array.size, -(-len(array) // thread_count())))
     return each_in_threads(work, [slice(at, at + rows) for at in range(0, len(array), rows)])
 
 
