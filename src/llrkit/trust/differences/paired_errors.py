@@ -29,6 +29,8 @@ MOST_GROUPS = 100
 """Groups of independent trials that are left out one after the other."""
 RARE_SHARE = 0.25
 """Errors are rare if fewer than a quarter of the speakers make them, effectively."""
+_FEW_COMPARED = 30.0
+"""With more speakers, less of what pairs count twice has to stay in the errors of minimum costs."""
 ONE_SPEAKER = "all trials of a class are of one speaker: without it there is nothing to compare"
 
 
@@ -149,8 +151,8 @@ def speaker_errors(
 
     Trials between two speakers are left out with either, and do not count twice. How much that is, influences
     at a fixed threshold say; some 2/S of it stays in, as in intervals. The threshold of a minimum cost moves
-    with the trials, so there half of it stays in: without it tests at P = 0.01 rejected up to 11 %
-    (benchmarks/sizes.py).
+    with the trials, so there half of it stays in, and less with more than 30 speakers: without it tests at
+    P = 0.01 rejected up to 11 % with 30, and with half of it only 1.4 % with 100 (benchmarks/sizes.py).
     """
     groups = speakers.grouped()
     names = [a.name for a, _ in pairs]
@@ -166,7 +168,10 @@ def speaker_errors(
     for name, share in zip(names, shares, strict=True):
         a, b = first.select([name]), second.select([name])
         minimum = name.endswith((".min_dcf", ".min"))
-        share = 0.5 * (1.0 + share) if minimum else min(1.0, share * (1.0 + 2.0 / groups.n_compared))
+        if minimum:
+            share += (1.0 - share) * 0.5 * min(1.0, _FEW_COMPARED / groups.n_compared)
+        else:
+            share = min(1.0, share * (1.0 + 2.0 / groups.n_compared))
         if not np.isfinite(a.without + b.without).all():
             errors[name] = ONE_SPEAKER
         elif name in few:
