@@ -296,7 +296,8 @@ class _SpeakerIntervals:
             high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
             low = float(lower) if _is_minimum(name) else low
-        self.intervals[name] = (min(low, value), min(max(high, value), most))
+        low, high = range_around(value, low, high)
+        self.intervals[name] = (low, min(high, most))
 
     def _primaries(self) -> None:
         for i, primary in enumerate(self.result.primaries):
