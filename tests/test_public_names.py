@@ -193,6 +193,16 @@ def test_metrics_of_arrays_do_not_import_polars(run):
         assert name not in loaded
 
 
+def test_the_choice_among_all_methods_does_without_optimizers_of_others(run):
+    # scipy.optimize takes as long to import as NumPy and polars together
+    loaded = run(
+        "import json, sys\nimport llrkit as lk\nlk.fit_best(lk.sample_trials())\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    assert "scipy.special" in loaded
+    assert "scipy.optimize" not in loaded
+
+
 def test_version():
     assert lk.__version__.count(".") >= 1
     assert lk.__version__[0].isdigit()

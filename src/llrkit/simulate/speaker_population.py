@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from llrkit._arguments import whole_number
+from llrkit.core.bracketed_root import bracketed_root
 from llrkit.core.elementary_functions import probit
 from llrkit.errors import InputError
 from llrkit.simulate.simulated_people import DURATIONS
@@ -164,4 +164,4 @@ def _correlation_of_eer(eer: float, dim: int) -> float:
     """The correlation at which exact PLDA LLRs in ``dim`` dimensions have a given EER."""
     limit = float(-2.0 * probit(eer)) / dim**0.5  # what it tends to as the dimensions grow in number
     low, high = 0.3 * min(limit, 1.0), min(1.5 * limit, 1.0 - 1e-6)
-    return float(brentq(lambda rho: PLDALLR.isotropic(rho, dim).eer - eer, low, high, xtol=1e-9))
+    return bracketed_root(lambda rho: PLDALLR.isotropic(rho, dim).eer - eer, low, high, within=1e-9)

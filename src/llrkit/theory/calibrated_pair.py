@@ -20,6 +20,7 @@ import numpy as np
 from llrkit._arrays import FloatArray, Numbers
 from llrkit._cached import cached_property
 from llrkit._random import RNG
+from llrkit.core.bracketed_root import bracketed_root
 from llrkit.core.elementary_functions import LN2, probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.theory._quadrature import integrate
@@ -142,11 +143,9 @@ class CalibratedPair(ABC):
     @cached_property
     def eer_threshold(self) -> float:
         """Threshold at which both error rates are equal."""
-        from scipy.optimize import brentq
-
         if self.symmetric:
             return 0.0
-        return float(brentq(lambda t: self.p_miss(t) - self.p_fa(t), -_REACH, _REACH, xtol=1e-14))
+        return bracketed_root(lambda t: self.p_miss(t) - self.p_fa(t), -_REACH, _REACH, within=1e-14)
 
     @cached_property
     def eer(self) -> float:
@@ -282,11 +281,10 @@ class CalibratedPair(ABC):
 
     def _threshold_range(self, low: float, high: float) -> tuple[float, float]:
         """Thresholds between which both error rates lie in ``[low, high]``."""
-        from scipy.optimize import brentq
 
         def solve(level: float, *, miss: bool) -> float:
             rate = self.p_miss if miss else self.p_fa
-            return float(brentq(lambda t: rate(t) - level, -_REACH, _REACH, xtol=1e-12))
+            return bracketed_root(lambda t: rate(t) - level, -_REACH, _REACH, within=1e-12)
 
         bottom = max(solve(low, miss=True), solve(high, miss=False))
         top = min(solve(high, miss=True), solve(low, miss=False))

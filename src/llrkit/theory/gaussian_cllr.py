@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 
 from llrkit._arrays import FloatArray, Numbers
+from llrkit.core.bracketed_root import bracketed_root
 from llrkit.core.elementary_functions import LN2
 from llrkit.errors import InputError
 
@@ -146,8 +147,6 @@ def _checked_bits(cllr: float | Numbers) -> FloatArray:
 
 
 def _solve_for_sigma(cllr: float) -> float:
-    from scipy.optimize import brentq
-
     start = float(sigma_from_cllr_approx(cllr))
 
     def excess(sigma: float) -> float:
@@ -162,7 +161,7 @@ def _solve_for_sigma(cllr: float) -> float:
         low *= 0.5
     while excess(high) < 0.0:
         high *= 2.0
-    return float(brentq(excess, low, high, xtol=1e-17 * start, rtol=1e-15))
+    return bracketed_root(excess, low, high)
 
 
 def _log_cllr_wide(sigma: FloatArray) -> FloatArray:

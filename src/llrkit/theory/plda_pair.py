@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from llrkit._arrays import FloatArray
 from llrkit._cached import cached_property
+from llrkit.core.bracketed_root import bracketed_root
 from llrkit.errors import InputError
 from llrkit.theory.calibrated_pair import CalibratedPair
 from llrkit.theory.distribution import Distribution, Size
@@ -115,13 +116,12 @@ class ChiSquareDifference(Distribution):
     @cached_property
     def _frequency_reach(self) -> float:
         """Log of the frequency beyond which the characteristic function is below e^-42."""
-        from scipy.optimize import brentq
 
         def decay(log_t: float) -> float:
             t = np.exp(log_t)
             return 0.25 * float(self.counts @ (np.log1p((t * self.up) ** 2) + np.log1p((t * self.down) ** 2)))
 
-        return float(brentq(lambda v: decay(v) - 42.0, -50.0, 150.0))
+        return bracketed_root(lambda v: decay(v) - 42.0, -50.0, 150.0, within=1e-12)
 
     def _invert(self, x: FloatArray, crossing: FloatArray, pole: bool) -> FloatArray:
         """``1/(2 pi i) ∫ exp(K(s) - s x) [1/s] ds`` on a hyperbola through ``crossing`` on the real axis."""

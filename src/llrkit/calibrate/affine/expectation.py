@@ -15,6 +15,7 @@ from llrkit.calibrate.densities.training_points import WeightedPoints
 from llrkit.calibrate.fit_decorator import fits_map
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.training_checks import provenance, training_moments
+from llrkit.core.bracketed_root import bracketed_root
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.moments import Moments
 from llrkit.core.newton_minimizer import newton
@@ -227,7 +228,7 @@ class _ExpectationEquations:
 
     def first_guess(self, on_cells: Callable[[float], ExponentialSumsPair]) -> tuple[float, float]:
         """The solution on the cells: the root of K_d(a) + K_e(-a), or the least penalized sum of squares."""
-        from scipy.optimize import brentq, minimize_scalar
+        from scipy.optimize import minimize_scalar
 
         if self.penalty == 0.0:
 
@@ -240,7 +241,7 @@ class _ExpectationEquations:
                 high += 0.5
             while gap(low) >= 0.0 and low > -40.0:
                 low -= 0.5
-            t = float(brentq(gap, low, high, xtol=1e-12)) if low < high else 0.0
+            t = bracketed_root(gap, low, high, within=1e-12) if low < high else 0.0
             return t, -float(on_cells(self.a0 * math.exp(t)).nontarget.log_mean)
 
         def cost(t: float) -> float:

@@ -9,7 +9,7 @@ from typing import ClassVar, TypedDict, TypeVar
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
+from llrkit._arrays import BoolArray, FloatArray
 from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints
 from llrkit.calibrate.inverse_map import InverseMap
 from llrkit.calibrate.maps import Columns, Map
@@ -20,6 +20,7 @@ from llrkit.errors import NotInvertibleError
 Curve = Callable[[FloatArray], FloatArray]
 
 _FAR = 1e140  # as good as infinite: the square of anything further might overflow
+_HALVINGS = 64  # more than a double has digits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -133,9 +134,13 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     up = 1.0 if scale > 0 else -1.0
     u = np.linspace(-np.arcsinh(reach), np.arcsinh(reach), 8193)
     points = center + abs(scale) * np.sinh(u)
-    rising = up * slope(points) > 0.0
+
+    def rises(s: FloatArray) -> BoolArray:
+        return np.asarray(up * slope(s) > 0.0)
+
+    rising = rises(points)
     turns = np.flatnonzero(rising[1:] != rising[:-1])
-    ends = [-np.inf, *(_turning_point_of_ratio(slope, points[i], points[i + 1]) for i in turns), np.inf]
+    ends = [-np.inf, *_changes_between(rises, points[turns], points[turns + 1]), np.inf]
     best = MonotoneInterval(-np.inf, np.inf, 0, 1.0)
     for i in range(len(ends) - 1):
         if rising[0] != (i % 2 == 0):
@@ -151,15 +156,16 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     return best
 
 
-def _turning_point_of_ratio(slope: Curve, left: float, right: float) -> float:
-    from scipy.optimize import brentq
-
-    def at(s: float) -> float:
-        return float(slope(np.array([s]))[0])
-
-    if at(left) * at(right) >= 0.0:  # a slope of exactly 0 at one end
-        return right if at(right) == 0.0 else left
-    return float(brentq(at, left, right, xtol=1e-14 * max(abs(left), abs(right)), rtol=1e-14))
+def _changes_between(
+    true_at: Callable[[FloatArray], BoolArray], left: FloatArray, right: FloatArray
+) -> list[float]:
+    """Where a statement begins or ceases to be true between each left and right, bisecting all at once."""
+    at_left = true_at(left)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (left + right)
+        as_left = true_at(middle) == at_left
+        left, right = np.where(as_left, middle, left), np.where(as_left, right, middle)
+    return [float(s) for s in right]
 
 
 class Held(TypedDict):

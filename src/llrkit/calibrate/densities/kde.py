@@ -16,6 +16,7 @@ from llrkit.calibrate.knot_map import CLOSE, MAX_KNOTS, KnotMap, thin_knots
 from llrkit.calibrate.training_checks import provenance, training_moments
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.moments import ClassMoments, Moments
+from llrkit.core.pav_pooling import pooled_starts
 from llrkit.errors import InputError
 from llrkit.scores import ScoreSource
 
@@ -137,15 +138,10 @@ def _convolved_kernels(values: FloatArray, kernel: FloatArray) -> FloatArray:
 
 def _pooled_log_ratio(target: FloatArray, nontarget: FloatArray, up: bool) -> FloatArray:
     """The log-ratio of the masses of both classes, pooled where the ratio goes the wrong way."""
-    from scipy.optimize import isotonic_regression
-
-    total = target + nontarget
-    weights = total + _NOTHING
-    share = (target + 0.5 * _NOTHING) / weights
-    starts = isotonic_regression(share, weights=weights, increasing=up).blocks[:-1]
-    masses = (np.add.reduceat(density + 0.5 * _NOTHING, starts) for density in (target, nontarget))
-    level_target, level_nontarget = (np.log(mass) for mass in masses)
-    lengths = np.diff(np.append(starts, len(total)))
+    target, nontarget = target + 0.5 * _NOTHING, nontarget + 0.5 * _NOTHING
+    starts = pooled_starts(target, nontarget) if up else pooled_starts(nontarget, target)
+    level_target, level_nontarget = (np.log(np.add.reduceat(mass, starts)) for mass in (target, nontarget))
+    lengths = np.diff(np.append(starts, len(target)))
     return np.asarray(np.repeat(level_target - level_nontarget, lengths))
 
 

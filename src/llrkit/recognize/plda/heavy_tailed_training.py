@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 
 from llrkit._arguments import whole_number
 from llrkit._arrays import FloatArray, IntArray
+from llrkit.core.bracketed_root import bracketed_root
 from llrkit.errors import InputError
 from llrkit.recognize.backends.speaker_scatter import SpeakerSums, rows_and_speakers, speaker_sums
 from llrkit.recognize.embeddings import Embeddings
@@ -192,4 +192,4 @@ def _best_degrees(mean: float) -> float:
         return MOST_DEGREES
     if slope(FEWEST_DEGREES) <= 0.0:
         return FEWEST_DEGREES
-    return float(brentq(slope, FEWEST_DEGREES, MOST_DEGREES))
+    return bracketed_root(slope, FEWEST_DEGREES, MOST_DEGREES, within=1e-12)

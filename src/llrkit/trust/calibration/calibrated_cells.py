@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit._arrays import FloatArray
+from llrkit.core.bracketed_root import bracketed_root
 from llrkit.core.elementary_functions import LN2, sigmoid, softplus
 from llrkit.core.pav_and_hull import PavBlocks
 from llrkit.core.summary_algebra import ReadOnlyArrays
@@ -99,14 +100,12 @@ class CalibratedCells(ReadOnlyArrays):
     @classmethod
     def _calibrated(cls, llr: FloatArray, pooled: FloatArray) -> CalibratedCells:
         """Share every cell between the classes by its LLR, shifted so that both classes get one half."""
-        from scipy.optimize import brentq
-
         half = 0.5 * float(pooled.sum())
 
         def excess(shift: float) -> float:
             return float((pooled * np.asarray(sigmoid(llr + shift))).sum()) - half
 
-        shift = float(brentq(excess, -float(llr.max()) - 1.0, 1.0 - float(llr.min()), xtol=1e-13))
+        shift = bracketed_root(excess, -float(llr.max()) - 1.0, 1.0 - float(llr.min()), within=1e-13)
         share = np.asarray(sigmoid(llr + shift))
         target, nontarget = pooled * share, pooled * (1.0 - share)
         return cls(llr + shift, target / target.sum(), nontarget / nontarget.sum())
