@@ -13,8 +13,8 @@ PYTEST := $(BIN)/pytest $(SPREAD)
 # The rooms everything else stands on, the import rule and the public names; tests marked `slow` are left out.
 FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
 	tests/test_house.py tests/test_public_names.py src/llrkit/core src/llrkit/scores
-# Pages, pictures and examples say nothing about versions that the tests of what they show do not say.
-PAGES := README.md docs tests/test_site.py tests/test_examples.py tests/test_pages.py tests/test_worked_pages.py \
+# The site, its pictures and its gallery say nothing about versions that the tests of what they show do not say.
+SITE := tests/test_site.py tests/test_examples.py tests/test_pages.py tests/test_worked_pages.py \
 	tests/test_documents_run.py
 
 .PHONY: help demo test test-fast test-minimum test-newest release-check coverage lint types hooks bench attack docs house-map clean
@@ -35,13 +35,13 @@ test: $(VENV)/.development lint ## Run linters, types, doctests and all tests
 test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
 	$(PYTEST) -m "not slow" $(FAST)
 
-test-minimum: $(OLDEST)/.installed ## Run all tests but those of pages with the oldest versions that are declared
-	$(OLDEST)/bin/pytest $(SPREAD) -W ignore::DeprecationWarning $(addprefix --ignore=,$(PAGES))
+test-minimum: $(OLDEST)/.installed ## Run all tests but those of the site with the oldest versions that are declared
+	$(OLDEST)/bin/pytest $(SPREAD) -W ignore::DeprecationWarning $(addprefix --ignore=,$(SITE))
 
-test-newest: ## Run all tests but those of pages with the newest versions that can be had
+test-newest: ## Run all tests but those of the site with the newest versions that can be had
 	$(PYTHON) -m venv $(NEWEST)
 	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable ".[test]"
-	$(NEWEST)/bin/pytest $(SPREAD) -W default $(addprefix --ignore=,$(PAGES))
+	$(NEWEST)/bin/pytest $(SPREAD) -W default $(addprefix --ignore=,$(SITE))
 
 release-check: ## Build and check the wheel, install it alone and with each extra, run every command; time a newcomer
 	$(PYTHON) .ci/release-check
