@@ -1,3 +1,7 @@
+import itertools
+import threading
+import time
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -7,7 +11,7 @@ import llrkit as lk
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.trial_counts import count_trials
-from llrkit.scores.source import reduce_chunks, thread_count
+from llrkit.scores.source import each_in_threads, reduce_chunks, thread_count
 from llrkit.scores.target_labels import classify_words, target_mask
 
 METRICS = {
@@ -286,8 +290,10 @@ def test_merging_is_in_the_order_of_the_chunks():
             return Names(self.text + other.text)
 
     chunks = [lk.Scores.part(np.array([float(i)]), np.array([])) for i in range(26)]
-    for threads in (1, 2, 7):
-        merged = reduce_chunks(chunks, lambda c: Names(chr(97 + int(c.target[0]))), threads=threads)
+    for threads, known in itertools.product((1, 2, 7, 26), (None, 26)):
+        merged = reduce_chunks(
+            chunks, lambda c: Names(chr(97 + int(c.target[0]))), n_chunks=known, threads=threads
+        )
         assert merged.text == "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -405,3 +411,34 @@ def test_losses_of_float32_are_summed_in_float64():
     np.testing.assert_allclose(
         losses.nontarget_loss, 1e5 * np.log1p(np.exp(float(np.float32(0.1)))), rtol=1e-13
     )
+
+
+def test_chunks_are_worked_on_by_several_threads_the_calling_one_among_them():
+    met = threading.Barrier(3)
+
+    def meet(chunk):
+        met.wait(timeout=60)  # nobody gets past unless three work at the same time
+        return chunk, threading.current_thread()
+
+    made = each_in_threads(meet, range(6), threads=3)
+    assert [chunk for chunk, _ in made] == list(range(6))
+    assert len({thread for _, thread in made}) == 3
+    assert threading.current_thread() in {thread for _, thread in made}
+    assert all(not thread.is_alive() for _, thread in made if thread is not threading.current_thread())
+
+
+@pytest.mark.parametrize("of_the_caller", [True, False])
+def test_the_error_of_any_thread_ends_the_work(of_the_caller):
+    main, begun, done = threading.current_thread(), threading.Barrier(2), []
+
+    def fail(chunk):
+        if chunk < 2:
+            begun.wait(timeout=60)
+        if (threading.current_thread() is main) == of_the_caller:
+            raise KeyboardInterrupt
+        done.append(chunk)
+        time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        each_in_threads(fail, range(100_000), threads=2)
+    assert len(done) < 100_000

@@ -11,9 +11,9 @@ from llrkit._arrays import Array, Counts, FloatArray, IntArray
 from llrkit.core.score_bins import ScoreBins
 from llrkit.scores.source import each_in_threads
 
-RANGE = 1 << 13
+RANGE = 1 << 14
 """Scores of a class from one possible border of ranges to the next."""
-_BORDERS_IN_RANGE = 4
+_BORDERS_IN_RANGE = 2
 """Times as many scores of the smaller class are in a range: what is made of them stays in the cache."""
 _WORTH_THREADS = 1 << 18
 """So many scores to look up are worth a pool of threads."""
@@ -131,8 +131,10 @@ def _between_runs(target: Array, nontarget: Array, t: IntArray, n: IntArray) -> 
     for own, other, at, x in ((0, 1, t, target), (1, 0, n, nontarget)):
         last = ~starts[own] & (starts[other] | (before[own] > before[other]))
         first = ~ends[own] & (ends[other] | (after[own] < after[other]))
-        to = np.where(ends[other], len(x), x.searchsorted(after[other]))
-        moved.append(np.where(last & first, to, at))
+        cut = np.flatnonzero(last & first)
+        to = np.where(ends[other][cut], len(x), x.searchsorted(after[other][cut]))
+        moved.append(at.copy())
+        moved[own][cut] = to
     return moved[0], moved[1]
 
 

@@ -302,7 +302,8 @@ class Scores(ScoreSource):
             Number of threads; by default as many as there are processors.
         """
         with stage("summarizing", self.n_target + self.n_nontarget) as done:
-            return reduce_chunks(_counted(self.chunks(), done), summarize, threads=threads)
+            chunks = _counted(self.chunks(), done)
+            return reduce_chunks(chunks, summarize, n_chunks=self._pieces, threads=threads)
 
     def with_columns(self, *names: str) -> Scores:
         """The same scores carrying only these columns; a missing one is an error.

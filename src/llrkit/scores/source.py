@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import reduce
 from itertools import chain, islice
 from operator import add
+from threading import Thread
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from llrkit._cached import cached_property
@@ -198,15 +199,22 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def reduce_chunks(
-    chunks: Iterable[Chunk], summarize: Callable[[Chunk], S], *, threads: int | None = None
+    chunks: Iterable[Chunk],
+    summarize: Callable[[Chunk], S],
+    *,
+    n_chunks: int | None = None,
+    threads: int | None = None,
 ) -> S:
     """Summarize chunks in a pool of threads and merge the summaries in the order of the chunks.
 
     A chunk is whatever ``summarize`` takes: scores, or the number of a block that it makes itself. The
     merge order never depends on which thread was first, so the answer does not depend on the number of
-    threads. Only a few summaries are alive at a time.
+    threads. Only a few summaries are alive at a time. If ``n_chunks`` says that there are no more chunks than
+    threads, nothing has to wait for them.
     """
     workers = thread_count(threads)
+    if n_chunks is not None and n_chunks <= workers:
+        return _merge_summaries(iter(each_in_threads(summarize, chunks, threads=threads)))
     rest = iter(chunks)
     ahead = list(islice(rest, 2))
     if not ahead:
@@ -220,7 +228,7 @@ def reduce_chunks(
 def each_in_threads(
     work: Callable[[Chunk], Result], chunks: Iterable[Chunk], *, threads: int | None = None
 ) -> list[Result]:
-    """What ``work`` makes of every chunk, in their order, by a pool of threads.
+    """What ``work`` makes of every chunk, in their order, by this thread and as many others as are allowed.
 
     Examples
     --------
@@ -231,8 +239,36 @@ def each_in_threads(
     workers = min(thread_count(threads), len(waiting))
     if workers <= 1:
         return list(map(work, waiting))
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, waiting))
+    # Not an executor: this thread would wait beside the others, and wake for every chunk.
+    to_do = deque(range(len(waiting)))
+    made: dict[int, Result] = {}
+    failed: dict[int, BaseException] = {}
+
+    def work_on() -> None:
+        while to_do:
+            try:
+                i = to_do.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                made[i] = work(waiting[i])
+            except BaseException as error:
+                failed[i] = error
+                to_do.clear()
+
+    others = [Thread(target=work_on) for _ in range(workers - 1)]
+    try:
+        for thread in others:
+            thread.start()
+        work_on()
+    finally:
+        to_do.clear()
+        for thread in others:
+            if thread.ident is not None:  # it was started
+                thread.join()
+    if failed:
+        raise failed[min(failed)]
+    return [made[i] for i in range(len(waiting))]
 
 
 def in_order(
