@@ -89,12 +89,15 @@ def test_a_decorator_describes_its_parameters_in_the_order_of_the_signature():
     >>> 1 + 1
     2
     """
-    described = with_parameters(text, {"d": "Last,\nand long.", "a": "First.", "b": "Not taken."}, "abcd")
-    assert described.split("----------\n")[1].split("\n\n    Examples")[0].splitlines() == [
-        "    a", "        First.", "    b, c", "        Both.", "    d", "        Last,", "        and long.",
+    more = {"d": "Last,\nand long.", "a": "First.", "b": "Not taken."}
+    described = with_parameters(text, more, "abcd")
+    assert described.split("----------\n")[1].split("\n\nExamples")[0].splitlines() == [
+        "a", "    First.", "b, c", "    Both.", "d", "    Last,", "    and long.",
     ]  # fmt: skip
-    assert described.startswith("Add.\n\n    More words.\n\n    Parameters\n")
-    assert described.endswith(">>> 1 + 1\n    2\n    ")
+    assert described.startswith("Add.\n\nMore words.\n\nParameters\n")
+    assert described.endswith(">>> 1 + 1\n2\n")
+    # Python 3.13 and later give docstrings without their margin
+    assert with_parameters(inspect.cleandoc(text), more, "abcd") == described
 
 
 def described_parameters(docstring):

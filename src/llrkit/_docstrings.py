@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from inspect import cleandoc
 
 INDENT = "    "
-TITLE = f"{INDENT}Parameters\n{INDENT}----------\n"
-SECTION = re.compile(rf"^{INDENT}(\w[\w ]*)\n{INDENT}-{{3,}}\n", re.MULTILINE)
+TITLE = "Parameters\n----------\n"
+SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
 def with_parameters(doc: str, descriptions: Mapping[str, str], order: Sequence[str]) -> str:
@@ -16,7 +17,7 @@ def with_parameters(doc: str, descriptions: Mapping[str, str], order: Sequence[s
     Parameters
     ----------
     doc
-        The docstring of a function, as it stands in the source.
+        The docstring of a function: as it stands in the source, or, from Python 3.13 on, without its margin.
     descriptions
         What to say of each parameter; lines of a long text are given as they should be broken.
     order
@@ -28,23 +29,24 @@ def with_parameters(doc: str, descriptions: Mapping[str, str], order: Sequence[s
     >>> print(with_parameters(text, {"a": "First."}, ["a", "b"]))
     Add.
     <BLANKLINE>
-        Parameters
-        ----------
-        a
-            First.
-        b
-            More.
+    Parameters
+    ----------
+    a
+        First.
+    b
+        More.
+    <BLANKLINE>
     """
-    before, entries, after = _split_docstring(doc)
+    before, entries, after = _split_docstring(cleandoc(doc))
     known = {name for names, _ in entries for name in names}
     for name, description in descriptions.items():
         if name not in known:
-            lines = "".join(f"{2 * INDENT}{line}\n" for line in description.splitlines())
-            entries.append(([name], f"{INDENT}{name}\n{lines}"))
+            lines = "".join(f"{INDENT}{line}\n" for line in description.splitlines())
+            entries.append(([name], f"{name}\n{lines}"))
     place = {name: position for position, name in enumerate(order)}
     entries.sort(key=lambda entry: min(place.get(name.lstrip("*"), len(place)) for name in entry[0]))
     body = "".join(text for _, text in entries)
-    return f"{before.rstrip()}\n\n{TITLE}{body}" + (f"\n{after}" if after.strip() else INDENT)
+    return f"{before.rstrip()}\n\n{TITLE}{body}" + (f"\n{after}\n" if after.strip() else "")
 
 
 def _split_docstring(doc: str) -> tuple[str, list[tuple[list[str], str]], str]:
@@ -62,7 +64,7 @@ def _split_docstring(doc: str) -> tuple[str, list[tuple[list[str], str]], str]:
 def _parameter_entries(text: str) -> list[tuple[list[str], str]]:
     entries: list[tuple[list[str], str]] = []
     for line in text.rstrip().splitlines():
-        if line.startswith(INDENT) and not line.startswith(2 * INDENT) and line.strip():
+        if line.strip() and not line.startswith(INDENT):
             names = [name.strip() for name in line.split(" : ")[0].split(",")]
             entries.append((names, ""))
         names, so_far = entries[-1]

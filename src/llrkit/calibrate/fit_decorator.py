@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, cleandoc, signature
 from typing import ParamSpec, Protocol, TypeVar, cast, overload
 
 from llrkit._docstrings import with_parameters
@@ -157,5 +157,5 @@ def fits_map(fit: Callable[P, M_co]) -> FitFunction[P, M_co]:
 
 def _with_both_uses(text: str) -> str:
     """The docstring of a fit with groups of its own: one entry for what they do to bounds and to folds."""
-    shared = "".join(f"        {line}\n" for line in BOUND_DOCUMENTATION["groups"].splitlines())
-    return text.replace("\n    groups\n", f"\n    groups\n{shared}", 1)
+    shared = "".join(f"    {line}\n" for line in BOUND_DOCUMENTATION["groups"].splitlines())
+    return cleandoc(text).replace("\ngroups\n", f"\ngroups\n{shared}", 1)
