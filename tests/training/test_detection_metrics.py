@@ -111,6 +111,7 @@ def test_batches_of_one_class_are_welcome_and_no_trials_are_nan(torch, metrics_o
         metric.update(torch.tensor([float("nan")]), torch.tensor([1]))
 
 
+@pytest.mark.filterwarnings("ignore:You are using `torch.load`:FutureWarning")  # by torch 2.4 itself
 def test_metrics_travel(torch, metrics_of):
     metric = fed(metrics_of("cllr"), torch)
     value = lk.cllr(SCORES, LABELS)
