@@ -115,7 +115,7 @@ def test_every_fit_takes_a_bound(method, similarity):
     assert (llrs.min(), llrs.max()) == (-0.5, 0.25)
     for name in ("bound", "speakers"):
         assert name in signature(METHODS[method]).parameters
-        assert f"\n    {name}\n" in METHODS[method].__doc__
+        assert f"\n{name}\n" in METHODS[method].__doc__
 
 
 def test_a_bound_in_python_is_that_of_the_command_line(files):
