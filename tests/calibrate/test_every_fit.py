@@ -269,5 +269,5 @@ def test_constant_scores_are_refused(name):
 
 @pytest.mark.parametrize("name", sorted(name for name in lk.__all__ if name.startswith("fit_")))
 def test_no_option_is_documented_twice(name):
-    heads = re.findall(r"^    (\w+)$", getattr(lk, name).__doc__ or "", flags=re.MULTILINE)
+    heads = re.findall(r"^(\w+)$", getattr(lk, name).__doc__ or "", flags=re.MULTILINE)
     assert len(heads) == len(set(heads)), heads
