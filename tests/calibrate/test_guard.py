@@ -143,8 +143,47 @@ def test_the_guard_can_be_put_aside_and_comes_back():
         lk.fit_nig(saturated())
 
 
+def far_outliers():
+    """A few non-targets so low that two Gaussians find them, and not the targets."""
+    rng = np.random.default_rng(0)
+    nontarget = np.append(rng.normal(0.0, 1.0, 1_960), rng.normal(-30.0, 1.0, 40))
+    return lk.Scores(rng.normal(2.0, 1.0, 200), nontarget)
+
+
+@pytest.mark.parametrize("prior", [None, 0.9])
+def test_a_fit_without_labels_is_judged_by_them_if_they_are_known(prior):
+    scores = far_outliers()
+    with pytest.warns(lk.PoorFitWarning) as caught:
+        fitted = lk.fit_unsupervised(scores, prior=prior)
+    assert len(caught) == 1
+    lost = lk.cllr(fitted.on(scores))
+    assert f"has a Cllr of {lost:.4g}, worse than the 1 of LLRs that are all 0" in str(caught[0].message)
+    assert fitted.densities is None  # of classes that the fit has not seen
+    with pytest.warns(lk.PoorFitWarning) as of_pieces:
+        lk.fit_unsupervised(Pieces(scores, pieces=5, seed=3), prior=prior)
+    assert str(of_pieces[0].message) == str(caught[0].message)
+
+
+def test_a_fit_without_labels_is_not_judged_by_labels_that_are_not_known():
+    scores = far_outliers()
+    unknown = np.zeros(scores.n_target, dtype=bool), np.zeros(scores.n_nontarget, dtype=bool)
+    with warnings.catch_warnings(action="error"):
+        alone = lk.fit_unsupervised(np.append(scores.target, scores.nontarget))
+        some = lk.fit_unsupervised(
+            lk.Scores(scores.target, scores.nontarget, {"known": unknown}), supervised="known"
+        )
+    assert_allclose([alone.a, alone.b], [some.a, some.b], rtol=1e-9)
+    assert alone.densities is None
+
+
+def test_a_fit_without_labels_that_suits_the_scores_is_silent():
+    llrs = lk.theory.GaussianLLR.from_eer(0.02).rvs(1_000, 4_000, np.random.default_rng(1))
+    with warnings.catch_warnings(action="error"):
+        lk.fit_unsupervised(lk.Scores(*llrs))
+
+
 def test_fits_that_are_not_judged_exist():
-    assert set(guard.NOT_JUDGED) | set(guard.OTHER_AIMS) <= set(lk.__all__)
+    assert set(guard.NOT_JUDGED) | guard.OTHER_AIMS | guard.WITHOUT_LABELS <= set(lk.__all__)
 
 
 def test_a_bounded_rule_does_not_run_away_from_mislabeled_trials():

@@ -45,7 +45,6 @@ FEWEST_COMPARED = 20
 parameters follow the trials so closely that other maps are several hundredths of a bit behind by right."""
 
 NOT_JUDGED = {
-    "fit_unsupervised": "does not use the labels, which may not be known",
     "fit_by": "is made of other fits, each of which is judged",
     "fit_quality": "minimizes the loss itself, with logistic regression as a special case",
     "fit_lineup": "counts ranks, one trial more added to each",
@@ -53,6 +52,9 @@ NOT_JUDGED = {
 """Fits that are not judged, and why."""
 OTHER_AIMS = frozenset({"fit_rule"})
 """Fits that minimize something else: they are compared with a constant only."""
+
+WITHOUT_LABELS = frozenset({"fit_unsupervised"})
+"""Fits that do not look at labels: these only judge the map, and say nothing of the densities in its file."""
 
 _enabled: ContextVar[bool] = ContextVar("enabled", default=True)
 
@@ -82,18 +84,21 @@ def guarded(
     """
     if not _enabled.get() or name in NOT_JUDGED or not isinstance(source, ScoreSource):
         return fit(source)
+    if options.get("supervised") is not None:  # the labels of the other trials are not known
+        return fit(source)
     watched = None if isinstance(source, Scores) or _is_table_in_memory(source) else WatchedSource(source)
     with without_guard():  # a fit made of others is judged as a whole
         fitted = fit(source if watched is None else watched)
     sample, counted = watched.box[0] if watched is not None and watched.box else (None, None)
-    prior, complete = options.get("prior", 0.5), source
+    # what a fit without labels calls prior is the share of targets
+    prior, complete = 0.5 if name in WITHOUT_LABELS else options.get("prior", 0.5), source
     if options.get("missing", "error") != "error":
         complete = rows_in_memory(source).complete()
     if fitted.n_systems > 1 or fitted.needs:
         if not fitted.accepts_missing:  # the LLRs of fewer systems are other ones
             llrs = fitted.on(complete).reduce(ScoreHistogram.of)
             fitted = replace(fitted, densities=TrainingDensities(llrs, "LLRs").to_plain())
-    else:
+    elif name not in WITHOUT_LABELS:
         counted = source.reduce(ScoreHistogram.of) if counted is None else counted
         fitted = replace(fitted, densities=TrainingDensities(counted).to_plain())
     problem = problem_of(

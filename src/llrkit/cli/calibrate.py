@@ -190,6 +190,12 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {asked.output}",
         err=asked.to_stderr,
     )
+    if options.get("supervised") is not None:
+        click.echo(
+            f"Whether the map does badly was not checked: where {options['supervised']!r} is false the labels "
+            "may not be known.",
+            err=asked.to_stderr,
+        )
     warn_of_few(before)
     for said in saturation(before, trials):
         if not is_told(said):  # a fit that does badly for it says so
