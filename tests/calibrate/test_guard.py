@@ -136,6 +136,30 @@ def test_a_sample_is_bounded_and_spread_over_all_trials():
     assert_allclose(np.quantile(kept, [0.1, 0.5, 0.9]), np.array([0.1, 0.5, 0.9]) * n, rtol=0.02)
 
 
+@pytest.mark.parametrize("how", ["thinned", "weighted"])
+def test_shares_of_tied_scores_are_those_of_all_trials(monkeypatch, how):
+    scores = saturated()
+    target = np.sort(scores.target)  # of every second, fourth, ... one another share is tied
+    weights = np.where(np.arange(len(target)) < 1, 101.0, 1.0), np.ones(scores.n_nontarget)
+    source = lk.Scores(target, scores.nontarget, {"w": weights})
+    tied, total = float((target == 1.0).sum()), float(len(target))
+    if how == "thinned":
+        monkeypatch.setattr(guard, "MOST_JUDGED", 3)
+    else:
+        source, total = lk.weigh(source, "w"), total + 100.0
+    said = problem_of(AffineMap(a=99.0, b=0.0, method="steep"), source)
+    assert f"{100 * tied / total:.1f} % of the target" in said
+
+
+def test_tied_llrs_of_a_calibration_are_not_called_scores(tmp_path):
+    lines = [f"{llr},{label},dev.json" for llr in (2, -2) for label in (1, 0) for _ in range(25)]
+    (tmp_path / "llrs.csv").write_text("\n".join(["llr,label,llr_map", *lines]))
+    llrs = lk.read_trials(tmp_path / "llrs.csv")
+    assert llrs.roles.calibrated
+    said = problem_of(AffineMap(a=9.0, b=0.0, method="steep"), llrs)
+    assert "exactly 2, the highest LLR: a bound of the calibration" in said
+
+
 def test_the_guard_can_be_put_aside_and_comes_back():
     with without_guard():
         lk.fit_nig(saturated())

@@ -139,18 +139,21 @@ def problem_of(
     name = "Cllr" if prior == 0.5 else f"normalized cross-entropy at prior {prior:g}"
     what = f"{fitted.method or fitted.kind}: on its training trials the map has a {name} of {lost:.4g}, "
     if lost > 1.0 + ROUNDING:
-        return f"{what}worse than the 1 of LLRs that are all 0{_reason_for_poor_fit(trials)}"
+        return f"{what}worse than the 1 of LLRs that are all 0{_reason_for_poor_fit(trials, source)}"
     if not compared or lost <= TOLERATED or min(trials.target.n, trials.nontarget.n) < FEWEST_COMPARED:
         return ""
     line = trials.logistic_loss(prior)
     if lost <= line + TOLERATED:
         return ""
-    return f"{what}logistic regression one of {line:.4g}{_reason_for_poor_fit(trials)}"
+    return f"{what}logistic regression one of {line:.4g}{_reason_for_poor_fit(trials, source)}"
 
 
-def _reason_for_poor_fit(trials: TrainingSample) -> str:
-    """What makes fits go wrong, where the trials show it."""
-    told = TiedScores.of(trials.scores()).sentences() if trials.target.values.ndim == 1 else []
+def _reason_for_poor_fit(trials: TrainingSample, source: ScoreSource) -> str:
+    """What makes fits go wrong, where the trials show it; shares are those of all trials, as elsewhere."""
+    told: list[str] = []
+    if trials.target.values.ndim == 1:
+        tied = TiedScores.of(trials.scores()) if trials.is_complete else source.reduce(TiedScores.of)
+        told = replace(tied, llrs=source.roles.calibrated).sentences()
     if not told:
         return ": the scores are unlike what the method assumes; compare methods with fit_best"
     return f": {'; '.join(told)}; use fit_pav, or the scores as they were before that"
@@ -220,6 +223,12 @@ class TrainingSample(FieldwiseSums):
     def of(cls, chunk: Scores) -> TrainingSample:
         """Of a chunk."""
         return cls(ClassTrials.of(chunk.target), ClassTrials.of(chunk.nontarget))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether these are all trials, and each counts once."""
+        classes = (self.target, self.nontarget)
+        return all(part.stride == 1 and bool((part.weights == 1.0).all()) for part in classes)
 
     def scores(self) -> Scores:
         """The trials, each once."""

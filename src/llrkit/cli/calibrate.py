@@ -198,7 +198,8 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         )
     warn_of_few(before)
     for said in saturation(before, trials):
-        if not is_told(said):  # a fit that does badly for it says so
+        # a fit that does badly for it says so, with the shares of its own trials where there are several fits
+        if not is_told(said.partition(" scores are ")[2]):
             warn_caller(said, ShapeWarning)
     if before.verdict.outcome == "uninformative":
         click.echo(f"The scores are {before.verdict.text}", err=asked.to_stderr)
