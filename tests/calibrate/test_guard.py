@@ -10,6 +10,8 @@ from scipy.optimize import minimize
 
 import llrkit as lk
 from llrkit.calibrate import poor_fit_guard as guard
+from llrkit.calibrate.bounds.named_bounds import OWN_SHAPES as OWN_SHAPES_OF_MAPS
+from llrkit.calibrate.few_training_trials import few_to_train
 from llrkit.calibrate.maps import AffineMap
 from llrkit.calibrate.poor_fit_guard import TrainingSample, problem_of, without_guard
 from llrkit.choose.methods import METHODS
@@ -203,7 +205,8 @@ def test_a_fit_without_labels_is_not_judged_by_labels_that_are_not_known():
 def test_a_fit_without_labels_that_suits_the_scores_is_silent():
     llrs = lk.theory.GaussianLLR.from_eer(0.02).rvs(1_000, 4_000, np.random.default_rng(1))
     with warnings.catch_warnings(action="error"):
-        lk.fit_unsupervised(lk.Scores(*llrs))
+        fitted = lk.fit_unsupervised(lk.Scores(*llrs))
+    assert_allclose(fitted.a, 1.0, atol=0.2)
 
 
 def test_fits_that_are_not_judged_exist():
@@ -232,3 +235,55 @@ def test_a_rule_that_does_not_run_away_is_left_alone():
 
     found = minimize(brier, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-13}).x
     assert_allclose([fitted.a, fitted.b], found, rtol=1e-4)
+
+
+OWN_SHAPES = ("gaussian", "nig", "student-t")
+
+
+@pytest.mark.parametrize("method", OWN_SHAPES)
+@pytest.mark.parametrize(("sizes", "few"), [((9, 200), "9 target"), ((200, 29), "29 non-target")])
+def test_densities_of_classes_with_few_trials_are_warned_of_in_the_words_of_the_command(method, sizes, few):
+    with pytest.warns(lk.ShapeWarning) as caught:
+        METHODS[method](gaussian(*sizes))
+    told = [str(one.message) for one in caught]
+    assert told.count(few_to_train(*sizes)) == 1
+    assert told[0].startswith(f"only {few} trials: ")
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("method", OWN_SHAPES)
+def test_few_trials_are_not_warned_of_where_they_are_enough_or_limit_the_llrs(method):
+    with warnings.catch_warnings(action="error"):
+        assert not METHODS[method](gaussian(30, 30)).has_bounds
+        assert METHODS[method](gaussian(9, 200), bound="sources").has_bounds
+        with without_guard():
+            assert not METHODS[method](gaussian(9, 200)).has_bounds
+
+
+def test_comparisons_of_methods_do_not_warn_of_few_trials():
+    with warnings.catch_warnings(action="error"):
+        rows = lk.compare(gaussian(20, 60), gaussian(200, 600), methods="nig,gaussian")
+        fitted = lk.fit_best(gaussian(20, 60), methods="logistic,nig")
+    assert "nig" in repr(rows)
+    assert fitted.has_bounds
+
+
+def test_a_linear_fusion_of_the_same_name_does_not_warn_of_few_trials():
+    rng = np.random.default_rng(1)
+    scores = lk.Scores(rng.normal(1.0, 1.0, (20, 2)), rng.normal(-1.0, 1.0, (60, 2)))
+    with warnings.catch_warnings(action="error"):
+        assert lk.fit_fusion(scores, method="gaussian").method == "gaussian"
+
+
+def test_methods_that_are_warned_of_with_few_trials_are_those_that_run_away_with_them():
+    strongest = {}
+    for method in ("logistic", "cmlg", "bayes", "pav", "kde", "mixture", "tied-nig", "gamma", *OWN_SHAPES):
+        llrs = []
+        for seed in range(8):
+            scores = gaussian(9, 300, seed=seed)
+            with warnings.catch_warnings(action="ignore"):
+                fitted = METHODS[method](scores)
+            llrs.append(np.abs(fitted(np.append(scores.target, scores.nontarget))).max())
+        strongest[method] = max(llrs)
+    ran_away = {method for method, llr in strongest.items() if llr > 30.0}
+    assert {method.replace("-", "_") for method in ran_away} == OWN_SHAPES_OF_MAPS

@@ -192,8 +192,8 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     )
     if options.get("supervised") is not None:
         click.echo(
-            f"Whether the map does badly was not checked: where {options['supervised']!r} is false the labels "
-            "may not be known.",
+            f"Whether the map does badly was not checked: where {options['supervised']!r} is false the "
+            "labels may not be known.",
             err=asked.to_stderr,
         )
     warn_of_few(before)
@@ -208,9 +208,9 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
 
 def warn_of_few(trained_on: Evaluation) -> None:
     """Say it if few trials of a class train a calibration."""
-    from llrkit.evaluation.advice import few_to_train
+    from llrkit.calibrate.few_training_trials import few_to_train
 
-    if few := few_to_train(trained_on):
+    if few := few_to_train(trained_on.n_target, trained_on.n_nontarget):
         warn_caller(few, ShapeWarning)
 
 
