@@ -35,9 +35,9 @@ def content(folder):
 
 
 def applied(folder, *options, calibration="a.json"):
-    code, _, said = run("apply", calibration, "d", "-o", folder, *options)
-    assert code == 0, said
-    return said
+    code, out, err = run("apply", calibration, "d", "-o", folder, *options)
+    assert code == 0, err
+    return out + err
 
 
 PLAIN = ("--score-column", "plda")
@@ -59,7 +59,7 @@ def test_a_changed_option_is_a_new_run(place, case):
     assert "finished already" not in applied("out/", *options, calibration=calibration)
     applied("clean/", *options, calibration=calibration)
     assert content(place / "out") == content(place / "clean")
-    assert "3 of 3 files were finished already" in applied("out/", *options, calibration=calibration)
+    assert "All 3 files were finished already" in applied("out/", *options, calibration=calibration)
 
 
 def test_a_file_that_an_option_names_counts_with_its_content(place):
@@ -70,10 +70,29 @@ def test_a_file_that_an_option_names_counts_with_its_content(place):
     (place / "key").write_text(rows)
     options = ("--key", "key", "--missing", "drop")
     applied("out/", *options)
-    assert "3 of 3" in applied("out/", *options)
+    assert "All 3 files were finished" in applied("out/", *options)
     (place / "key").write_text(rows.replace("2a target", "2a nontarget"))
     assert "finished" not in applied("out/", *options)
     assert pl.read_parquet(place / "out" / "p2.parquet")["label"].n_unique() == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "all_of_them"),
+    [(1, "The file was"), (2, "Both files were"), (3, "All 3 files were")],
+)
+def test_only_llrs_of_this_run_are_called_written(place, files, all_of_them):
+    for i in range(files, 3):
+        (place / "d" / f"p{i}.parquet").unlink()
+    assert f"{2 * files} LLRs written to out/ (column 'llr')" in applied("out/", *PLAIN)
+    before = content(place / "out")
+    said = applied("out/", *PLAIN)
+    assert f"{all_of_them} finished already: no LLRs were written to out/\n" in said
+    assert "LLRs written" not in said
+    assert said.count("finished already") == 1
+    assert content(place / "out") == before
+    (place / "out" / "p0.parquet").unlink()
+    assert "2 LLRs written to out/" in applied("out/", *PLAIN)
+    assert content(place / "out") == before
 
 
 def test_the_output_of_a_deleted_input_is_removed_and_said(place):
@@ -81,7 +100,7 @@ def test_the_output_of_a_deleted_input_is_removed_and_said(place):
     (place / "d" / "p1.parquet").unlink()
     said = applied("out/", *PLAIN)
     assert "1 file removed whose input is gone: p1.parquet" in said
-    assert "2 of 2 files were finished already" in said
+    assert "Both files were finished already" in said
     assert list(content(place / "out")) == ["p0.parquet", "p2.parquet"]
 
 

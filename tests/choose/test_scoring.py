@@ -29,6 +29,7 @@ def losses(llrs, is_target, prior):
     return weight * np.logaddexp(0, z) / -(prior * np.log(prior) + (1 - prior) * np.log(1 - prior))
 
 
+@pytest.mark.filterwarnings("ignore:only 12 target trials")
 @pytest.mark.parametrize("groups", [("one", "two"), "one"])
 def test_correction_for_smaller_training_sets_against_a_loop(groups):
     trials = speaker_trials()

@@ -177,3 +177,36 @@ def test_calibrate_says_once_that_scores_are_clipped(tmp_path, method):
     assert code == 0
     for end in ("exactly 3, the highest", "exactly -3, the lowest"):
         assert (out + err).count(end) == 1
+
+
+def test_calibrate_by_condition_says_of_each_condition_only_that_scores_are_clipped(tmp_path):
+    rng = np.random.default_rng(6)
+    target = np.append(np.ones(300), rng.uniform(0.0, 1.0, 100))
+    path = write(tmp_path / "clipped.csv", target, np.append(np.ones(50), rng.uniform(0.0, 1.0, 400) ** 3))
+    conditions = pl.Series("condition", np.where(np.arange(850) % 3 == 0, "a", "b"))
+    pl.read_csv(path).with_columns(conditions).write_csv(path)
+    asked = ("calibrate", path, "--method", "nig", "--by", "condition", "-o", tmp_path / "c.json")
+    code, _, err = run(*asked)
+    assert code == 0
+    told = [line for line in err.splitlines() if "exactly 1, the highest" in line]
+    assert len(told) == 2
+    assert all("on its training trials the map has a Cllr" in line for line in told)
+
+
+def test_calibrate_without_labels_warns_of_a_map_that_does_badly_by_them_or_says_that_nothing_was_checked(
+    tmp_path,
+):
+    rng = np.random.default_rng(0)
+    nontarget = np.append(rng.normal(0.0, 1.0, 1_960), rng.normal(-30.0, 1.0, 40))
+    text = write(tmp_path / "outliers.csv", rng.normal(2.0, 1.0, 200), nontarget)
+    path = tmp_path / "outliers.parquet"
+    pl.read_csv(text).with_columns(known=pl.lit(False)).write_parquet(path)
+    asked = ("calibrate", path, "--method", "unsupervised", "--bound", "none", "-o", tmp_path / "c.json")
+    code, out, err = run(*asked)
+    assert code == 0
+    assert err.count("worse than the 1 of LLRs that are all 0") == 1
+    assert "not checked" not in out + err
+    code, out, err = run(*asked, "--option", "supervised=known")
+    assert code == 0
+    assert "worse than the 1" not in err
+    assert out.count("was not checked: where 'known' is false the labels may not be known") == 1

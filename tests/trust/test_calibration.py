@@ -332,5 +332,42 @@ def test_wrong_use_is_refused():
         lk.check_calibration(draw(10, 10), replicates=-1)
     with pytest.raises(lk.InputError, match="level"):
         lk.check_calibration(draw(10, 10), level=0)
-    with pytest.raises(lk.InfiniteScoreError, match="infinite"):
-        lk.check_calibration(lk.Scores([np.inf, 1.0], [0.0, 2.0]))
+    with pytest.raises(
+        lk.InfiniteScoreError, match=r"index 0 is infinite, like all of 2 target scores; .*--bound"
+    ):
+        lk.check_calibration(lk.Scores([np.inf, np.inf], [0.0, 2.0]))
+
+
+@pytest.mark.parametrize("speakers", [None, ("left", "right")])
+def test_infinite_llrs_on_the_right_side_are_judged_like_certain_ones(speakers):
+    certain, infinite = (
+        lk.check_calibration(with_llrs(size, size), speakers=speakers, curves=False, replicates=20)
+        for size in (1e10, np.inf)
+    )
+    assert infinite.verdict.outcome == certain.verdict.outcome == "none_found"
+    assert_allclose(infinite.evaluation.cllr, certain.evaluation.cllr, rtol=1e-12)
+    assert_allclose(infinite.verdict.p_value, certain.verdict.p_value, rtol=0.02)
+    assert_allclose(infinite.recalibration.a, certain.recalibration.a, rtol=0.01)
+    assert_allclose(infinite.dev_pav, certain.dev_pav, rtol=1e-9)
+    assert "2 LLRs are infinite: means and spreads are those of the others" in infinite.notes
+
+
+@pytest.mark.parametrize("speakers", [None, ("left", "right")])
+def test_an_infinite_llr_for_the_wrong_side_has_no_p_value_and_no_line(speakers):
+    check = lk.check_calibration(with_llrs(np.inf, -np.inf), speakers=speakers)
+    assert check.verdict.outcome == "infinite"
+    assert check.evaluation.cllr == check.dev_pav == math.inf
+    assert (check.recalibration, check.null, check.loss, check.curves) == (None, None, None, ())
+    assert math.isnan(check.p_value("cllr_cal"))
+    assert check.notes[-1] == "Cllr is infinite: no line and no null distribution is given"
+    assert "p =" not in repr(check)
+
+
+def with_llrs(target, nontarget):
+    """1,500 trials of 20 speakers, of which one target and one non-target have these LLRs."""
+    rng = np.random.default_rng(1)
+    left, right = rng.integers(0, 20, (2, 1_500))
+    same = left == right
+    llrs = np.where(same, 2.0, -2.0) + 2.0 * rng.normal(size=1_500)
+    llrs[np.flatnonzero(same)[0]], llrs[np.flatnonzero(~same)[0]] = target, -nontarget
+    return lk.Trials({"score": llrs, "label": same, "left": left, "right": right})

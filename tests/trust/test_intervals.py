@@ -357,3 +357,16 @@ def test_one_error_is_counted_in_the_singular():
     target, nontarget = np.append(np.full(50, 2.0), -2.0), np.append(np.full(200, -2.0), [2.0] * 9)
     found = lk.evaluate(lk.Scores(target, nontarget), [0.5], ci="trial").uncertainty.no_interval
     assert found["points.0.act_dcf"].startswith("1 miss: fewer than 5")
+
+
+@pytest.mark.parametrize("ci", ["speaker", "bootstrap"])
+@pytest.mark.parametrize(("wrong", "tested"), [(5.0, True), (1e120, False), (np.inf, False)])
+def test_a_loss_too_large_for_an_error_is_not_tested_by_any_kind_of_interval(ci, wrong, tested):
+    rng = np.random.default_rng(1)
+    left, right = rng.integers(0, 20, (2, 600))
+    llrs = np.where(left == right, 2.0, -2.0) + 2.0 * rng.normal(size=600)
+    llrs[np.flatnonzero(left != right)[0]] = wrong
+    trials = lk.Trials({"score": llrs, "label": left == right, "left": left, "right": right})
+    result = lk.evaluate(trials, ci=ci, speakers=("left", "right"), replicates=100)
+    assert (result.tested is not None) == tested
+    assert (result.verdict.outcome == "infinite") != tested

@@ -1,5 +1,7 @@
 """Leaving out one speaker at a time: against the trials themselves, and against cases known otherwise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -18,7 +20,7 @@ from llrkit.trust.intervals.jackknife import (
     to_scale,
 )
 from llrkit.trust.intervals.speaker_cells import speaker_cells
-from llrkit.trust.intervals.speakers import find_speakers
+from llrkit.trust.intervals.speakers import Speakers, find_speakers
 
 SIDES = ("left", "right")
 POINTS = [lk.OperatingPoint(0.3), lk.OperatingPoint(0.1)]
@@ -125,6 +127,15 @@ def test_degrees_of_freedom_fall_when_few_speakers_make_the_variance():
     assert_allclose(even.df, 1999, rtol=0.15)
     one_large = jackknife_of(np.mean, np.append(1e-3 * rng.normal(size=50), 10.0))
     assert one_large.df[0] < 3
+
+
+@pytest.mark.parametrize(("blocks", "df", "compared"), [((), 5.0, 6.0), ((0, 0, 0, 1, 1, 1), 4.0, 3.0)])
+def test_blocks_are_counted_alike_for_degrees_of_freedom_and_for_those_compared(blocks, df, compared):
+    even = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])  # 18 terms, more than speakers - blocks
+    jackknife = replace(jackknife_of(np.mean, even), blocks=blocks)
+    assert_allclose(jackknife.df, df)
+    speakers = Speakers(("who",), {name: i for i, name in enumerate("abcdef")}, False, blocks=blocks)
+    assert_allclose(speakers.n_compared, compared)
 
 
 def test_bootstrap_t_is_longer_on_the_side_where_the_mean_is_too_low_too_often():

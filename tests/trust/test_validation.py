@@ -90,6 +90,35 @@ def test_a_rounded_result_does_not_contradict_the_decision(value, limits, rate, 
     assert matrix_cells(row)[3] == result
 
 
+@pytest.mark.parametrize("use", ["estimate", "interval"])
+def test_an_infinite_number_fails_whatever_its_interval_would_be(use):
+    assert Measured(math.inf).met(Criterion("accuracy", "cllr", at_most=0.5, use=use)) is False
+
+
+def test_validate_takes_the_infinite_llrs_that_evaluate_takes(tmp_path):
+    rng = np.random.default_rng(2)
+    target, nontarget = MODEL.rvs(100, 900, rng)
+    target[0] = np.inf
+    (tmp_path / "criteria.toml").write_text(criteria_template())
+    for wrong, outcome in ((-np.inf, ""), (np.inf, "unusable as LLRs")):
+        nontarget[0] = wrong
+        labels = ["target"] * 100 + ["nontarget"] * 900
+        lines = [f"{llr},{label}" for llr, label in zip([*target, *nontarget], labels, strict=True)]
+        (tmp_path / "llrs.csv").write_text("\n".join(["score,label", *lines]))
+        paths = [f"{name}={tmp_path / name[2:]}" for name in ("--report", "--html", "--json")]
+        typed = ["validate", str(tmp_path / "llrs.csv"), f"--criteria={tmp_path / 'criteria.toml'}", *paths]
+        result = CliRunner().invoke(cli, typed)
+        assert result.exit_code in (0, 1), result.output
+        matrix = json.loads((tmp_path / "json").read_text())["matrix"]
+        expected = lk.cllr(lk.Scores(target, nontarget))
+        assert_allclose(float(matrix[0]["result"]), expected)
+        assert (matrix[0]["decision"] == "failed") == math.isinf(expected)
+        assert outcome in matrix[2]["result"]
+        if outcome:
+            assert result.exit_code == 1
+            assert "different-source         inf" in result.output
+
+
 def test_limits_are_shown_as_they_were_typed_and_llrs_on_their_side():
     assert Criterion("accuracy", "cllr", at_most=0.31512345).words == "<= 0.31512345"
     assert Criterion("accuracy", "eer", at_most=0.07).words == "<= 7 %"

@@ -45,7 +45,6 @@ FEWEST_COMPARED = 20
 parameters follow the trials so closely that other maps are several hundredths of a bit behind by right."""
 
 NOT_JUDGED = {
-    "fit_unsupervised": "does not use the labels, which may not be known",
     "fit_by": "is made of other fits, each of which is judged",
     "fit_quality": "minimizes the loss itself, with logistic regression as a special case",
     "fit_lineup": "counts ranks, one trial more added to each",
@@ -53,6 +52,9 @@ NOT_JUDGED = {
 """Fits that are not judged, and why."""
 OTHER_AIMS = frozenset({"fit_rule"})
 """Fits that minimize something else: they are compared with a constant only."""
+
+WITHOUT_LABELS = frozenset({"fit_unsupervised"})
+"""Fits that do not look at labels: these only judge the map, and say nothing of the densities in its file."""
 
 _enabled: ContextVar[bool] = ContextVar("enabled", default=True)
 
@@ -82,18 +84,21 @@ def guarded(
     """
     if not _enabled.get() or name in NOT_JUDGED or not isinstance(source, ScoreSource):
         return fit(source)
+    if options.get("supervised") is not None:  # the labels of the other trials are not known
+        return fit(source)
     watched = None if isinstance(source, Scores) or _is_table_in_memory(source) else WatchedSource(source)
     with without_guard():  # a fit made of others is judged as a whole
         fitted = fit(source if watched is None else watched)
     sample, counted = watched.box[0] if watched is not None and watched.box else (None, None)
-    prior, complete = options.get("prior", 0.5), source
+    # what a fit without labels calls prior is the share of targets
+    prior, complete = 0.5 if name in WITHOUT_LABELS else options.get("prior", 0.5), source
     if options.get("missing", "error") != "error":
         complete = rows_in_memory(source).complete()
     if fitted.n_systems > 1 or fitted.needs:
         if not fitted.accepts_missing:  # the LLRs of fewer systems are other ones
             llrs = fitted.on(complete).reduce(ScoreHistogram.of)
             fitted = replace(fitted, densities=TrainingDensities(llrs, "LLRs").to_plain())
-    else:
+    elif name not in WITHOUT_LABELS:
         counted = source.reduce(ScoreHistogram.of) if counted is None else counted
         fitted = replace(fitted, densities=TrainingDensities(counted).to_plain())
     problem = problem_of(
@@ -134,18 +139,21 @@ def problem_of(
     name = "Cllr" if prior == 0.5 else f"normalized cross-entropy at prior {prior:g}"
     what = f"{fitted.method or fitted.kind}: on its training trials the map has a {name} of {lost:.4g}, "
     if lost > 1.0 + ROUNDING:
-        return f"{what}worse than the 1 of LLRs that are all 0{_reason_for_poor_fit(trials)}"
+        return f"{what}worse than the 1 of LLRs that are all 0{_reason_for_poor_fit(trials, source)}"
     if not compared or lost <= TOLERATED or min(trials.target.n, trials.nontarget.n) < FEWEST_COMPARED:
         return ""
     line = trials.logistic_loss(prior)
     if lost <= line + TOLERATED:
         return ""
-    return f"{what}logistic regression one of {line:.4g}{_reason_for_poor_fit(trials)}"
+    return f"{what}logistic regression one of {line:.4g}{_reason_for_poor_fit(trials, source)}"
 
 
-def _reason_for_poor_fit(trials: TrainingSample) -> str:
-    """What makes fits go wrong, where the trials show it."""
-    told = TiedScores.of(trials.scores()).sentences() if trials.target.values.ndim == 1 else []
+def _reason_for_poor_fit(trials: TrainingSample, source: ScoreSource) -> str:
+    """What makes fits go wrong, where the trials show it; shares are those of all trials, as elsewhere."""
+    told: list[str] = []
+    if trials.target.values.ndim == 1:
+        tied = TiedScores.of(trials.scores()) if trials.is_complete else source.reduce(TiedScores.of)
+        told = replace(tied, llrs=source.roles.calibrated).sentences()
     if not told:
         return ": the scores are unlike what the method assumes; compare methods with fit_best"
     return f": {'; '.join(told)}; use fit_pav, or the scores as they were before that"
@@ -215,6 +223,12 @@ class TrainingSample(FieldwiseSums):
     def of(cls, chunk: Scores) -> TrainingSample:
         """Of a chunk."""
         return cls(ClassTrials.of(chunk.target), ClassTrials.of(chunk.nontarget))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether these are all trials, and each counts once."""
+        classes = (self.target, self.nontarget)
+        return all(part.stride == 1 and bool((part.weights == 1.0).all()) for part in classes)
 
     def scores(self) -> Scores:
         """The trials, each once."""

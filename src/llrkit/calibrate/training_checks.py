@@ -33,21 +33,31 @@ BEYOND_CHANCE = 3.0
 """Standard errors by which the mean of targets is below that of non-targets before a fit warns."""
 
 
-def training_moments(source: ScoreSource, *, at_least: int = 1) -> Moments:
+def training_moments(source: ScoreSource, *, at_least: int = 1, finite: bool = True) -> Moments:
     """Moments of the training scores of one system, after the checks of :func:`check_moments`."""
     moments = as_source(source).reduce(Moments.of)
-    check_moments(source, moments, at_least=at_least)
+    check_moments(source, moments, at_least=at_least, finite=finite)
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}; use fit_fusion")
     return moments
 
 
-def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1) -> None:
-    """Refuse an empty class, infinite scores, too few trials and constant scores; warn of reversed ones."""
+def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1, finite: bool = True) -> None:
+    """Refuse an empty class, too few trials and constant scores; warn of reversed ones.
+
+    Infinite scores are refused if they must be ``finite``.
+    """
     target, nontarget = moments.target, moments.nontarget
     require_both_classes(target.count, nontarget.count)
-    if target.n_infinite or nontarget.n_infinite:
+    if finite and (target.n_infinite or nontarget.n_infinite):
         raise InfiniteScoreError(f"{_first_infinite(source)}; a fit needs finite scores")
+    for name, one in (("target", target), ("non-target", nontarget)):
+        if one.n_infinite and one.n_infinite == one.count:
+            every = counted(int(one.count), f"{name} score")
+            raise InfiniteScoreError(
+                f"{_first_infinite(source)}, like all of {every}; at least one must be finite: bound the "
+                "LLRs when you calibrate (bound=, --bound)"
+            )
     if not (np.isfinite(target.m4).all() and np.isfinite(nontarget.m4).all()):
         raise InputError("the scores are too large to calibrate: their fourth moment is beyond float64")
     spread = np.maximum(target.high, nontarget.high) - np.minimum(target.low, nontarget.low)

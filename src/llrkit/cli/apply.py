@@ -116,7 +116,17 @@ def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     for note in done.notes:
         click.echo(note, err=True)
     column = "log10_lr" if asked.base_10 else "llr"
+    if done.files_before:
+        click.echo(f"{_all_finished(done.files_before)} already: no LLRs were written to {asked.output}")
+        return
     click.echo(
-        f"{counted(done.rows, 'LLR')} written to {asked.output} (column {column!r})",
+        f"{counted(done.rows - done.rows_before, 'LLR')} written to {asked.output} (column {column!r})",
         err=is_standard_output(asked.output),
     )
+
+
+def _all_finished(files: int) -> str:
+    """That no file is left to do, in words."""
+    if files <= 2:
+        return "The file was finished" if files == 1 else "Both files were finished"
+    return f"All {files:,} files were finished"

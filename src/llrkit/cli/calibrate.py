@@ -190,9 +190,16 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         f"{before.cllr:.4f} to {after.cllr:.4f} bits (minimum {after.min_cllr:.4f}). Saved in {asked.output}",
         err=asked.to_stderr,
     )
+    if options.get("supervised") is not None:
+        click.echo(
+            f"Whether the map does badly was not checked: where {options['supervised']!r} is false the "
+            "labels may not be known.",
+            err=asked.to_stderr,
+        )
     warn_of_few(before)
     for said in saturation(before, trials):
-        if not is_told(said):  # a fit that does badly for it says so
+        # a fit that does badly for it says so, with the shares of its own trials where there are several fits
+        if not is_told(said.partition(" scores are ")[2]):
             warn_caller(said, ShapeWarning)
     if before.verdict.outcome == "uninformative":
         click.echo(f"The scores are {before.verdict.text}", err=asked.to_stderr)
@@ -201,9 +208,9 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
 
 def warn_of_few(trained_on: Evaluation) -> None:
     """Say it if few trials of a class train a calibration."""
-    from llrkit.evaluation.advice import few_to_train
+    from llrkit.calibrate.few_training_trials import few_to_train
 
-    if few := few_to_train(trained_on):
+    if few := few_to_train(trained_on.n_target, trained_on.n_nontarget):
         warn_caller(few, ShapeWarning)
 
 

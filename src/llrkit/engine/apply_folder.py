@@ -88,12 +88,17 @@ def apply_parts(
                 tick(1)
         write_manifest(target, written, settings)
     notes = _said_of_parts(written)
-    if kept:
+    if kept and todo:
         were = agreeing(len(kept), "was", "were")
         notes.append(f"{len(kept):,} of {counted(len(parts), 'file')} {were} finished already")
     if removed:
         notes.append(f"{counted(len(removed), 'file')} removed whose input is gone: {', '.join(removed[:5])}")
-    return Applied(sum(part.rows for part in written), tuple(notes))
+    return Applied(
+        sum(part.rows for part in written),
+        tuple(notes),
+        rows_before=sum(part.rows for part in kept),
+        files_before=0 if todo else len(kept),
+    )
 
 
 def _apply_to_one_part(

@@ -48,10 +48,14 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class Applied:
-    """How many LLRs were written, and what is to be said about it."""
+    """How many LLRs the output holds, and what is to be said about it."""
 
     rows: int
     notes: tuple[str, ...] = ()
+    rows_before: int = 0
+    """Of these LLRs, those in files that an earlier run had finished."""
+    files_before: int = 0
+    """Number of files, if an earlier run had finished all of them; otherwise 0."""
 
 
 @dataclass(frozen=True)

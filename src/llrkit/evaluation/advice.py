@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from llrkit._format import counted, p_words, told_apart
+from llrkit._format import p_words, told_apart
 from llrkit.calibrate.affine.gaussian_tests import (
     KURTOSIS,
     LEVEL,
@@ -22,6 +22,7 @@ from llrkit.calibrate.affine.gaussian_tests import (
     shape_statistics,
     spread_limit,
 )
+from llrkit.calibrate.few_training_trials import smaller_class
 from llrkit.calibrate.gap_between_classes import REMEDY
 from llrkit.core.moments import Moments
 from llrkit.evaluation.evaluation_result import Evaluation
@@ -38,9 +39,6 @@ PAV_NEEDS = 1000
 DET_SLOPE = 0.25
 """How far the slope of the DET may be from -1: for Gaussians it is minus the ratio of the spreads."""
 
-FEW_TO_TRAIN = 30
-"""Trials of a class with which its mean score is known to 18 % of its spread (1 / sqrt(30))."""
-
 METHODS = ("cmlg", "logistic", "gaussian", "nig", "bayes", "pav")
 """The methods that are advised, or not."""
 
@@ -50,25 +48,7 @@ Advice = tuple[str, bool, str]
 
 def short_class(result: Evaluation, needed: int) -> str:
     """The class with fewer trials than needed, counted; empty if both have enough."""
-    smaller = min(("target", result.n_target), ("non-target", result.n_nontarget), key=lambda one: one[1])
-    name, n = smaller
-    return "" if n >= needed else counted(n, f"{name} trial")
-
-
-def few_to_train(result: Evaluation) -> str:
-    """What is to be said of a calibration that few trials of a class train; empty if both have enough.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> few_to_train(lk.evaluate([2.0, 1.0, 3.0] + [0.0] * 40, [1] * 3 + [0] * 40))
-    'only 3 target trials: the mean score of the class is known to 58 % of its spread, so LLRs may be far off'
-    """
-    few = short_class(result, FEW_TO_TRAIN)
-    if not few:
-        return ""
-    known = f"{100 / math.sqrt(min(result.n_target, result.n_nontarget)):.0f} % of its spread"
-    return f"only {few}: the mean score of the class is known to {known}, so LLRs may be far off"
+    return smaller_class(result.n_target, result.n_nontarget, needed)
 
 
 def is_separable(result: Evaluation) -> bool:

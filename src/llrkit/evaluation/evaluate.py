@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from llrkit.scores.scores_and_labels import takes_labels
 from llrkit.scores.source import as_source
 from llrkit.theory.presets import Points
 from llrkit.trust.calibration.scale_and_offset_test import check_trials
+from llrkit.trust.intervals.influence_functions import LARGEST_LOSS
 from llrkit.trust.intervals.speakers import (
     Columns,
     Speakers,
@@ -209,7 +209,6 @@ def _intervals_by_speaker(
 ) -> Evaluation:
     """The evaluation with intervals and the test of calibration, both from one more pass."""
     from llrkit.trust.calibration.scale_and_offset_test import SpeakersInCells, check_speakers, judged_edges
-    from llrkit.trust.intervals.influence_functions import LARGEST_LOSS
     from llrkit.trust.intervals.speaker_intervals import intervals_and_cells
     from llrkit.trust.intervals.trial_intervals import closed_form
 
@@ -226,7 +225,7 @@ def _intervals_by_speaker(
 
 def _tested_by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers) -> Evaluation:
     """The evaluation with the test of calibration that takes shared speakers into account."""
-    if math.isinf(result.cllr):
+    if result.cllr >= LARGEST_LOSS:
         return result
     try:
         return replace(result, tested=check_trials(source, result, speakers))

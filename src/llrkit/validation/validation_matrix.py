@@ -83,7 +83,7 @@ class Measured:
     def met(self, criterion: Criterion) -> bool | None:
         """Whether a number, or its whole interval, is within the limits; None where that is not decided."""
         low, high = self.value, self.value
-        if criterion.use == "interval":
+        if criterion.use == "interval" and not math.isinf(self.value):  # no chance makes that finite
             if self.interval is None and self.upper_bound is None:
                 return None
             # what has an upper bound only is a rate or a cost, and these are 0 at least

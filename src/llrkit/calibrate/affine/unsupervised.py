@@ -16,6 +16,7 @@ from llrkit.calibrate.densities.likelihood_maximizer import Objective, maximize
 from llrkit.calibrate.densities.training_points import WeightedPoints
 from llrkit.calibrate.fit_decorator import FitFunction, fits_map
 from llrkit.calibrate.maps import AffineMap, Map
+from llrkit.calibrate.poor_fit_guard import without_guard
 from llrkit.calibrate.training_checks import check_moments, provenance
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.elementary_functions import logit, probability, sigmoid
@@ -55,8 +56,9 @@ def takes_labels_or_none(fit: FitFunction[P, M_co]) -> FitFunction[P, M_co]:
         values = score_array(source, "scores")
         if len(values) < FEWEST:
             raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
-        # any two classes do; what the map records of the densities of its classes would be made up
-        fitted = fit_any(Scores.from_classes(values[::2], values[1::2]), **options)
+        # any two classes do, as long as nothing is concluded from them
+        with without_guard():
+            fitted = fit_any(Scores.from_classes(values[::2], values[1::2]), **options)
         return replace(fitted, densities=None)
 
     return cast("FitFunction[P, M_co]", fitting)
@@ -70,12 +72,14 @@ def fit_unsupervised(
     """Affine calibration from scores without labels: two Gaussians of one variance in their mixture.
 
     ``p(s) = P N(s | m1, v) + (1 - P) N(s | m0, v)`` with ``m1 > m0`` is fitted to the pooled scores by
-    maximum likelihood, and ``a = (m1 - m0)/v``, ``b = -a (m1 + m0)/2``. The labels of the source are not
-    looked at: any split into two classes gives the same answer, and an array of scores alone is enough. Two
+    maximum likelihood, and ``a = (m1 - m0)/v``, ``b = -a (m1 + m0)/2``. The fit does not look at the labels
+    of the source: any split into two classes gives the same map, and an array of scores alone is enough. Two
     passes.
 
     The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr
-    that two such Gaussians promise. Whether the scores *are* two Gaussians nothing here can tell.
+    that two such Gaussians promise. Whether the scores *are* two Gaussians the fit cannot tell. If all
+    labels are given, the map is judged by them afterwards, and a :class:`PoorFitWarning` says if it does
+    badly; from scores alone, or with ``supervised``, nothing is checked.
 
     Parameters
     ----------

@@ -20,12 +20,14 @@ from llrkit.calibrate.bounds.bounding_methods import (
 )
 from llrkit.calibrate.bounds.source_counts import SourceCounts
 from llrkit.calibrate.composed_map import ComposedMap
+from llrkit.calibrate.densities.density_ratio import RatioMap
+from llrkit.calibrate.few_training_trials import few_to_train
 from llrkit.calibrate.gap_between_classes import gap_sentence
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of
 from llrkit.calibrate.poor_fit_guard import is_judged
 from llrkit.calibrate.training_densities import with_group_spread
-from llrkit.errors import InputError, NoOverlapWarning, UnknownNameError
+from llrkit.errors import InputError, NoOverlapWarning, ShapeWarning, UnknownNameError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
 
@@ -34,6 +36,12 @@ BOUNDS = ("none", "elub", "invariance", "sources", "fixed:LOW,HIGH")
 
 COUNTING = frozenset({"pav", "lineup"})
 """Methods whose LLRs rest on counts of trials, which bound them."""
+OWN_SHAPES = frozenset({"gaussian", "student_t", "nig"})
+"""Methods that give each class a density with a spread of its own, from its trials alone.
+
+In 8 sets of 9 Gaussian targets and 300 non-targets, their strongest LLRs on these trials were 40, 41 and
+1494; that of "logistic" was 19, and that of "bayes", which allows for few trials, 8.6.
+"""
 
 
 def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
@@ -110,6 +118,7 @@ def bound_map(
         raise InputError(f"bound {kind!r} does not use speakers, only 'sources' does; leave the speakers out")
     if kind == "none":
         _warn_of_gap(fitted)
+        _warn_of_few(fitted)
         return fitted
     if kind == "sources":
         if speakers is not None:  # by which a shift is told from other speakers
@@ -137,6 +146,18 @@ def _warn_of_gap(fitted: Map) -> None:
     low, high = map(as_number, as_list(known["gap"]))
     if low < high and as_number(known["mean_target"]) > as_number(known["mean_nontarget"]):
         warn_caller(gap_sentence((low, high), bounded=False), NoOverlapWarning)
+
+
+def _warn_of_few(fitted: Map) -> None:
+    """Nothing limits the LLRs of two densities whose shapes few trials decide."""
+    known = fitted.provenance
+    # a fusion by "gaussian" is linear, with one covariance for both classes
+    own = isinstance(fitted, RatioMap) and fitted.method in OWN_SHAPES
+    if not own or fitted.has_bounds or "n_target" not in known or not is_judged():
+        return
+    few = few_to_train(int(as_number(known["n_target"])), int(as_number(known["n_nontarget"])))
+    if few:
+        warn_caller(few, ShapeWarning)
 
 
 @takes(fitted=Map)

@@ -164,6 +164,9 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     The map's ``details`` hold the interval, the share of the training scores outside it, the
     log-likelihood (classes weighted equally) and what is left of its gradient.
 
+    Without ``bound`` a :class:`ShapeWarning` is given if a class has fewer than 30 trials, which do not show
+    the shape of a density.
+
     Parameters
     ----------
     monotone

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from llrkit._format import number
+from llrkit._format import agreeing, counted, number
 from llrkit._plain import Json
 from llrkit._random import RNG, seed_of
 from llrkit._results import Result
@@ -63,7 +63,7 @@ class CalibrationCheck(Result):
     verdict: Verdict
     """The outcome of the test, in words too."""
     recalibration: Recalibration | None
-    """None where the classes do not overlap."""
+    """None where the classes do not overlap, or Cllr is infinite."""
     identities: Identities
     """Quantities that calibration fixes, observed and expected."""
     dev_pav: float
@@ -149,7 +149,8 @@ def check_calibration(
     A line is fitted to the LLRs by logistic regression; its slope and offset are tested together against 1
     and 0. Cllr - min Cllr, devPAV and the cross-validated loss come with what perfectly calibrated LLRs
     of the same distribution show by chance. Expectations, exceedances, signs and spreads are compared with
-    what must hold. The verdict says no more than the trials do.
+    what must hold. The verdict says no more than the trials do. Infinite LLRs do not enter means and spreads.
+    If one is for the wrong side, the verdict is ``"infinite"``, and no line or null distribution is given.
 
     Parameters
     ----------
@@ -180,9 +181,11 @@ def check_calibration(
     seed = seed_of(rng)
     probability(level, "level")
     checked_replicates(replicates, 0)
-    moments = training_moments(source)
+    moments = training_moments(source, finite=False)
     result = measure(source)
     trials = _CheckedTrials.of(source, result, moments, speakers)
+    if math.isinf(result.cllr):
+        return _check_of_infinite_loss(result, trials, level)
     cells, tested = trials.cells, trials.tested
     null: CalibrationNull | None = None
     estimates: tuple[LlrCurve, ...] = ()
@@ -208,6 +211,22 @@ def check_calibration(
     )  # fmt: skip
 
 
+def _note_on_infinite_llrs(moments: Moments) -> tuple[str, ...]:
+    n = int(moments.target.n_infinite + moments.nontarget.n_infinite)
+    are = agreeing(n, "is", "are")
+    return (f"{counted(n, 'LLR')} {are} infinite: means and spreads are those of the others",) if n else ()
+
+
+def _check_of_infinite_loss(result: Measurements, trials: _CheckedTrials, level: float) -> CalibrationCheck:
+    """No line and no chance explain an infinite LLR for the wrong side; the cells do not even hold it."""
+    in_cells = {"cllr_cal": math.inf, "dev_pav": math.inf, "cv_loss": math.nan}
+    return CalibrationCheck(
+        result, judge(result, level=level), None, trials.identities,
+        dev_pav_from_blocks(result.summaries.blocks), None, None, MappingProxyType(in_cells), (),
+        (*trials.notes, "Cllr is infinite: no line and no null distribution is given"),
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class _CheckedTrials:
     """Trials as a check looks at them: independent, or counted by speaker."""
@@ -226,21 +245,24 @@ class _CheckedTrials:
         moments: Moments,
         speakers: str | Sequence[str] | None,
     ) -> _CheckedTrials:
+        notes: tuple[str, ...]
+        infinite = _note_on_infinite_llrs(moments)
         if not speakers:
             edges = judged_edges(result)
             grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
             counts = (np.asarray(one.count, dtype=np.float64) for one in (grid.target, grid.nontarget))
-            notes: tuple[str, ...] = ("trials are taken as independent: give speakers if they share some",)
+            notes = ("trials are taken as independent: give speakers if they share some", *infinite)
             return cls(JudgedCells(edges, *counts), check_cells(result), identities(source, moments), notes)
         known = find_speakers(source, speakers)
-        counted = SpeakersInCells.of(source, result, known, TERMS)
-        target, nontarget = counted.cells.effective_speakers
+        by_speaker = SpeakersInCells.of(source, result, known, TERMS)
+        target, nontarget = by_speaker.cells.effective_speakers
         notes = (
             f"{known.n_speakers:,} speakers, as uneven as {target:.0f} equal ones with targets and "
             f"{nontarget:.0f} with non-targets",
+            *infinite,
         )
-        checked = identities(source, moments, counted.cells)
-        return cls(counted.judged, check_speakers(result, counted), checked, notes, counted)
+        checked = identities(source, moments, by_speaker.cells)
+        return cls(by_speaker.judged, check_speakers(result, by_speaker), checked, notes, by_speaker)
 
     def draw(self, calibrated: CalibratedCells, replicates: int, seed: int, stretch: float = 1.0) -> Sets:
         """Calibrated sets like these trials; ``stretch`` makes their speakers differ more."""

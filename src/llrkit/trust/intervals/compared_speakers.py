@@ -123,6 +123,17 @@ def blocks_of(order: Sequence[Hashable], partition: Partition) -> tuple[int, ...
     return tuple(numbers[block] for block in found)
 
 
+def count_blocks(blocks: tuple[int, ...]) -> int:
+    """How many blocks there are; no numbers of blocks stand for a single one.
+
+    Examples
+    --------
+    >>> count_blocks((0, 0, 1, 1, 2)), count_blocks(())
+    (3, 1)
+    """
+    return max(blocks, default=0) + 1
+
+
 def centered(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
     """Values by speaker less their mean in each block, with the sum of squares one mean would leave.
 
@@ -138,7 +149,7 @@ def centered(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
         return np.asarray(values - values.mean(axis=0))
     result, n = np.array(values), len(values)
     place = np.asarray(blocks)
-    for block in range(place.max() + 1):
+    for block in range(count_blocks(blocks)):
         own = place == block
         size = float(own.sum())
         scale = math.sqrt(size / (size - 1.0) * (n - 1.0) / n)
@@ -158,7 +169,7 @@ def centered_pairs(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
     """
     result, place = np.array(values), np.asarray(blocks)
     same = (place[:, None] == place[None, :]) & ~np.eye(len(place), dtype=bool)
-    for block in range(place.max() + 1):
+    for block in range(count_blocks(blocks)):
         own = same & (place == block)[:, None]
         result[:, own] -= values[:, own].mean(axis=1, keepdims=True)
     return result

@@ -24,7 +24,7 @@ from llrkit.core.elementary_functions import logit, probability, sigmoid, softpl
 from llrkit.core.summary_algebra import ReadOnlyArrays
 from llrkit.metrics.measurements import Measurements
 from llrkit.scores import ScoreSource
-from llrkit.trust.intervals.compared_speakers import centered
+from llrkit.trust.intervals.compared_speakers import centered, count_blocks
 from llrkit.trust.intervals.evaluation_numbers import decision_thresholds, evaluation_numbers, score_cuts
 from llrkit.trust.intervals.speaker_cells import CellSet, SpeakerCells, speaker_cells
 from llrkit.trust.intervals.speakers import Speakers
@@ -137,7 +137,7 @@ class Jackknife(ReadOnlyArrays):
         A sum of squares ``d_p^2`` of independent normal deviations has ``3 (sum d^2)^2 / sum d^4`` terms.
         The mean of each block takes one of them.
         """
-        d, means = self.deviations, max(self.blocks, default=0) + 1
+        d, means = self.deviations, count_blocks(self.blocks)
         squares, fourth = np.square(d).sum(axis=0), (d**4).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             terms = np.where(fourth > 0.0, 3.0 * squares**2 / fourth, 2.0)

@@ -13,7 +13,13 @@ from llrkit.core.column_values import ValueCounts, numbered
 from llrkit.core.summary_algebra import SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.trust.intervals.compared_speakers import Partition, blocks_of, compared, connected
+from llrkit.trust.intervals.compared_speakers import (
+    Partition,
+    blocks_of,
+    compared,
+    connected,
+    count_blocks,
+)
 
 Columns = str | Sequence[str]
 
@@ -83,7 +89,7 @@ class Speakers:
     @property
     def n_compared(self) -> float:
         """How many of them are compared with each other: those of a block, on average."""
-        return self.n / (max(self.blocks, default=0) + 1)
+        return self.n / count_blocks(self.blocks)
 
     @property
     def n_speakers(self) -> int:
