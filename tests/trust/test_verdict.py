@@ -206,6 +206,24 @@ def test_too_few_trials_is_no_pass_and_tells_how_many_there_are():
     assert not lk.validate(scores, criteria).passed
 
 
+@pytest.mark.parametrize("speakers", [None, ("first", "second")])
+@pytest.mark.parametrize(("wrong", "outcome"), [(9.0, "none_found"), (26.0, "evidence"), (1e10, "evidence")])
+def test_one_llr_that_no_calibrated_system_gives_is_evidence_in_a_large_set(wrong, outcome, speakers):
+    rng, scores = np.random.default_rng(3), draw(400, 4000)
+    nontarget = np.append(scores.nontarget[:-1], wrong)  # at most 2 * 4000 e^-x of such sets reach x
+    first = rng.integers(40, size=4400)
+    second = np.where(np.arange(4400) < 400, first, (first + rng.integers(1, 40, size=4400)) % 40)
+    trials = lk.Trials(
+        {"score": np.append(scores.target, nontarget), "label": np.repeat([1, 0], [400, 4000])}
+        | {"first": first.astype(str), "second": second.astype(str)}
+    )
+    verdict = lk.check_calibration(trials, speakers=speakers).verdict
+    assert verdict.outcome == outcome
+    if outcome == "evidence" and speakers:  # the spread among speakers hides it from the test
+        assert verdict.text.startswith(f"over-confident: an LLR of {wrong:.4g} nats for the wrong side (p <")
+        assert_allclose(verdict.p_value, 2 * 4000 * math.exp(-wrong), rtol=1e-9)
+
+
 def test_an_llr_too_strong_for_the_wrong_side_is_evidence_however_few_the_trials():
     scores = lk.Scores([20.0, 25.0, 30.0, 28.0], [-30.0, -25.0, -22.0, 24.0])
     verdict = lk.evaluate(scores).verdict

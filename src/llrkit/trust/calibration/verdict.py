@@ -24,6 +24,9 @@ INDEPENDENT = ", if trials are independent"
 TELLING_AUC = 0.75
 """A set that could not even tell this AUC from 1/2 is too small to say that scores are uninformative."""
 
+BEYOND_DOUBT = 1e-6
+"""A chance of so misleading an LLR that condemns it whatever the test says, whose error it may swell."""
+
 ENOUGH = 10.0
 """Effective trials from which on the power of the test can be predicted."""
 LARGEST_FACTOR = 3.0
@@ -153,6 +156,11 @@ def judge(
         kind, text, *amounts = _what_is_wrong(tested.line, tested.test, _gap_of_llrs(result))
         said = f"{text} ({p_at_level(p, level)}{given})"
         return Verdict("evidence", p, level, kind, said, tuple(amounts))
+    p_strongest = _p_of_strongest_wrong(result)
+    if p_strongest < BEYOND_DOUBT:
+        strongest = _strongest_wrong(result)
+        text = f"over-confident: an LLR of {strongest} for the wrong side ({p_at_level(p_strongest, level)})"
+        return Verdict("evidence", p_strongest, level, "over-confident", text, (strongest,))
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
         text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
         return Verdict(
@@ -179,10 +187,10 @@ def _sensitivity_of_test(tested: CalibrationTest, level: float) -> tuple[str, *t
 
 def _verdict_on_few_doubts(result: Measurements, tested: CalibrationTest, level: float) -> Verdict:
     """Hardly a trial is in doubt: all that can be wrong is an LLR that no calibrated system would give."""
-    p = misleading_p_value(*_gap_of_llrs(result), result.n_target, result.n_nontarget)
+    p = _p_of_strongest_wrong(result)
     if p < level:
         kind, text, *amounts = _what_is_wrong(tested.line, tested.test, _gap_of_llrs(result))
-        strongest = Amount(max(_gap_of_llrs(result)[0], -_gap_of_llrs(result)[1]), ".4g")
+        strongest = _strongest_wrong(result)
         text = f"{text} ({p_at_level(p, level)}: an LLR of {strongest} for the wrong side)"
         return Verdict("evidence", p, level, kind, text, (*amounts, strongest))
     text = (
@@ -191,6 +199,15 @@ def _verdict_on_few_doubts(result: Measurements, tested: CalibrationTest, level:
         f"{tested.test.n_effective:.1f} of them, and at least {FEWEST:.0f} are needed"
     )
     return Verdict("too_few", math.nan, level, "", text)
+
+
+def _p_of_strongest_wrong(result: Measurements) -> float:
+    """Bound on the chance of an LLR as misleading as the worst one; it holds for dependent trials too."""
+    return misleading_p_value(*_gap_of_llrs(result), result.n_target, result.n_nontarget)
+
+
+def _strongest_wrong(result: Measurements) -> Amount:
+    return Amount(max(_gap_of_llrs(result)[0], -_gap_of_llrs(result)[1]), ".4g")
 
 
 def _gap_of_llrs(result: Measurements) -> tuple[float, float]:
