@@ -310,6 +310,12 @@ def test_labels_that_may_be_used_come_from_a_column():
     )
     of_table = fit_unsupervised(Trials(table, score="score", label="label"), supervised="known")
     assert_allclose([of_table.a, of_table.b], [with_some.a, with_some.b], rtol=1e-9)
+    for yes, no in (("true", "False"), ("1", "0"), ("Yes", "no")):  # as text files have them
+        words = table.with_columns(known=pl.when("known").then(pl.lit(yes)).otherwise(pl.lit(no)))
+        of_words = fit_unsupervised(Trials(words), supervised="known")
+        assert (of_words.a, of_words.b) == (of_table.a, of_table.b)
+    with pytest.raises(InputError, match="must hold true and false, or 0 and 1, got maybe"):
+        fit_unsupervised(Trials(table.with_columns(known=pl.lit("maybe"))), supervised="known")
     with pytest.raises(InputError, match="true and false"):
         fit_unsupervised(Scores(target, nontarget, {"known": (target, nontarget)}), supervised="known")
 

@@ -42,6 +42,7 @@ TwoGrids: TypeAlias = Both[tuple[DensityGrid, DensityGrid]]
 FEWEST = 4
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 _LOG_SD = (-9.0, 1.0)
+_MEANINGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def takes_labels_or_none(fit: FitFunction[P, M_co]) -> FitFunction[P, M_co]:
@@ -145,10 +146,11 @@ def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> 
 
 
 def _which_are_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
-    if name in chunk.categories:  # codes: a table's true/false column arrives so
-        meant = chunk.categories[name]
-        if not all(isinstance(value, (bool, np.bool_)) for value in meant):
-            raise InputError(f"column {name!r} must hold true and false, got {meant[:5]!r}")
+    if name in chunk.categories:  # codes, for true and false of a table, or for words of a text file
+        meant = [_MEANINGS.get(str(value).lower()) for value in chunk.categories[name]]
+        if None in meant:
+            shown = ", ".join(map(str, chunk.categories[name][:5]))
+            raise InputError(f"column {name!r} must hold true and false, or 0 and 1, got {shown}")
         return np.asarray(np.asarray(meant, dtype=bool)[values])
     if values.dtype.kind not in "bui" or not np.isin(values, (0, 1)).all():
         raise InputError(f"column {name!r} must hold true and false, or 0 and 1")
