@@ -277,6 +277,23 @@ def test_pooled_blocks_against_isotonic_regression():
     assert_allclose(np.repeat(share, np.diff(fitted.blocks)), fitted.x)
 
 
+@pytest.mark.parametrize("fall", [1, 7, 40, 700])
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 0.1])
+def test_shares_that_rise_but_here_and_there_against_isotonic_regression(fall, noise):
+    from scipy.optimize import isotonic_regression
+
+    rng = np.random.default_rng(fall)
+    log_odds = np.linspace(-4.0, 4.0, 9000) + noise * rng.normal(size=9000)
+    for at in (0, 3000, 3020, 8999 - fall):
+        log_odds[at : at + fall] -= np.linspace(0.0, 2.0, fall)
+    share = 1.0 / (1.0 + np.exp(-log_odds))
+    weights = rng.uniform(0.5, 2.0, 9000)
+    starts = pooled_starts(share * weights, (1.0 - share) * weights)
+    fitted = isotonic_regression(share, weights=weights)
+    pooled = np.add.reduceat(share * weights, starts) / np.add.reduceat(weights, starts)
+    assert_allclose(np.repeat(pooled, np.diff(np.append(starts, 9000))), fitted.x, rtol=1e-12)
+
+
 @pytest.mark.parametrize("digits", [None, 2])
 def test_large_classes_are_ranked_without_bins_as_with_them(digits):
     rng = np.random.default_rng(8)

@@ -16,6 +16,8 @@ FEW = 1 << 5
 """So few bins are pooled one by one; passes over arrays would cost more."""
 _HARDLY_FEWER = 0.9
 """A pass that leaves more of the bins is the last: a chain that pools one by one would take too many."""
+_FIRST_REACH = 1 << 4
+"""Bins on either side of one that does not rise, which are pooled with it first."""
 _WORTH_THREADS = 1 << 18
 _LARGEST_PRODUCT = float(1 << 62)
 
@@ -136,9 +138,33 @@ def _pooled(target: Counts, nontarget: Counts, few: int) -> IntArray:
 
 
 def _finished(start: IntArray, target: Counts, nontarget: Counts) -> IntArray:
-    if len(start) > 1 and not _rises(target, nontarget).all():
-        start = start[_one_by_one(target, nontarget)]
+    """Pool one by one what passes have left: around the bins that do not rise, unless these are many."""
+    reach = _FIRST_REACH
+    while len(start) > 1:
+        falls = np.flatnonzero(~_rises(target, nontarget))
+        if not len(falls):
+            break
+        if 4 * reach * len(falls) > len(start):
+            return start[_one_by_one(target, nontarget)]
+        kept = _pooled_around(falls, reach, target, nontarget)
+        start, target, nontarget = (
+            start[kept],
+            np.add.reduceat(target, kept),
+            np.add.reduceat(nontarget, kept),
+        )
+        reach *= 2
     return start
+
+
+def _pooled_around(falls: IntArray, reach: int, target: Counts, nontarget: Counts) -> IntArray:
+    """The first bins of the blocks after pooling as far as ``reach`` bins from those that do not rise."""
+    kept = np.ones(len(target), dtype=bool)
+    windows = np.split(falls, np.flatnonzero(np.diff(falls) > 2 * reach) + 1)
+    for window in windows:
+        low, high = max(int(window[0]) + 1 - reach, 0), int(window[-1]) + 1 + reach
+        kept[low:high] = False
+        kept[low + np.array(_one_by_one(target[low:high], nontarget[low:high]))] = True
+    return np.flatnonzero(kept)
 
 
 def _rises(target: Counts, nontarget: Counts) -> BoolArray:
