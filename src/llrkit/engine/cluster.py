@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -145,10 +146,12 @@ def _workers_on_this_machine(
         _kill_workers(local)
         raise
     finally:
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, OSError):  # workers that were killed are not there to be told
             if own is not None:
                 own.close(timeout=1)
-            if local is not None:
+        if local is not None:
+            local.shutdown_on_close = False  # Dask would try again at exit, in vain, and complain
+            with suppress(TimeoutError, OSError):
                 local.close(timeout=3)
         _kill_workers(local)
 
@@ -159,14 +162,22 @@ def ignore_interrupts() -> Iterator[None]:
 
     A cluster that is only half there cannot be ended well, and it starts within seconds. A terminal sends the
     signal to the workers too, of which one that is starting would print where it was; this process ends them.
-    Which signals are blocked goes from a thread to those it starts, and to processes.
+    Which signals are blocked goes from a thread to those it starts, and to processes. Threads that were there
+    before may still hear the signal, and leave it to the main thread, which only takes note of it.
     """
     resource_tracker.ensure_running()  # which workers need; starting it later would unblock the signal
+    heard: list[int] = []
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number)) if in_main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if in_main:
+            signal.signal(signal.SIGINT, handler)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 def quieten() -> None:
