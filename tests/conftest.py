@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import shutil
+import signal
 from importlib import import_module
 from pathlib import Path
 
@@ -24,6 +25,10 @@ settings.register_profile(
     print_blob=False,
 )
 settings.load_profile("llrkit")
+# A shell without job control lets what it starts in the background ignore Ctrl-C, and so would all commands
+# that the tests start, interrupt and wait for.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def absent(reason):
