@@ -123,4 +123,4 @@ def test_the_commands_of_the_readme_end_in_the_verdict_that_it_tells(tmp_path, m
     assert "miscalibrated" not in page
     assert "clipped" not in page
     assert "A shift: " in said["apply"]
-    assert "No shift: " in said["shift"]
+    assert "No shift was found: " in said["shift"]

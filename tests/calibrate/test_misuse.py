@@ -405,6 +405,23 @@ def test_the_command_line_bounds_llrs_and_says_by_what(tmp_path, method):
     assert (plain["kind"], plain["details"]["bound"]) == ("bounded", "sources")
 
 
+@pytest.mark.slow
+def test_a_choice_among_methods_is_bounded_by_speakers_like_any_fit_and_says_what_bounds_it_has(tmp_path):
+    trials, to = tmp_path / "t.csv", ("-o", tmp_path / "cal.json")
+    sizes = ("--targets", "400", "--nontargets", "1600", "--seed", "5")
+    assert run("simulate", "gaussian", "--eer", "8%", *sizes, "-o", trials)[0] == 0
+    by_speaker = "LLRs are bounded to [-3.71, 5.94] (log10: -1.61, 2.58): 40 speakers with target trials, 380"
+    groups = ("--groups", "enroll_speaker,test_speaker")
+    for method in ("logistic", "best"):
+        code, out, _ = run("calibrate", trials, "--method", method, *groups, *to)
+        assert (code, by_speaker in out, "(--bound none)" in out) == (0, True, method == "logistic")
+    code, out, _ = run("calibrate", trials, "--method", "best", "--bound", "none", *to)
+    assert code == 0
+    assert "'best' always has these bounds, log(1 + 4 n) for n trials of the other class" in out
+    fitted = lk.load_map(tmp_path / "cal.json")
+    assert (fitted.low, fitted.high) == (-math.log1p(4 * 400), math.log1p(4 * 1600))
+
+
 @pytest.mark.parametrize(
     ("bound", "said"),
     [

@@ -197,7 +197,7 @@ def test_evaluate_and_report_name_the_shift_of_scores_and_of_llrs(files, tmp_pat
     assert "A shift: the 5,000 scores fit no mixture" in (tmp_path / "page.html").read_text()
     code, out, err = run("evaluate", files / "same.csv", "--map", files / "cal.json")
     assert code == 0, err
-    assert "No shift: the 3,300 scores" in out
+    assert "No shift was found: the 3,300 scores" in out
     pl.read_csv(llrs).drop("score").write_csv(tmp_path / "bare.csv")
     code, _, err = run("evaluate", tmp_path / "bare.csv", "--map", files / "cal.json")
     assert code == 2
@@ -286,7 +286,7 @@ def test_calibrate_keeps_how_speakers_differ_so_that_others_are_no_shift(tmp_pat
         code, said[name], err = run("shift", tmp_path / f"{name}.json", tmp_path / "eval.csv", *speakers)
         assert code == 0, err
     assert "those of training are not known" in said["plain"]
-    assert "No shift: the 9,900 scores fit a mixture" in said["cal"]
+    assert "No shift was found: the 9,900 scores fit a mixture" in said["cal"]
     assert "speakers taken into account)" in said["cal"]
     # 400 target trials of 40 speakers: it is speakers, not scores, that are too few
     few = re.search(r"not estimated, because the scores hold about (\d+) independent targets", said["cal"])

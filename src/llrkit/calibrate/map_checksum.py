@@ -42,6 +42,6 @@ def verify(content: object, where: str, *, accept_changed: bool = False) -> None
     if not accept_changed:
         raise MapFileError(
             f"{where}: was changed after it was saved (its checksum does not match); calibrate again, "
-            "or take it as it is: llrkit apply --accept-changed, load_map(path, accept_changed=True)"
+            "or take it as it is: --accept-changed, load_map(path, accept_changed=True)"
         )
     warn_caller(f"{where}: was changed after it was saved", ChangedFileWarning)

@@ -137,7 +137,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     refuse_unknown(fit, options, asked.method)
     if options.get("point") is not None:
         options["point"] = parse_points([str(options["point"])])[0]
-    by_groups = False
+    by_groups, speakers = False, split_names(asked.speakers)
     if asked.groups:
         if asked.by:
             raise InputError("--groups and --by cannot be combined")
@@ -148,8 +148,10 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         # a fit bounds LLRs by its groups itself; if it only deals its folds by them, another bound may follow
         options |= {
             "groups": columns,
-            **({"speakers": split_names(asked.speakers)} if by_groups else {"bound": "none"}),
+            **({"speakers": speakers} if by_groups else {"bound": "none"}),
         }
+        if asked.bound == "sources" and not by_groups and speakers is None:
+            speakers = columns  # two columns are the speakers of the two sides, whose number bounds LLRs too
     # reversed scores are told by the evaluation, which tests for them, and classes without overlap below
     with options_as_typed(), unwarned(ReversedScoresWarning, when=not asked.by), unwarned(NoOverlapWarning):
         fitted = (
@@ -157,11 +159,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         )
     chosen = fitted.details
     with unwarned(NoOverlapWarning):
-        fitted = (
-            fitted
-            if by_groups
-            else bound_map(fitted, trials, asked.bound, speakers=split_names(asked.speakers))
-        )
+        fitted = fitted if by_groups else bound_map(fitted, trials, asked.bound, speakers=speakers)
     before, after = evaluate(trials), evaluate(fitted.on(trials))
     fitted = fitted.with_provenance(
         training_file=Path(train).name,
@@ -181,7 +179,13 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         click.echo(_words_on_alpha(as_object(chosen["alpha_choice"])), err=asked.to_stderr)
     click.echo(bound_sentence(fitted), err=asked.to_stderr)
     if isinstance(fitted, BoundedMap):
-        click.echo(_effect_of_bounds(fitted, trials), err=asked.to_stderr)
+        if asked.bound == "none" and asked.method == "best":
+            from llrkit.choose.fold_fits import BEYOND
+
+            always = f"'best' always has these bounds, log(1 + {BEYOND:g} n) for n trials of the other class."
+            click.echo(always, err=asked.to_stderr)
+        effect = _effect_of_bounds(fitted, trials, optional=asked.method != "best")
+        click.echo(effect, err=asked.to_stderr)
     if asked.bound == "none" and (gap := class_gap(trials)) is not None:
         said = gap_sentence(gap, bounded=isinstance(fitted, BoundedMap))
         click.echo(f"{said[0].upper()}{said[1:]}.", err=asked.to_stderr)
@@ -214,8 +218,11 @@ def warn_of_few(trained_on: Evaluation) -> None:
         warn_caller(few, ShapeWarning)
 
 
-def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:
-    """How many training LLRs the bounds hold, what Cllr would be without them, and how to do without."""
+def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource, *, optional: bool) -> str:
+    """How many training LLRs the bounds hold, what Cllr would be without them, and how to do without.
+
+    A choice among methods depends on its bounds: without them another map would be made.
+    """
     import numpy as np
 
     from llrkit._format import counted, number
@@ -226,8 +233,9 @@ def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource) -> str:
     below = free.n_miss[0] + free.n_nontarget - free.n_fa[0]
     above = free.n_target - free.n_miss[1] + free.n_fa[1]
     held, total = round(float(below + above)), round(float(free.n_target + free.n_nontarget))
+    without = "without them (--bound none)" if optional else "without them"
     return (
-        f"They limit {held:,} of {counted(total, 'training LLR')}; without them (--bound none) Cllr would be "
+        f"They limit {held:,} of {counted(total, 'training LLR')}; {without} Cllr would be "
         f"{number(float(cross_entropy_from_losses(free)[0] / LN2))} bits there."
     )
 

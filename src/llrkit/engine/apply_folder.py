@@ -130,9 +130,9 @@ def _said_of_parts(parts: Sequence[Part]) -> list[str]:
     said = [
         f"{of[0]}: {text}" if len(of) == 1 else f"{text} ({len(of):,} files)" for text, of in names.items()
     ]
-    return (
-        said if len(said) <= SAID else [*said[:SAID], f"... and {len(said) - SAID:,} more notes like these"]
-    )
+    if len(said) <= SAID:
+        return said
+    return [*said[:SAID], f"... and {counted(len(said) - SAID, 'more note')} like these"]
 
 
 def _parts_one_by_one(work: Callable[[Part], Part], parts: Sequence[Part]) -> Iterator[Part]:

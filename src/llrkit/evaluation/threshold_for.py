@@ -53,8 +53,7 @@ OTHER_SCALE = (
     "is the threshold of the one on the scale of the other?"
 )
 SAME_TRIALS = (
-    "errors are counted on the trials that chose the threshold; on other trials the cost will be a little "
-    "higher"
+    "errors are counted on the trials that chose the threshold, which on average fits other trials less well"
 )
 
 

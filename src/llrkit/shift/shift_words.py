@@ -57,7 +57,7 @@ def _fit_in_words(check: ShiftCheck) -> str:
     scores = f"{check.n:,} scores"
     if check.n_infinite:
         scores += f", {check.n_infinite:,} of them infinite,"
-    head, which = ("A shift", "no") if check.is_shifted else ("No shift", "a")
+    head, which = ("A shift", "no") if check.is_shifted else ("No shift was found", "a")
     return f"{head}: the {scores} fit {which} mixture of the training classes ({p}, {taken})."
 
 
