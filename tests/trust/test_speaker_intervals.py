@@ -9,6 +9,7 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
+from llrkit.evaluation.evaluation_words import numbers_of_table, without_interval
 from llrkit.trust.intervals.error_rate_intervals import ErrorRates
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.speaker_cells import speaker_cells
@@ -51,8 +52,11 @@ def test_no_errors_at_all_give_a_bound_that_falls_with_the_number_of_speakers():
         trials = sample(n, 60 * n, seed=2)
         moved = np.where(trials.is_target, 9.0, -9.0) + trials.score_array / 20
         clean = lk.Trials({**trials.table.to_dict(), "score": moved})
-        used = lk.evaluate(clean, [POINT], ci="speaker", speakers=SIDES).uncertainty
+        result = lk.evaluate(clean, [POINT], ci="speaker", speakers=SIDES)
+        used = result.uncertainty
         assert used.no_interval["points.0.p_miss"].startswith("0 misses")
+        (said,) = [one for one in without_interval(used, numbers_of_table(result)) if "act DCF" in one]
+        assert said.startswith("only an upper bound for ")
         bounds.append(used.upper_bound["points.0.p_miss"])
     assert 0.0 < bounds[1] < bounds[0] < 1.0
 

@@ -114,6 +114,7 @@ def test_validate_takes_the_infinite_llrs_that_evaluate_takes(tmp_path):
         assert_allclose(float(matrix[0]["result"]), expected)
         assert (matrix[0]["decision"] == "failed") == math.isinf(expected)
         assert outcome in matrix[2]["result"]
+        assert "; 2 others are infinite" in (tmp_path / "report").read_text()
         if outcome:
             assert result.exit_code == 1
             assert "different-source         inf" in result.output

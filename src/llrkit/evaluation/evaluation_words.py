@@ -122,15 +122,16 @@ def numbers_of_table(result: Evaluation, unit: LlrUnit = NATS) -> list[Row]:
 def without_interval(
     uncertainty: Uncertainty, shown: Sequence[Row], *, but: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
-    """The numbers that have no interval, each reason once; ``but`` are reasons that need not be given."""
-    by_reason: dict[str, list[str]] = {}
+    """The numbers without an interval, or with its upper end only, each reason once, but those in ``but``."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for row in shown:
         reason = uncertainty.no_interval.get(row.key, "")
         if reason and reason != but.get(row.key):
-            by_reason.setdefault(reason, []).append(row.name)
+            what = "only an upper bound" if row.key in uncertainty.upper_bound else "no interval"
+            by_reason.setdefault((what, reason), []).append(row.name)
     return [
-        f"no interval for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}: {why}"
-        for why, names in by_reason.items()
+        f"{what} for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}: {why}"
+        for (what, why), names in by_reason.items()
     ]
 
 

@@ -90,10 +90,13 @@ class ValidatedScope:
     calibration: str | None
     """How the calibration map was made, where it is known."""
     bounds: Bounds | None
+    n_infinite: int = 0
+    """Infinite LLRs, which the lowest and the highest are not."""
 
     def to_dict(self) -> dict[str, Json]:
         """Plain values."""
         plain = asdict(self)
+        del plain["n_infinite"]
         for name in ("sources", "recordings"):
             if plain[name] is not None:
                 plain[name]["columns"] = list(plain[name]["columns"])
@@ -110,17 +113,23 @@ class ValidatedScope:
             "recordings": str(self.recordings) if self.recordings else "",
             "calibration map": self.calibration or "",
             "bounds of the map": bounds if self.bounds or self.calibration else "",
-            "range of the LLRs": unit.span(self.lowest, self.highest),
+            "range of the LLRs": unit.span(self.lowest, self.highest) + self._infinite(),
             "range these trials support": f"{unit.span(*self.supported)}, {WHY['elub']}; "
             f"{self._stronger(unit)}",
         }
         return {name: text for name, text in said.items() if text}
+
+    def _infinite(self) -> str:
+        n = self.n_infinite
+        return f"; {counted(n, 'other')} {agreeing(n, 'is', 'are')} infinite" if n else ""
 
     def _stronger(self, unit: LlrUnit) -> str:
         """How many LLRs are stronger than these trials support, and by how much; it may be little."""
         if not self.n_beyond:
             return "no LLR is stronger"
         are = agreeing(self.n_beyond, "LLR is", "LLRs are")
+        if self.n_infinite:
+            return f"{self.n_beyond:,} {are} stronger"
         return f"{self.n_beyond:,} {are} stronger, by {unit.said(self.beyond_by, '.2g')} at most"
 
 
@@ -158,6 +167,7 @@ def find_scope(
         max(supported.low - lowest, highest - supported.high, 0.0) if below + above else 0.0,
         _words_on_calibration(calibration) if calibration is not None else None,
         _count_at_bounds(source, bounded) if bounded is not None else None,
+        int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite),
     )  # fmt: skip
 
 
