@@ -18,12 +18,24 @@ from llrkit.scores.derived_sources import DerivedSource
 
 By: TypeAlias = str | Sequence[str]
 """A column whose values are groups, or several whose combinations are."""
+_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def plain_value(value: Hashable) -> Hashable:
     """A value as a plain Python one; a missing number is a missing value."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def truth_of(value: object) -> bool | None:
+    """What a value of a column of true and false says, also in words; None if it is none.
+
+    Examples
+    --------
+    >>> [truth_of(value) for value in (True, "No", "1", "maybe")]
+    [True, False, True, None]
+    """
+    return _TRUTH.get(str(value).lower())
 
 
 def columns_of(by: By) -> tuple[str, ...]:

@@ -165,6 +165,11 @@ class Moments(SummaryBase):
         return Moments(self.target * target, self.nontarget * nontarget)
 
     @property
+    def n_infinite(self) -> float:
+        """Trials of both classes with an infinite score."""
+        return self.target.n_infinite + self.nontarget.n_infinite
+
+    @property
     def extremes(self) -> tuple[float, float]:
         """Smallest and largest finite score of both classes (first system)."""
         return (

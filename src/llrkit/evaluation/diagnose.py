@@ -161,7 +161,7 @@ def diagnosis_of(
     if result.verdict.outcome in ("reversed", "uninformative"):
         problems.insert(0, f"the scores are {result.verdict.text}")
     problems[:0] = result.suspicions
-    infinite = int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite)
+    infinite = int(result.moments.n_infinite)
     if infinite:
         are = agreeing(infinite, "is", "are")
         problems.append(f"{counted(infinite, 'score')} {are} infinite, which no fit accepts")

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from llrkit._arrays import Array, BoolArray
+from llrkit.core.column_values import truth_of
 from llrkit.errors import InputError
 from llrkit.io.trial_table import Scan, TrialTable
 from llrkit.scores import Scores, ScoreSource
@@ -24,7 +25,6 @@ _CONDITION = re.compile(
     r"""\s*(?:"(?P<quoted>[^"]+)"|(?P<plain>.+?))\s*(?P<op>==|!=|<=|>=|=|<|>|\bnot\s+in\b|\bin\b)\s*(?P<value>.*?)\s*$"""
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 _SHOWN, _LOOKED_AT = 3, 10_000
 """So many values are shown of a column in which none was found, from among so many of its first rows."""
 ACCEPTED = 'COLUMN OP VALUE with OP one of = != < <= > >=, or "in" and "not in" with VALUE,VALUE'
@@ -117,9 +117,10 @@ class Condition:
             ) from None
 
     def _truth(self, value: str) -> bool:
-        if value.lower() not in (*_TRUE, *_FALSE) or self.op not in ("=", "!=", "in", "not in"):
+        truth = truth_of(value)
+        if truth is None or self.op not in ("=", "!=", "in", "not in"):
             raise InputError(f"--where {self}: the column {self.column!r} is true or false")
-        return value.lower() in _TRUE
+        return truth
 
     def _as_numbers(self, column: pl.Series) -> pl.Series:
         text = column.cast(pl.String)

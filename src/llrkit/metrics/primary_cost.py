@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from llrkit._arrays import Counts
-from llrkit.core.column_values import trials_with_value
+from llrkit.core.column_values import trials_with_value, truth_of
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import pav_blocks
@@ -210,8 +210,9 @@ def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights
 
 def _is_known(value: object) -> bool:
     text = str(value).strip().lower()
-    if text in ("1", "1.0", "true", "known", "yes"):
-        return True
-    if text in ("0", "0.0", "false", "unknown", "no"):
-        return False
-    raise InputError(f"the column of known non-targets must hold true/false or known/unknown, saw {value!r}")
+    known = {"known": True, "1.0": True, "unknown": False, "0.0": False}.get(text, truth_of(text))
+    if known is None:
+        raise InputError(
+            f"the column of known non-targets must hold true/false or known/unknown, saw {value!r}"
+        )
+    return known

@@ -167,7 +167,7 @@ def find_scope(
         max(supported.low - lowest, highest - supported.high, 0.0) if below + above else 0.0,
         _words_on_calibration(calibration) if calibration is not None else None,
         _count_at_bounds(source, bounded) if bounded is not None else None,
-        int(result.moments.target.n_infinite + result.moments.nontarget.n_infinite),
+        int(result.moments.n_infinite),
     )  # fmt: skip
 
 

@@ -228,8 +228,6 @@ class _ExpectationEquations:
 
     def first_guess(self, on_cells: Callable[[float], ExponentialSumsPair]) -> tuple[float, float]:
         """The solution on the cells: the root of K_d(a) + K_e(-a), or the least penalized sum of squares."""
-        from scipy.optimize import minimize_scalar
-
         if self.penalty == 0.0:
 
             def gap(t: float) -> float:
@@ -248,6 +246,8 @@ class _ExpectationEquations:
             sums = on_cells(self.a0 * math.exp(t))
             rest = self._residuals(t, self._best_b(sums), sums)
             return float(rest @ rest)
+
+        from scipy.optimize import minimize_scalar  # takes longer to import than all of llrkit
 
         # a slope of 0 also solves the equations, so the valley must be chosen before it is descended
         scan = np.linspace(-3.0, 3.0, 61)

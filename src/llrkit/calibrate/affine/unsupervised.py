@@ -18,6 +18,7 @@ from llrkit.calibrate.fit_decorator import FitFunction, fits_map
 from llrkit.calibrate.maps import AffineMap, Map
 from llrkit.calibrate.poor_fit_guard import without_guard
 from llrkit.calibrate.training_checks import check_moments, provenance
+from llrkit.core.column_values import truth_of
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.elementary_functions import logit, probability, sigmoid
 from llrkit.core.moments import Moments
@@ -42,7 +43,6 @@ TwoGrids: TypeAlias = Both[tuple[DensityGrid, DensityGrid]]
 FEWEST = 4
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 _LOG_SD = (-9.0, 1.0)
-_MEANINGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def takes_labels_or_none(fit: FitFunction[P, M_co]) -> FitFunction[P, M_co]:
@@ -147,7 +147,7 @@ def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> 
 
 def _which_are_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
     if name in chunk.categories:  # codes, for true and false of a table, or for words of a text file
-        meant = [_MEANINGS.get(str(value).lower()) for value in chunk.categories[name]]
+        meant = [truth_of(value) for value in chunk.categories[name]]
         if None in meant:
             shown = ", ".join(map(str, chunk.categories[name][:5]))
             raise InputError(f"column {name!r} must hold true and false, or 0 and 1, got {shown}")

@@ -20,7 +20,6 @@ from llrkit.calibrate.bounds.bounding_methods import (
 )
 from llrkit.calibrate.bounds.source_counts import SourceCounts
 from llrkit.calibrate.composed_map import ComposedMap
-from llrkit.calibrate.densities.density_ratio import RatioMap
 from llrkit.calibrate.few_training_trials import few_to_train
 from llrkit.calibrate.gap_between_classes import gap_sentence
 from llrkit.calibrate.maps import Map
@@ -150,10 +149,13 @@ def _warn_of_gap(fitted: Map) -> None:
 
 def _warn_of_few(fitted: Map) -> None:
     """Nothing limits the LLRs of two densities whose shapes few trials decide."""
+    if fitted.method not in OWN_SHAPES:
+        return
+    from llrkit.calibrate.densities.density_ratio import RatioMap  # which most maps need not load
+
     known = fitted.provenance
     # a fusion by "gaussian" is linear, with one covariance for both classes
-    own = isinstance(fitted, RatioMap) and fitted.method in OWN_SHAPES
-    if not own or fitted.has_bounds or "n_target" not in known or not is_judged():
+    if not isinstance(fitted, RatioMap) or fitted.has_bounds or "n_target" not in known or not is_judged():
         return
     few = few_to_train(int(as_number(known["n_target"])), int(as_number(known["n_nontarget"])))
     if few:

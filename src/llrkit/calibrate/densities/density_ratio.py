@@ -9,18 +9,18 @@ from typing import ClassVar, TypedDict, TypeVar
 
 import numpy as np
 
-from llrkit._arrays import BoolArray, FloatArray
+from llrkit._arrays import FloatArray
 from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints
 from llrkit.calibrate.inverse_map import InverseMap
 from llrkit.calibrate.maps import Columns, Map
 from llrkit.calibrate.training_checks import provenance
+from llrkit.core.bracketed_root import bracketed_root
 from llrkit.core.moments import ClassMoments
 from llrkit.errors import NotInvertibleError
 
 Curve = Callable[[FloatArray], FloatArray]
 
 _FAR = 1e140  # as good as infinite: the square of anything further might overflow
-_HALVINGS = 64  # more than a double has digits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -134,13 +134,9 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     up = 1.0 if scale > 0 else -1.0
     u = np.linspace(-np.arcsinh(reach), np.arcsinh(reach), 8193)
     points = center + abs(scale) * np.sinh(u)
-
-    def rises(s: FloatArray) -> BoolArray:
-        return np.asarray(up * slope(s) > 0.0)
-
-    rising = rises(points)
+    rising = up * slope(points) > 0.0
     turns = np.flatnonzero(rising[1:] != rising[:-1])
-    ends = [-np.inf, *_changes_between(rises, points[turns], points[turns + 1]), np.inf]
+    ends = [-np.inf, *(_turning_point_of_ratio(slope, points[i], points[i + 1]) for i in turns), np.inf]
     best = MonotoneInterval(-np.inf, np.inf, 0, 1.0)
     for i in range(len(ends) - 1):
         if rising[0] != (i % 2 == 0):
@@ -156,16 +152,13 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     return best
 
 
-def _changes_between(
-    true_at: Callable[[FloatArray], BoolArray], left: FloatArray, right: FloatArray
-) -> list[float]:
-    """Where a statement begins or ceases to be true between each left and right, bisecting all at once."""
-    at_left = true_at(left)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (left + right)
-        as_left = true_at(middle) == at_left
-        left, right = np.where(as_left, middle, left), np.where(as_left, right, middle)
-    return [float(s) for s in right]
+def _turning_point_of_ratio(slope: Curve, left: float, right: float) -> float:
+    def at(s: float) -> float:
+        return float(slope(np.array([s]))[0])
+
+    if at(left) * at(right) >= 0.0:  # a slope of exactly 0 at one end
+        return right if at(right) == 0.0 else left
+    return bracketed_root(at, left, right)
 
 
 class Held(TypedDict):

@@ -212,7 +212,7 @@ def check_calibration(
 
 
 def _note_on_infinite_llrs(moments: Moments) -> tuple[str, ...]:
-    n = int(moments.target.n_infinite + moments.nontarget.n_infinite)
+    n = int(moments.n_infinite)
     are = agreeing(n, "is", "are")
     return (f"{counted(n, 'LLR')} {are} infinite: means and spreads are those of the others",) if n else ()
 

@@ -141,7 +141,7 @@ def judge(
         low, high = result.moments.extremes
         why = (
             "all scores are the same"
-            if low == high and not result.moments.target.n_infinite + result.moments.nontarget.n_infinite
+            if low == high and not result.moments.n_infinite
             else f"the AUC of {result.auc:.3f} cannot be distinguished from 0.5 "
             f"(one of {apart.would_show:.3f} could)"
         )
