@@ -4,7 +4,7 @@
     python benchmarks/adapted_backends.py ../shared/data/speech_embeddings --adaptations
 
 Default steps and sizes; trained on background speakers of other corpora, adapted by dev, same-gender trials
-of eval, side A against side B. The first prints EER in % and raw Cllr, the table of heavy-tailed PLDA in
+of eval, side A against side B. The first prints EER in % and raw Cllr, the table in
 docs/reference/recognition.md; the second EER in %, the table of docs/tutorials/embeddings-to-llrs.md.
 """
 
@@ -18,7 +18,7 @@ import llrkit as lk
 from llrkit.recognize import Embeddings, Recognizer, matrix_scores, read_embeddings, train_recognizer
 
 FRONTS = {"ivectornb": "telephone-band i-vectors", "ecapa": "ECAPA"}
-BACKENDS = ("cosine", "plda", "htplda", "psda", "tpsda")
+BACKENDS = ("cosine", "plda")
 DURATIONS = ("5", "20", "full")
 ADAPTATIONS: tuple[tuple[str, float | None], ...] = (
     ("none", None), ("center", None), ("coral", None), ("coral+", 0.8), ("coral+", 0.1), ("kaldi", None),

@@ -98,7 +98,7 @@ def test_a_folder_of_recordings_with_mistakes(spoken, tmp_path, need):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*before, "list.tsv"])
 
 
-EMBEDDED = ("plda", "htplda", "psda", "tpsda", "cosine", "lda-cosine", "svm")
+EMBEDDED = ("plda", "cosine", "lda-cosine", "svm")
 
 
 @pytest.fixture(scope="module")

@@ -387,12 +387,7 @@ def test_ubm_gmm_scores_carry_the_lists(home):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--backend", "cosine", "--rank", 2], "rank is an option of plda and htplda, not of cosine"),
-        (["--degrees", 3], "degrees is an option of htplda, not of plda"),
-        (["--channel-dims", 2], "channel_dims is an option of tpsda, not of plda"),
-        (["--backend", "tpsda", "--speaker-dims", "4,x"], "--speaker-dims 4,x: expected whole numbers"),
-        (["--backend", "tpsda", "--speaker-dims", 9], "together at most the 5 of the embeddings"),
-        (["--backend", "psda", "--steps", "length,center"], "the last step must be 'length', got 'center'"),
+        (["--backend", "cosine", "--rank", 2], "rank is an option of plda, not of cosine"),
         (["--steps", "centre,length"], "unknown step 'centre'"),
         (["--backend", "svm", "--relevance", 3], "--relevance is an option of ubm-gmm, not of svm"),
         (["--cost", 3], "--cost is an option of svm, not of plda"),

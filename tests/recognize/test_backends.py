@@ -55,7 +55,7 @@ def test_cosine_against_scipy(monkeypatch):
         (lambda e: cosine_scores(e.replace(vectors=0 * e.vectors), e), "embedding 's0-0' is zero"),
         (lambda e: cosine_scores(e, e, out=np.ones((2, 2))), "out has shape"),
         (lambda e: cosine_scores(e, e, dtype=np.int32), "dtype must be float32 or float64"),
-        (lambda e: train_backend(e, scorer="svm"), "scorer='svm': expected one of plda, htplda, psda, tpsda"),
+        (lambda e: train_backend(e, scorer="svm"), "scorer='svm'"),
     ],
 )
 def test_bad_input_is_refused(call, message):

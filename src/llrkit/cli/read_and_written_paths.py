@@ -29,7 +29,7 @@ WRITTEN = frozenset({
 FILLED = frozenset({"out"})
 """Folders in which files of fixed names are written, beside others that may be there."""
 NO_PATHS = frozenset({
-    "accept_rates", "adapt_where", "channel_dims", "speaker_dims",
+    "accept_rates", "adapt_where",
     "asv_column", "asv_threshold", "attack_column", "bound", "by",
     "classes", "cllr", "cm_column", "cm_threshold", "cohort_where", "columns", "conditions", "costs",
     "d_prime", "decide", "durations", "eer", "eer_full", "eer_short", "encoding", "enrolled_column",

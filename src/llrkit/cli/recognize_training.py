@@ -28,7 +28,7 @@ from llrkit.cli.recognize_progress import Watch, watching
 from llrkit.cli.recognize_training_options import (
     OfExtractor,
     ToTrain,
-    checked_options,
+    check_options,
     refuse_idle,
     refuse_sizes,
 )
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 @click.argument("speech", metavar="[LIST|EMBEDDINGS]", required=False)
 @click.option("-o", "--output", required=True, metavar="FILE", help="The recognizer (NPZ).")
 @click.option("--backend", type=click.Choice((*BACKENDS, "lda")), default="plda", show_default=True,
-              help="How embeddings are scored; ubm-gmm scores frames. htplda: heavy-tailed, tpsda: toroidal, "
-              "lda: lda-cosine.")  # fmt: skip
+              help="How embeddings are scored; ubm-gmm scores frames. lda: lda-cosine.")  # fmt: skip
 @click.option("--gaussians", type=int, metavar="N",
               help="Number of Gaussians of the background model; by default chosen from the "
               "amount of data.")  # fmt: skip
@@ -58,14 +57,7 @@ if TYPE_CHECKING:
 @click.option("--iterations", default=10, show_default=True, help="Steps of each EM.")
 @click.option("--steps", metavar="NAME,NAME", help="Before scoring: center, whiten[:DIM], lda[:DIM], wccn, "
               "length. By default what suits the back-end.")  # fmt: skip
-@click.option("--rank", type=int, metavar="N", help="Dimensions of the speaker space of plda (default all) "
-              "and htplda (default half).")  # fmt: skip
-@click.option("--degrees", type=float, metavar="N",
-              help="Degrees of freedom of htplda; by default estimated.")  # fmt: skip
-@click.option("--speaker-dims", metavar="N,N", help="Dimensions of the speaker factors of tpsda, one number "
-              "each; by default one factor with all that the channel leaves.")  # fmt: skip
-@click.option("--channel-dims", metavar="N,N", help="Dimensions of the channel factors of tpsda, 0 for none; "
-              "by default one factor with a quarter of the dimensions.")  # fmt: skip
+@click.option("--rank", type=int, metavar="N", help="Dimensions of the speaker space of plda (default all).")
 @click.option("--uncertainty", is_flag=True, help="PLDA trusts short utterances less (posterior covariance).")
 @click.option("--relevance", default=16.0, show_default=True, help="Relevance factor of ubm-gmm.")
 @click.option("--top-gaussians", default=5, show_default=True, help="Gaussians used in each frame by "
@@ -106,7 +98,6 @@ def train_command(asked: ToTrain) -> None:
       llrkit recognize train train.tsv --from feats.scp --factors 100 -o model.npz
       llrkit recognize train xvectors.npz --where "split = train" --steps lda:150,length -o model.npz
       llrkit recognize train train.tsv --from several.npz --vectors ecapa -o model.npz
-      llrkit recognize train xvectors.npz --backend tpsda --speaker-dims 60,40 --channel-dims 40 -o t.npz
       llrkit recognize train --from model.npz --adapt new.tsv --adaptation coral+ -o adapted.npz
     """
     from llrkit.recognize.embeddings import Embeddings
@@ -119,7 +110,7 @@ def train_command(asked: ToTrain) -> None:
     speech, output, json_path = asked.speech, asked.output, asked.json_path
     backend = "lda-cosine" if asked.backend == "lda" else asked.backend
     steps = asked.steps.split(",") if asked.steps else None
-    own = checked_options(asked, backend, steps)
+    check_options(asked, backend, steps)
     require_folder(output)
     sizes: OfExtractor = {"n_gaussians": asked.gaussians, "n_factors": asked.factors}
     no_sizes: OfExtractor = {}
@@ -137,8 +128,7 @@ def train_command(asked: ToTrain) -> None:
                 refuse_idle(asked, backend)
             made = None if base is None or base.extractor is None else base.extractor.model
             require_feasible(
-                given, backend, steps=steps if steps is not None else STEPS[backend], rank=own["rank"],
-                speaker_dims=own["speaker_dims"], channel_dims=own["channel_dims"],
+                given, backend, steps=steps if steps is not None else STEPS[backend], rank=asked.rank,
                 dim=None if made is None else made.n_factors, **(sizes if base is None else no_sizes),
             )  # fmt: skip
             if asked.adapt is not None:
@@ -155,7 +145,7 @@ def train_command(asked: ToTrain) -> None:
                 if why:
                     click.echo(f"Sizes chosen from the amount of data: {why}.", err=json_path == "-")
             trained = train_recognizer(
-                given, backend, steps=steps, iterations=asked.iterations, **own,
+                given, backend, steps=steps, iterations=asked.iterations, rank=asked.rank,
                 uncertainty=asked.uncertainty, relevance=asked.relevance,
                 top_gaussians=asked.top_gaussians or None, cost=asked.cost, front_end=front_end,
                 rng=asked.seed, watch=watch, stages=stages,

@@ -23,9 +23,6 @@ class ToTrain(OfSpeech):
     iterations: int
     steps: str | None
     rank: int | None
-    degrees: float | None
-    speaker_dims: str | None
-    channel_dims: str | None
     uncertainty: bool
     relevance: float
     top_gaussians: int
@@ -52,15 +49,6 @@ class ToTrain(OfSpeech):
         )  # fmt: skip
 
 
-class OfScorer(TypedDict):
-    """Options of the scorer, as the training takes them."""
-
-    rank: int | None
-    degrees: float | None
-    speaker_dims: list[int] | None
-    channel_dims: list[int] | None
-
-
 class OfExtractor(TypedDict, total=False):
     """Sizes of what makes embeddings of speech; none where that is there already."""
 
@@ -68,8 +56,8 @@ class OfExtractor(TypedDict, total=False):
     n_factors: int | None
 
 
-def checked_options(asked: ToTrain, backend: str, steps: list[str] | None) -> OfScorer:
-    """Those of the scorer, after everything that can be told before a file is read."""
+def check_options(asked: ToTrain, backend: str, steps: list[str] | None) -> None:
+    """Refuse what does not go together, before a file is read."""
     from llrkit.recognize.recognizer_options import require_options
 
     for name, owner in _OF_BACKENDS.items():
@@ -78,26 +66,10 @@ def checked_options(asked: ToTrain, backend: str, steps: list[str] | None) -> Of
     asked.domain.require()
     if asked.adapt is None and (was_given("adaptation") or asked.adaptation_weight is not None):
         raise InputError("--adaptation and --adaptation-weight need --adapt")
-    own: OfScorer = {
-        "rank": asked.rank,
-        "degrees": asked.degrees,
-        "speaker_dims": _sizes_of("--speaker-dims", asked.speaker_dims),
-        "channel_dims": _sizes_of("--channel-dims", asked.channel_dims),
-    }
     require_options(
         backend, steps, uncertainty=asked.uncertainty, adapted=asked.adapt is not None,
-        adaptation=asked.adaptation, weight=asked.adaptation_weight, **own,
+        adaptation=asked.adaptation, weight=asked.adaptation_weight, rank=asked.rank,
     )  # fmt: skip
-    return own
-
-
-def _sizes_of(option: str, text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise InputError(f"{option} {text}: expected whole numbers with commas, for example 60,20")
-    return [] if parts == ["0"] and option == "--channel-dims" else [int(part) for part in parts]
 
 
 def refuse_sizes(asked: ToTrain) -> None:

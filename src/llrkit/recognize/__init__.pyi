@@ -52,9 +52,6 @@ from .matrix_to_trials import matrix_scores as matrix_scores
 from .matrix_to_trials import matrix_trials as matrix_trials
 from .matrix_to_trials import write_matrix as write_matrix
 from .pair_labels import trial_masks as trial_masks
-from .plda.heavy_tailed_model import HeavyTailedPLDA as HeavyTailedPLDA
-from .plda.heavy_tailed_training import HeavyTailedTraining as HeavyTailedTraining
-from .plda.heavy_tailed_training import train_heavy_tailed_plda as train_heavy_tailed_plda
 from .plda.plda_adaptation import coral_plus as coral_plus
 from .plda.plda_adaptation import interpolated as interpolated
 from .plda.plda_adaptation import kaldi_adapted as kaldi_adapted
@@ -63,12 +60,6 @@ from .plda.plda_model import PLDA as PLDA
 from .plda.plda_training import PLDATraining as PLDATraining
 from .plda.plda_training import moment_estimate as moment_estimate
 from .plda.plda_training import train_plda as train_plda
-from .psda.psda_model import PSDA as PSDA
-from .psda.psda_model import PSDATraining as PSDATraining
-from .psda.psda_model import train_psda as train_psda
-from .psda.toroidal_model import ToroidalPSDA as ToroidalPSDA
-from .psda.toroidal_training import ToroidalTraining as ToroidalTraining
-from .psda.toroidal_training import train_toroidal_psda as train_toroidal_psda
 from .recognizer import Recognizer as Recognizer
 from .recognizer_training import train_recognizer as train_recognizer
 from .speech_from_any_input import read_speech as read_speech

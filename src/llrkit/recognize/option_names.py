@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-BACKENDS = ("plda", "htplda", "psda", "tpsda", "cosine", "lda-cosine", "svm", "ubm-gmm")
+BACKENDS = ("plda", "cosine", "lda-cosine", "svm", "ubm-gmm")
 ADAPTATIONS = ("center", "coral", "coral+", "kaldi", "interpolate")
 NORMS = ("none", "z", "t", "zt", "tz", "s", "as1", "as2")
 """Normalizations of scores by those of a cohort."""

@@ -15,7 +15,7 @@ from llrkit._arrays import Array
 from llrkit._cached import cached_property
 from llrkit._warn import warn_caller
 from llrkit.errors import InputError, SpeechWarning
-from llrkit.recognize.backends.backend import MODELS, Backend
+from llrkit.recognize.backends.backend import Backend
 from llrkit.recognize.backends.cohort_normalized_scores import normalized_scores
 from llrkit.recognize.backends.pooled_sessions import session_rows_by_name
 from llrkit.recognize.backends.svm import LinearModels, train_svm
@@ -65,7 +65,7 @@ class Recognizer:
         kind, chain = self.options.backend, self.backend
         whole = {
             "ubm-gmm": self.extractor is not None,
-            **{name: chain is not None and chain.scorer == name for name in MODELS},
+            "plda": chain is not None and chain.plda is not None,
             "svm": chain is not None and self.background is not None,
         }
         if not whole.get(kind, chain is not None):

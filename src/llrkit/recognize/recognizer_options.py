@@ -33,10 +33,6 @@ class RecognizerOptions:
             whole_number(self.top_gaussians, 1, "top_gaussians")
 
 
-OF_UNIT_LENGTH = ("psda", "tpsda")
-"""Back-ends for embeddings of length one."""
-
-
 def require_options(
     backend: str,
     steps: Sequence[object] | None = None,
@@ -45,26 +41,22 @@ def require_options(
     adapted: bool = False,
     adaptation: str = "center",
     weight: float | None = None,
-    **of_scorer: object,
+    rank: int | None = None,
 ) -> None:
     """Refuse options that the back-end does not have, or that cannot be combined.
 
     Examples
     --------
-    >>> require_options("psda", ["length", "center"])
-    Traceback (most recent call last):
-    llrkit.errors.InputError: psda is for embeddings of length one: the last step must be 'length', got ...
     >>> require_options("cosine", rank=10)
     Traceback (most recent call last):
-    llrkit.errors.InputError: rank is an option of plda and htplda, not of cosine
+    llrkit.errors.InputError: rank is an option of plda, not of cosine
     """
     if steps is not None and backend == "ubm-gmm":
         raise InputError("the ubm-gmm back-end has no embeddings, so no steps")
-    names = [parsed_step(step)[0] if isinstance(step, str) else "" for step in steps or ()]
-    if backend in OF_UNIT_LENGTH and steps is not None and (not names or names[-1] not in ("length", "")):
-        last = f"got {names[-1]!r}" if names else "got none"
-        raise InputError(f"{backend} is for embeddings of length one: the last step must be 'length', {last}")
-    refuse_of_others(backend, **of_scorer)
+    for step in steps or ():
+        if isinstance(step, str):
+            parsed_step(step)
+    refuse_of_others(backend, rank=rank)
     if uncertainty and backend != "plda":
         raise InputError(f"uncertainty is for PLDA, not for {backend}")
     if adapted and backend == "ubm-gmm":

@@ -9,7 +9,7 @@ import numpy as np
 from llrkit._arguments import takes
 from llrkit._plain import as_number
 from llrkit.errors import InputError
-from llrkit.recognize.backends.backend import SCORERS, ScorerOptions, train_backend
+from llrkit.recognize.backends.backend import SCORERS, train_backend
 from llrkit.recognize.backends.domain_adaptation import train_adapted_backend
 from llrkit.recognize.embedding_files import write_embeddings
 from llrkit.recognize.embeddings import Embeddings
@@ -25,9 +25,6 @@ from llrkit.recognize.training_stages import IVECTORS, Stages
 
 STEPS = {
     "plda": ("center", "whiten", "length"),
-    "htplda": ("center", "whiten"),
-    "psda": ("center", "length"),
-    "tpsda": ("center", "length"),
     "cosine": ("center",),
     "lda-cosine": ("lda",),
     "svm": ("center", "whiten", "length"),
@@ -46,9 +43,6 @@ def train_recognizer(
     n_factors: int | None = None,
     iterations: int = 10,
     rank: int | None = None,
-    degrees: float | None = None,
-    speaker_dims: Sequence[int] | None = None,
-    channel_dims: Sequence[int] | None = None,
     uncertainty: bool = False,
     relevance: float = 16.0,
     top_gaussians: int | None = 5,
@@ -70,24 +64,18 @@ def train_recognizer(
         Frames, from which i-vectors are made, or embeddings of another kind. All but 'cosine', 'svm' and
         'ubm-gmm' need to know the speakers, with several utterances of some of them.
     backend
-        'plda', 'htplda' (heavy-tailed), 'psda', 'tpsda' (toroidal), 'cosine', 'lda-cosine', 'svm' or
-        'ubm-gmm'.
+        'plda', 'cosine', 'lda-cosine', 'svm' or 'ubm-gmm'.
     steps
         What is done with embeddings before scoring, as in :func:`train_chain`. By default they are centered,
-        whitened and brought to one length for 'plda' and 'svm', centered and whitened for 'htplda', centered
-        and brought to one length for 'psda' and 'tpsda', centered for 'cosine', and projected by LDA for
-        'lda-cosine'.
+        whitened and brought to one length for 'plda' and 'svm', centered for 'cosine', and projected by LDA
+        for 'lda-cosine'.
     n_gaussians, n_factors
         Sizes of the background model and of the i-vectors; by default what the data can carry (see
         ``sizes_for``).
     iterations
         Steps of each EM.
     rank
-        Dimensions of the speaker space of PLDA; by default all, of 'htplda' half of them.
-    degrees
-        Degrees of freedom of 'htplda'; estimated by default.
-    speaker_dims, channel_dims
-        Dimensions of the factors of 'tpsda': see :func:`train_toroidal_psda`.
+        Dimensions of the speaker space of PLDA; by default all.
     uncertainty
         Whether PLDA adds the posterior covariance of an i-vector to the covariance within speakers, so that
         short utterances are trusted less.
@@ -124,21 +112,15 @@ def train_recognizer(
     (5, 20)
     """
     options = RecognizerOptions(backend, uncertainty, relevance, top_gaussians, cost)
-    own: ScorerOptions = {
-        "rank": rank,
-        "degrees": degrees,
-        "speaker_dims": speaker_dims,
-        "channel_dims": channel_dims,
-    }
     if isinstance(speech, Embeddings) and not (n_gaussians is None and n_factors is None):
         raise InputError("n_gaussians and n_factors are for frames; these are embeddings")
     require_options(
         backend, steps, uncertainty=uncertainty, adapted=adapt is not None, adaptation=adaptation,
-        weight=adaptation_weight, **own,
+        weight=adaptation_weight, rank=rank,
     )  # fmt: skip
     require_feasible(
         speech, backend, steps=steps if steps is not None else STEPS[backend], n_gaussians=n_gaussians,
-        n_factors=n_factors, rank=rank, speaker_dims=speaker_dims, channel_dims=channel_dims,
+        n_factors=n_factors, rank=rank,
         dim=None if extractor is None or extractor.model is None else extractor.model.n_factors,
     )  # fmt: skip
     if extractor is not None and backend == "ubm-gmm":
@@ -171,7 +153,7 @@ def train_recognizer(
     scorer = backend if backend in SCORERS else "cosine"
     plain = raw = embeddings.replace(covariances=None)
     if adapt is None:
-        trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, **own)
+        trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, rank=rank)
     else:
         in_domain = adapt if extractor is None else extracted(extractor, adapt, watch)
         if not isinstance(in_domain, Embeddings):
@@ -180,7 +162,7 @@ def train_recognizer(
         check_adaptation(Sources.of(speech), Sources.of(adapt))
         trained = train_adapted_backend(
             plain, in_domain.replace(covariances=None), chosen, adaptation=adaptation, scorer=scorer,
-            iterations=iterations, weight=adaptation_weight, **own,
+            iterations=iterations, weight=adaptation_weight, rank=rank,
         )  # fmt: skip
     background = trained.prepare(embeddings.replace(covariances=None)) if backend == "svm" else None
     lengths = length_profile(raw.vectors)

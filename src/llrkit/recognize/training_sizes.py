@@ -14,14 +14,13 @@ from llrkit.errors import InputError, MissingPackageError, SpeechWarning
 from llrkit.recognize.backends.transform_training import parsed_step
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.psda.toroidal_training import factor_sizes
 
 FRAMES_PER_GAUSSIAN = 1500
 FEW_FRAMES = 50
 """For each Gaussian: below, a model of that size that was asked for has a warning."""
 MOST_GAUSSIANS, MOST_FACTORS = 512, 200
 SESSIONS_PER_FACTOR = 3
-_NEED_SPEAKERS = ("plda", "htplda", "psda", "tpsda", "lda-cosine")
+_NEED_SPEAKERS = ("plda", "lda-cosine")
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,6 @@ def require_feasible(
     n_gaussians: int | None = None,
     n_factors: int | None = None,
     rank: int | None = None,
-    speaker_dims: Sequence[int] | None = None,
-    channel_dims: Sequence[int] | None = None,
     dim: int | None = None,
 ) -> None:
     """Refuse what is known to fail from the list and the headers alone.
@@ -121,11 +118,8 @@ def require_feasible(
         if not 1 <= size <= most:
             raise InputError(f"step {name}:{size}: {most} dimensions at most, from what there is")
         dim = size
-    if backend == "tpsda":
-        factor_sizes(dim, speaker_dims, channel_dims)
-    most = dim - 1 if backend == "htplda" else dim
-    if rank is not None and not 1 <= rank <= most:
-        raise InputError(f"rank must be a whole number from 1 to {most}, got {rank}")
+    if rank is not None and not 1 <= rank <= dim:
+        raise InputError(f"rank must be a whole number from 1 to {dim}, got {rank}")
 
 
 def _number_of_speakers(speech: Frames | Embeddings) -> int | None:

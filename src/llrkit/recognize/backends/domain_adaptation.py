@@ -32,7 +32,7 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     """The same back-end with every mean that of unlabeled embeddings of the new domain.
 
     The mean of each linear step becomes that of the unlabeled embeddings where they reach it, and so does the
-    mean of PLDA, Gaussian or heavy-tailed.
+    mean of PLDA.
 
     Parameters
     ----------
@@ -56,12 +56,11 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
             moved = Affine(unlabeled.vectors.mean(axis=0, dtype=np.float64), step.matrix, step.name)
         steps.append(moved)
         unlabeled = moved(unlabeled)
-    mean, plda, htplda = unlabeled.vectors.mean(axis=0, dtype=np.float64), backend.plda, backend.htplda
+    mean, plda = unlabeled.vectors.mean(axis=0, dtype=np.float64), backend.plda
     return dataclasses.replace(
         backend,
         chain=Chain(tuple(steps)),
         plda=None if plda is None else dataclasses.replace(plda, mean=mean),
-        htplda=None if htplda is None else dataclasses.replace(htplda, mean=mean),
     )
 
 
@@ -102,9 +101,6 @@ def train_adapted_backend(
     iterations: int = 10,
     rank: int | None = None,
     weight: float | None = None,
-    degrees: float | None = None,
-    speaker_dims: Sequence[int] | None = None,
-    channel_dims: Sequence[int] | None = None,
 ) -> Backend:
     """Train a back-end on background speakers and adapt it to another domain.
 
@@ -119,7 +115,7 @@ def train_adapted_backend(
         covariance of the new domain before training (:func:`recolored`). 'coral+' and 'kaldi': centered, and
         the covariances of PLDA raised (:func:`coral_plus`, :func:`kaldi_adapted`). 'interpolate': centered,
         and mixed with a PLDA that is trained on the in-domain speakers (:func:`interpolated`).
-    steps, scorer, iterations, rank, degrees, speaker_dims, channel_dims
+    steps, scorer, iterations, rank
         As in :func:`train_backend`.
     weight
         Of the new domain: of 'coral+' (0.8 by default) and of 'interpolate' (0.5).
@@ -142,10 +138,7 @@ def train_adapted_backend(
         )
     if adaptation == "coral":
         background = recolored(background, in_domain)
-    trained = train_backend(
-        background, steps, scorer=scorer, iterations=iterations, rank=rank, degrees=degrees,
-        speaker_dims=speaker_dims, channel_dims=channel_dims,
-    )  # fmt: skip
+    trained = train_backend(background, steps, scorer=scorer, iterations=iterations, rank=rank)
     if adaptation == "coral":
         return trained
     moved = recentered(trained, in_domain)

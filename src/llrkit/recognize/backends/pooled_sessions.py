@@ -13,7 +13,6 @@ from llrkit._arrays import Array, FloatArray
 from llrkit._format import counted
 from llrkit.errors import InputError
 from llrkit.recognize.embeddings import Embeddings, checked_texts
-from llrkit.recognize.plda.heavy_tailed_model import WEIGHT, HeavyTailedPLDA
 from llrkit.recognize.plda.plda_model import PLDA, SESSIONS
 
 Models: TypeAlias = Mapping[str, Sequence[str]] | Sequence[str] | Array
@@ -26,7 +25,7 @@ def pool_sessions(
     embeddings: Embeddings,
     models: Models | None = None,
     *,
-    plda: PLDA | HeavyTailedPLDA | None = None,
+    plda: PLDA | None = None,
 ) -> Embeddings:
     """The average of the sessions of each model, with their number in the column ``sessions``.
 
@@ -45,7 +44,7 @@ def pool_sessions(
         by default the speakers.
     plda
         Weigh sessions by their precision under this model; the result has the covariances that make
-        :meth:`PLDA.scores` exact, or the column ``weight`` that :meth:`HeavyTailedPLDA.scores` uses.
+        :meth:`PLDA.scores` exact.
 
     Examples
     --------
@@ -57,13 +56,8 @@ def pool_sessions(
     groups = model_rows(embeddings, models)
     rows = list(groups.values())
     vectors = np.array([embeddings.vectors[own_rows].mean(axis=0, dtype=np.float64) for own_rows in rows])
-    covariances, more = None, {}
-    if isinstance(plda, HeavyTailedPLDA):
-        weights = plda.weights(embeddings)
-        more[WEIGHT] = np.array([weights[own_rows].sum() for own_rows in rows])
-        sums = (weights[own_rows] @ embeddings.vectors[own_rows] for own_rows in rows)
-        vectors = np.array(list(sums)) / more[WEIGHT][:, None]
-    elif embeddings.covariances is not None:
+    covariances = None
+    if embeddings.covariances is not None:
         pooled = [_precision_weighted_sessions(embeddings, own_rows, plda) for own_rows in rows]
         vectors = np.array([vector for vector, _ in pooled])
         covariances = np.array([covariance for _, covariance in pooled])
@@ -79,9 +73,7 @@ def pool_sessions(
         if speakers is None:
             _refuse_mixed_speakers(embeddings, groups)
     counts = np.array([len(own_rows) for own_rows in rows])
-    return Embeddings(
-        vectors, np.array(list(groups)), speakers, {**kept, **more, SESSIONS: counts}, covariances
-    )
+    return Embeddings(vectors, np.array(list(groups)), speakers, {**kept, SESSIONS: counts}, covariances)
 
 
 def model_rows(embeddings: Embeddings, models: Models | None) -> dict[str, Positions]:

@@ -17,7 +17,6 @@ from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.speaker_gmms import SpeakerGMMs
 from llrkit.recognize.model_files import load_arrays, naming_file, save_arrays
 from llrkit.recognize.overlap_sources import Sources
-from llrkit.recognize.plda.heavy_tailed_model import WEIGHT
 
 SCHEMA = "llrkit.enrolled/1"
 COHORT_SCHEMA = "llrkit.cohort/1"
@@ -87,8 +86,6 @@ class Side:
             arrays["vectors"] = self.embeddings.vectors
             sessions = self.embeddings.columns.get("sessions", np.ones(len(self), dtype=np.int64))
             arrays["sessions"] = sessions
-            if WEIGHT in self.embeddings.columns:
-                arrays["session_weights"] = self.embeddings.columns[WEIGHT]
             if self.embeddings.covariances is not None:
                 arrays["covariances"] = self.embeddings.covariances
         if self.mixtures is not None:
@@ -116,8 +113,6 @@ class Side:
         with naming_file(str(path)):
             if "vectors" in arrays:
                 columns = {"sessions": arrays["sessions"]}
-                if "session_weights" in arrays:
-                    columns[WEIGHT] = arrays["session_weights"]
                 embeddings = Embeddings(arrays["vectors"], ids, speakers, columns, arrays.get("covariances"))
             if "means" in arrays:
                 mixtures = SpeakerGMMs(tuple(ids.tolist()), arrays["means"])

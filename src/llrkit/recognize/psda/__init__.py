@@ -1,1 +1,0 @@
-"""Probabilistic spherical discriminant analysis: speakers and sessions on the unit sphere."""
