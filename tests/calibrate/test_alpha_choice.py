@@ -154,14 +154,6 @@ def test_too_few_groups_are_refused():
         lk.fit_cmlg(trials, alpha="auto", point=0.1, groups="who")
 
 
-def test_the_warning_names_it():
-    with pytest.warns(lk.ShapeWarning, match='alpha="auto", point='):
-        lk.fit_cmlg(people())
-    with pytest.warns(lk.ShapeWarning) as caught:
-        lk.fit_cmlg(people(), alpha="auto", point="sre08", groups=("left", "right"))
-    assert "auto" not in str(caught[0].message)
-
-
 def test_the_command_line_chooses_and_says_so(tmp_path):
     people().table.write_csv(tmp_path / "s.csv")
     code, out, err = run(

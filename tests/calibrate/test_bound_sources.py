@@ -11,9 +11,7 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.calibrate.bounds import source_counts as source_counts
-from llrkit.calibrate.bounds.named_bounds import BOUNDS
 from llrkit.calibrate.bounds.source_counts import count_sources
-from llrkit.calibrate.gap_between_classes import gap_sentence
 from llrkit.choose.folds import crossed_source, training_source
 from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
 
@@ -63,7 +61,10 @@ def test_one_column_counts_its_values_in_each_class():
     scores = lk.Scores([1.0, 2.0, 3.0], [0.0, -1.0, -2.0, -3.0], columns)
     counts = count_sources(scores, "who")
     assert (counts.n_target, counts.n_nontarget) == (2, 3)
-    assert str(counts) == "2 speakers with target trials, 3 speakers with non-target trials"
+    attacks = lk.Scores([1.0, 2.0], [0.0, 0.5, 0.2], {"attack": (["-", "-"], ["A1", "A2", "A2"])})
+    counts_of_attacks = count_sources(attacks, "attack")  # one value: its trials are counted
+    assert (counts_of_attacks.n_target, counts_of_attacks.target) == (2, "trials of one speaker")
+    assert (counts_of_attacks.n_nontarget, counts_of_attacks.nontarget) == (2, "speakers")
     assert count_sources(scores, ["who"]) == counts
 
 
@@ -85,13 +86,6 @@ def test_a_class_with_one_source_is_counted_by_speakers_or_trials(left, right, e
     scores = lk.Scores(np.arange(5.0), -np.arange(4.0), {"left": left, "right": right})
     counts = count_sources(scores, SIDES)
     assert (counts.n_target, counts.target, counts.n_nontarget, counts.nontarget) == expected
-
-
-def test_one_value_of_a_single_column_is_counted_by_trials():
-    scores = lk.Scores([1.0, 2.0], [0.0, 0.5, 0.2], {"attack": (["-", "-"], ["A1", "A2", "A2"])})
-    assert str(count_sources(scores, "attack")) == (
-        "2 target trials of one speaker, 2 speakers with non-target trials"
-    )
 
 
 def test_models_and_segments_stand_for_the_speakers_they_share():
@@ -119,13 +113,12 @@ def test_models_and_segments_stand_for_the_speakers_they_share():
 def test_weights_count_for_trials_and_not_for_speakers():
     columns = {"who": (["a", "b"], ["c", "d", "e"]), "times": ([1.5, 3], [1, 1, 0])}
     weighed = lk.weigh(lk.Scores([1.0, 2.0], [0.0, -1.0, -2.0], columns), "times")
-    assert str(count_sources(weighed)) == "4.5 target trials, 2 non-target trials"
+    assert (count_sources(weighed).n_target, count_sources(weighed).n_nontarget) == (4.5, 2)
     assert_allclose(lk.bound_sources(LINE, weighed).low, -math.log(5.5))
     counts = count_sources(weighed, "who")
     assert (counts.n_target, counts.n_nontarget) == (2, 2)  # a trial that does not count shows nobody
 
 
-@pytest.mark.slow
 def test_too_many_pairs_are_estimated_and_said():
     n = 1500
     pairs = n * (n - 1) // 2  # more than are counted one by one
@@ -137,7 +130,6 @@ def test_too_many_pairs_are_estimated_and_said():
     assert not bounded.details["exact"]
     assert_allclose(bounded.details["n_nontarget_sources"], pairs, rtol=4 / math.sqrt(1 << 20))
     assert_allclose(bounded.high, math.log(pairs + 1), atol=0.005)
-    assert " about 1," in lk.bound_sentence(bounded)
 
 
 @pytest.mark.parametrize("n", [1, 7, 1000, 1001, 50_000])
@@ -165,26 +157,34 @@ def test_joined_numbers_against_brute_force():
 def test_numbers_in_place_of_data(n_sources):
     for bounded in (lk.bound_sources(LINE, n_sources), lk.bound_sources(LINE, n_sources=n_sources)):
         assert_allclose([bounded.low, bounded.high], [-math.log(51), math.log(51)])
-        assert lk.bound_sentence(bounded).endswith(": 50 target sources, 50 non-target sources.")
 
 
 def test_bad_input_of_sources():
     scores = lk.Scores([1.0], [0.0], {"who": (["a"], [None])})
-    with pytest.raises(lk.InputError, match="no value in who: every trial needs its speakers"):
+    for bound in ("", "tight", "sources:3", "elub,sources", "fix:-1,1", None, 3, ("none",)):
+        with pytest.raises(lk.UnknownNameError):
+            lk.bound_map(LINE, scores, bound)
+    for limits in ("", "1", "-1,2,3", "a,b", "1,2", "-2,-1", "nan,1", "-1;2"):
+        with pytest.raises(lk.InputError):
+            lk.bound_map(LINE, scores, f"fixed:{limits}")
+    for bound in ("none", "elub", "invariance", "fixed:-1,1"):  # which do not look at speakers
+        with pytest.raises(lk.InputError):
+            lk.bound_map(LINE, scores, bound, speakers=SIDES)
+    with pytest.raises(lk.InputError):
         lk.bound_sources(LINE, scores, speakers="who")
-    with pytest.raises(lk.UnknownNameError, match="no column 'speaker'; there are: who"):
+    with pytest.raises(lk.UnknownNameError):
         lk.bound_sources(LINE, scores, speakers="speaker")
     for columns in (("a", "b", "c"), ()):
-        with pytest.raises(lk.InputError, match="one or two columns"):
+        with pytest.raises(lk.InputError):
             lk.bound_sources(LINE, scores, speakers=columns)
-    with pytest.raises(lk.InputError, match="not both"):
+    with pytest.raises(lk.InputError):
         lk.bound_sources(LINE, scores, n_sources=3)
-    with pytest.raises(lk.InputError, match="not both"):
+    with pytest.raises(lk.InputError):
         lk.bound_sources(LINE, 3, n_sources=3)
-    with pytest.raises(lk.InputError, match="speakers are counted in the training data"):
+    with pytest.raises(lk.InputError):
         lk.bound_sources(LINE, 3, speakers="who")
     for numbers in ((1, 2, 3), (1,), (0, 5), None):
-        with pytest.raises(lk.InputError, match="n_sources must be"):
+        with pytest.raises(lk.InputError):
             lk.bound_sources(LINE, n_sources=numbers)
 
 
@@ -217,7 +217,6 @@ def test_every_name_of_a_bound(bound, same, dev):
     bounded, expected = lk.bound_map(fitted, dev, bound), same(fitted, dev)
     assert_array_equal(bounded(new), expected(new))
     assert_array_equal(reloaded(bounded)(new), expected(new))
-    assert lk.bound_sentence(reloaded(bounded)) == lk.bound_sentence(bounded)
     if bound == "none":
         assert bounded is fitted
         return
@@ -230,64 +229,6 @@ def test_every_name_of_a_bound(bound, same, dev):
     assert lk.bound_map(fitted, dev).high == lk.bound_sources(fitted, dev).high
 
 
-def test_every_name_is_in_the_test_above():
-    tested = {mark.args[1][i][0] for mark in test_every_name_of_a_bound.pytestmark for i in range(5)}
-    assert {name.partition(":")[0] for name in tested} == {name.partition(":")[0] for name in BOUNDS}
-
-
-@pytest.mark.parametrize("bound", ["", "tight", "sources:3", "elub,sources", "fix:-1,1", None, 3, ("none",)])
-def test_unknown_bounds_are_refused(bound, dev):
-    with pytest.raises(
-        lk.UnknownNameError, match="known are none, elub, invariance, sources, fixed:LOW,HIGH"
-    ):
-        lk.bound_map(LINE, dev, bound)
-
-
-@pytest.mark.parametrize("limits", ["", "1", "-1,2,3", "a,b", "1,2", "-2,-1", "nan,1", "-1;2"])
-def test_limits_that_are_none_are_refused(limits, dev):
-    with pytest.raises(lk.InputError, match="fixed:LOW,HIGH with two LLRs in nats"):
-        lk.bound_map(LINE, dev, f"fixed:{limits}")
-
-
-@pytest.mark.parametrize("bound", ["none", "elub", "invariance", "fixed:-1,1"])
-def test_speakers_are_refused_where_nobody_looks_at_them(bound, dev):
-    with pytest.raises(lk.InputError, match="does not use speakers"):
-        lk.bound_map(LINE, dev, bound, speakers=SIDES)
-
-
-@pytest.mark.parametrize(
-    ("bound", "speakers", "sentence"),
-    [
-        ("none", None, "LLRs are not bounded."),
-        ("sources", None, "LLRs are bounded to [-6.22, 6.69] (log10: -2.70, 2.90): 500 target trials, "
-         "800 non-target trials."),
-        ("sources", SIDES, "LLRs are bounded to [-3.69, 6.61] (log10: -1.60, 2.87): 39 speakers with target "
-         "trials, 741 pairs of speakers with non-target trials."),
-        ("fixed:-1,2.5", None, "LLRs are bounded to [-1.00, 2.50] (log10: -0.43, 1.09): as given."),
-    ],
-)  # fmt: skip
-def test_sentences(bound, speakers, sentence, dev):
-    bounded = lk.bound_map(lk.fit_cmlg(dev), dev, bound, speakers=speakers)
-    assert lk.bound_sentence(bounded) == sentence
-    assert lk.bound_sentence(LINE.then(bounded)) == sentence
-
-
-@pytest.mark.parametrize(("bound", "why"), [("elub", "empirical"), ("invariance", "invariance")])
-def test_sentences_of_bounds_from_llrs(bound, why, dev):
-    sentence = lk.bound_sentence(lk.bound_map(lk.fit_cmlg(dev), dev, bound))
-    assert why in sentence
-    assert sentence.endswith(", 500 target and 800 non-target trials.")
-
-
-def test_one_of_each_is_singular():
-    counts = source_counts.SourceCounts(1, 1)
-    assert str(counts) == "1 target trial, 1 non-target trial"
-    counts = source_counts.SourceCounts(1, 1, "speakers", "pairs")
-    assert str(counts) == "1 speaker with target trials, 1 pair of speakers with non-target trials"
-    counts = source_counts.SourceCounts(1, 1, "sources", source_counts.ONE)
-    assert str(counts) == "1 target source, 1 non-target trial of one speaker"
-
-
 # classes that do not overlap
 
 
@@ -297,12 +238,6 @@ def apart():
     rng = np.random.default_rng(5)
     target, nontarget = rng.normal(0, 0.045, 30), rng.normal(0, 0.075, 200)
     return lk.Scores(target - target.min() + 0.647, nontarget - nontarget.max() + 0.233)
-
-
-WHY = (
-    "The classes do not overlap in the training scores (gap 0.233 to 0.647): the strength of evidence rests "
-    "on the bounds alone."
-)
 
 
 @pytest.mark.slow
@@ -324,14 +259,7 @@ def test_separated_classes_are_bounded_by_their_numbers(fit, exceeds, apart):
     bounded = lk.bound_map(fitted, apart)
     assert_allclose([bounded.low, bounded.high], [-math.log(31), math.log(201)])
     assert_array_equal(bounded(new), np.clip(fitted(new), -math.log1p(30), math.log1p(200)))
-    assert lk.bound_sentence(bounded).endswith(f"non-target trials. {WHY}")
     assert_allclose(bounded.details["gap"], [0.233, 0.647])
-
-
-@pytest.mark.parametrize("bound", ["elub", "invariance", "sources", "fixed:-2,2"])
-def test_every_bound_says_that_classes_are_apart(bound, apart):
-    bounded = lk.bound_map(lk.fit_logistic(apart, regularization=1), apart, bound)
-    assert lk.bound_sentence(reloaded(bounded)).endswith(WHY)
 
 
 def test_gap_of_fused_systems_is_that_of_the_llrs():
@@ -342,7 +270,6 @@ def test_gap_of_fused_systems_is_that_of_the_llrs():
     bounded = lk.bound_map(fitted, scores)
     llrs = fitted(scores)
     assert_allclose(bounded.details["gap"], [llrs.nontarget.max(), llrs.target.min()])
-    assert "do not overlap in the training LLRs" in lk.bound_sentence(bounded)
     assert lk.class_gap(scores) is None
 
 
@@ -361,12 +288,6 @@ def test_gap_of_fused_systems_is_that_of_the_llrs():
 def test_class_gap(target, nontarget, gap):
     assert lk.class_gap(lk.Scores(target, nontarget)) == gap
     assert lk.class_gap(Pieces(lk.Scores(target, nontarget))) == gap
-
-
-def test_words_of_gaps():
-    assert gap_sentence(None) == ""
-    assert "(they meet at 2)" in gap_sentence((2.0, 2.0))
-    assert "training LLRs" in gap_sentence((1.0, 2.0), "LLRs")
 
 
 # what bounds cost

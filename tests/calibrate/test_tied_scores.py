@@ -55,19 +55,6 @@ def test_probabilities_are_told_from_other_scores():
     assert not lk.Scores([0.0, 1.1], [0.5]).reduce(TiedScores.of).within_0_and_1
 
 
-def test_llrs_that_a_calibration_wrote_are_not_called_clipped_scores(tmp_path):
-    target, nontarget = (np.clip(values, -0.5, 2.5) for values in drawn())
-    rows = [f"{x},{k},0" for values, k in ((target, "target"), (nontarget, "nontarget")) for x in values]
-    for name, header in (("llrs", "llr,label,llr_map"), ("scores", "score,label,other")):
-        (tmp_path / f"{name}.csv").write_text("\n".join([header, *rows]) + "\n")
-    written, raw = (TiedScores.of_source(lk.read_trials(tmp_path / f"{n}.csv")) for n in ("llrs", "scores"))
-    assert "LLRs are exactly 2.5, the highest LLR: a bound of the calibration" in written.sentences()[0]
-    assert not any("clipped" in said or "score are" in said for said in written.sentences())
-    assert all(said.endswith("score: they are clipped or saturated") for said in raw.sentences())
-    again = (raw + raw).at_the_ends()
-    assert again == raw.at_the_ends()
-
-
 @pytest.mark.parametrize("at_once", [None, "4096"])
 def test_evaluate_warns_of_saturated_scores_and_only_of_them(tmp_path, monkeypatch, at_once):
     if at_once is not None:  # read in batches
@@ -88,16 +75,3 @@ def test_evaluate_warns_of_saturated_scores_and_only_of_them(tmp_path, monkeypat
             assert err.count(f"scores are exactly {extreme}: they are clipped or saturated") == 1
             share = np.mean(of(target) == 2.5)
             assert (f"{100 * share:.1f} % of the target" in err) == (name == "high")
-
-
-@pytest.mark.parametrize("n", [3, 29, 30])
-def test_calibrate_says_that_few_trials_train_a_map(tmp_path, n):
-    target, nontarget = drawn(n)[0], drawn(60)[1]
-    rows = [f"{x},{k}" for v, k in ((target - 1, "target"), (nontarget, "nontarget")) for x in v]
-    (tmp_path / "few.csv").write_text("\n".join(["score,label", *rows]) + "\n")
-    code, _, err = run("calibrate", tmp_path / "few.csv", "-o", tmp_path / "cal.json")
-    assert code == 0, err
-    said = (
-        f"only {n} target trials: the mean score of the class is known to {100 / n**0.5:.0f} % of its spread"
-    )
-    assert (said in err) == (n < 30)
