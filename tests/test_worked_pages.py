@@ -23,18 +23,17 @@ def commands(page):
 
 
 def run_all(page, folder, monkeypatch):
-    """The output of each command, by what it is called with."""
+    """Run every command of a page in a folder."""
     monkeypatch.chdir(folder)
-    outputs = {}
-    for line in commands(page):
+    lines = commands(page)
+    assert len(lines) > 8
+    for line in lines:
         program, *arguments = shlex.split(line)
         assert program == "llrkit"
         result = CliRunner().invoke(cli, arguments)
         assert result.exit_code == 0, (line, result.output, result.exception)
         if arguments[0] == "recognize":  # so few trials may well have a warning of calibration
             assert "warning" not in result.stderr, (line, result.stderr)
-        outputs[line] = result.output
-    return outputs
 
 
 def test_from_recordings_to_llrs(tmp_path, monkeypatch, need, need_program):
@@ -47,8 +46,7 @@ def test_from_recordings_to_llrs(tmp_path, monkeypatch, need, need_program):
         gender = {voice: "fm"[i // 2 % 2] for i, voice in enumerate(voices)}
         lines = (f"{voice}\t{file}\t{split[voice]}\t{gender[voice]}" for voice, file in rows)
         (tmp_path / f"{part}.tsv").write_text("speaker\tfile\tsplit\tgender\n" + "\n".join(lines) + "\n")
-    outputs = run_all("tutorials/recordings-to-llrs.md", tmp_path, monkeypatch)
-    assert "Sizes chosen from the amount of data" in outputs["llrkit recognize train train.tsv -o model.npz"]
+    run_all("tutorials/recordings-to-llrs.md", tmp_path, monkeypatch)
     llrs = lk.read_trials(tmp_path / "llrs.parquet", score="llr")
     assert lk.cllr(llrs) < 0.8
     assert lk.eer(llrs) < 0.15
@@ -68,8 +66,3 @@ def test_from_embeddings_to_llrs(tmp_path, monkeypatch):
         scores = recognizer.scores(models, tests)
         eers.append(lk.eer(lk.Scores(scores[same], scores[~same])))
     assert eers[1] < eers[0]
-
-
-def test_both_pages_have_commands():
-    assert len(commands("tutorials/recordings-to-llrs.md")) > 10
-    assert len(commands("tutorials/embeddings-to-llrs.md")) > 8
