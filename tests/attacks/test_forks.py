@@ -1,11 +1,12 @@
 """After a fork: arrays work, tables say at once that they cannot, and nothing waits for ever."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs fork")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
 PROGRAM = """
 import os, signal, sys
@@ -83,25 +84,3 @@ def test_a_fork_before_polars_was_used_is_fine(tmp_path):
     command = [sys.executable, "-c", FRESH, str(tmp_path / "s.csv")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.stdout.split() == ["2"], done.stderr
-
-
-SPAWNED = """
-import multiprocessing, sys
-import llrkit as lk
-
-def length_of(path):
-    return len(lk.read_trials(path))
-
-if __name__ == "__main__":
-    print(length_of(sys.argv[1]))
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        print(pool.apply(length_of, [sys.argv[1]]))
-"""
-
-
-def test_spawned_processes_read(tmp_path):
-    (tmp_path / "s.csv").write_text("score,label\n1,1\n0,0\n")
-    (tmp_path / "program.py").write_text(SPAWNED)
-    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "s.csv")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert done.stdout.split() == ["2", "2"], done.stderr

