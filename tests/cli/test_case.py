@@ -2,6 +2,7 @@
 
 import json
 import math
+from html import unescape
 
 import numpy as np
 import polars as pl
@@ -277,3 +278,51 @@ def test_bounds_behind_another_map_are_stated(files):
     case = lk.case_report(adapted, [0.0, 1e3], h1="it is he", h2="it is another").to_dict()
     assert case["bounds"] == {"low": bounded.low, "high": bounded.high}
     assert [row["at_bound"] for row in case["comparisons"]] == ["", "upper"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "change"),
+    [
+        ("passed", lambda table: table),
+        ("failed", lambda table: table.with_columns(pl.col("score") * 2 + 1)),
+        ("not decided", lambda table: table.group_by("label", maintain_order=True).head(2)),
+    ],
+)
+def test_every_report_begins_with_a_validation_that_does_not_pass(files, tmp_path, need, outcome, change):
+    docx, given = need("docx"), tmp_path / "given.csv"
+    change(pl.read_csv(files / "check.csv")).write_csv(given)
+    md, html, word, numbers = (tmp_path / f"case.{ending}" for ending in ("md", "html", "docx", "json"))
+    code, out, err = run(
+        "case", files / "line.json", "--score", "2.5", "--validation", given, *PROPOSITIONS, "--vocabulary",
+        "nist", "--report", md, "--html", html, "--docx", word, "--json", numbers,
+    )  # fmt: skip
+    assert code == 0, err
+    got = json.loads(numbers.read_text())
+    verdict = lk.check_calibration(lk.load_map(files / "line.json").on(lk.read_trials(given))).verdict
+    assert got["validation_outcome"] == outcome
+    assert got["validation_verdict"] == verdict.to_dict()
+    headline = {
+        "passed": "",
+        "failed": "The validation failed: it does not support these LLRs as calibrated. Its LLRs are "
+        f"{verdict.text}.",
+        "not decided": f"The validation is not decided: {verdict.text}.",
+    }[outcome]
+    assert got["headline"] == headline
+    first = headline or got["statement"]
+    lead = html.read_text().partition('<p class="lead">')[2]
+    paragraphs = [one.text for one in docx.Document(word).paragraphs if one.style.name == "Normal"]
+    assert out.startswith(headline or "comparison")
+    assert unescape(md.read_text()).split("\n\n")[1].strip("*") == first
+    assert unescape(lead).startswith(first)
+    assert first in paragraphs[:2]  # the first may be the banner
+    assert ("FAIL" in paragraphs, "NOT DECIDED" in paragraphs) == (
+        outcome == "failed",
+        outcome == "not decided",
+    )
+
+
+def test_a_validation_that_cannot_be_tested_is_not_decided():
+    same = lk.Scores([1.0, 1.0], [1.0, 1.0])
+    report = lk.case_report(lk.AffineMap(a=1.0, b=0.0), 1.0, h1="a", h2="b", validation=same).to_dict()
+    assert (report["validation_outcome"], report["validation_verdict"]) == ("not decided", None)
+    assert report["headline"].startswith("The validation is not decided: ")

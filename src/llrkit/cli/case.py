@@ -26,7 +26,7 @@ from llrkit.errors import InputError
 @click.option("--train", metavar="FILE", help="The trials that trained MAP: LLRs then have intervals.")
 @click.option("--speakers", metavar="COLUMN[,COLUMN]", help="Columns of the training speakers.")
 @click.option("--validation", "evaluation", metavar="FILE",
-              help="Other trials of known origin: how often LLRs this strong mislead.")  # fmt: skip
+              help="Other trials of known origin: are LLRs calibrated, how many mislead?")  # fmt: skip
 @click.option("--level", metavar="SHARE", help="Confidence level of the interval.  [default: 95%]")
 @click.option("--replicates", type=click.IntRange(min=100),
               help="Random draws of the training trials, for methods fitted again.  [default: 500, 100 for "
@@ -86,7 +86,13 @@ def case_command(
     from llrkit.report.documents import case_document
     from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
     from llrkit.validation.case_report import case_report
-    from llrkit.validation.case_words import all_remarks, comparison_rows, statements, table_header
+    from llrkit.validation.case_words import (
+        all_remarks,
+        comparison_rows,
+        headline,
+        statements,
+        table_header,
+    )
 
     if bool(score_values) == bool(scores):
         raise InputError("give the questioned scores either with --score or as a file with --scores")
@@ -123,6 +129,8 @@ def case_command(
     )
     to_stderr = json_path == "-"
     unit, said = llr_unit(base_10), vocabulary(words)
+    if first := headline(report, unit):
+        click.echo(f"{said.say_of_sources(first, keep=report.names)}\n", err=to_stderr)
     print_table(table_header(unit), comparison_rows(report, unit), to_stderr=to_stderr)
     click.echo("", err=to_stderr)
     for line in (*statements(report), *all_remarks(report)):

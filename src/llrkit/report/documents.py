@@ -32,7 +32,7 @@ from llrkit.report.method_text import methods_text
 from llrkit.report.provenance import Provenance, provenance
 from llrkit.report.report_tables import TextTable, text_tables
 from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section
+from llrkit.report.section_types import Banner, Section
 from llrkit.report.summary_table import same_points
 from llrkit.report.templating import HTML, trusted
 from llrkit.scores import ScoreSource
@@ -46,11 +46,13 @@ from llrkit.validation.case_words import (
     all_remarks,
     comparison_rows,
     facts,
+    headline,
     place_rows,
     statements,
     table_header,
 )
 from llrkit.validation.validate import Validation
+from llrkit.validation.validation_words import SHOWN
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """The content security policy of a page that runs nothing."""
@@ -141,8 +143,11 @@ def case_document(
 ) -> Document:
     """The sections of a case report, in the words of a vocabulary; LLRs in nats, or to base ten only."""
     unit = llr_unit(base_10)
+    first = headline(report, unit)
+    said_first = (*filter(None, [first]), *statements(report), *all_remarks(report), READER)
+    banner = Banner(SHOWN[report.validation_outcome]) if first and report.validation_outcome else None
     sections = [
-        Section("Statement", (*statements(report), *all_remarks(report), READER)),
+        Section("Statement", said_first, banner=banner),
         Section("Comparisons", (), [TextTable(table_header(unit), comparison_rows(report, unit))]),
     ]
     places = place_rows(report)

@@ -18,14 +18,17 @@ from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.composed_map import ComposedMap
 from llrkit.calibrate.maps import Map
 from llrkit.calibrate.option_checks import names_of
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import InputError, LlrkitError, UnknownNameError
 from llrkit.scores import ScoreSource
 from llrkit.scores.source import as_source
+from llrkit.trust.calibration.check_calibration import check_calibration
+from llrkit.trust.calibration.verdict import Verdict
 from llrkit.validation.case_interval import LLRInterval, llr_intervals
 from llrkit.validation.given_calibration import use_calibration
 from llrkit.validation.markdown_tables import clean
 from llrkit.validation.misleading_evidence import LEVEL, AsExtreme, as_extreme
 from llrkit.validation.validated_scope import bounding_map, counts_trials
+from llrkit.validation.validation_matrix import is_met_by
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,21 @@ class CaseReport(Result):
     """LLRs of the trials of the validation."""
     training: ScoreSource | None = None
     """The trials that trained the calibration."""
+    verdict: Verdict | None = None
+    """Whether the LLRs of the validation are calibrated; None without one, or if they cannot be tested."""
+    no_verdict: str = ""
+    """Why the LLRs of the validation could not be tested; empty if they were."""
+
+    @property
+    def validation_outcome(self) -> str | None:
+        """``"passed"``, ``"failed"`` or ``"not decided"``, as the criterion of calibration in a validation.
+
+        None without a validation.
+        """
+        if self.validation is None:
+            return None
+        met = None if self.verdict is None else is_met_by(self.verdict)
+        return "not decided" if met is None else "passed" if met else "failed"
 
     def to_dict(self) -> dict[str, Json]:
         """Plain values; the first comparison is also at the top."""
@@ -154,7 +172,8 @@ def case_report(
         The trials that trained the calibration. With them LLRs have intervals; other trials are refused.
     validation
         Other trials of known origin, raw scores or files of LLRs that this calibration made: how often LLRs
-        as strong as those of the case were misleading.
+        as strong as those of the case were misleading, and whether such LLRs are calibrated. If they are not,
+        or if that is not decided, every form of the report begins with it.
     speakers
         One or two columns of the training trials. Without them training trials are taken as independent.
         If the trials of the validation have them too, the test for a shift of these allows for them.
@@ -201,7 +220,8 @@ def case_report(
     confidence = LEVEL if level is None else level
     cautions: list[str] = []
     intervals, why_not = None, "the trials that trained the calibration were not given"
-    trained = checked = None
+    trained = checked = verdict = None
+    no_verdict = ""
     if train is not None:
         source = as_source(train)
         intervals, why_not = llr_intervals(
@@ -233,6 +253,10 @@ def case_report(
                 "than among others."
             )
         checked = given.llrs
+        try:
+            verdict = check_calibration(checked, speakers=who, rng=seed, curves=False).verdict
+        except LlrkitError as error:  # all LLRs are the same, say: the other numbers are still known
+            no_verdict = str(error)
     in_training = [None] * len(llrs) if trained is None else as_extreme(calibration.on(trained), llrs)
     in_validation = [None] * len(llrs) if checked is None else as_extreme(checked, llrs)
     bounds = _bounds_of_map(calibration)
@@ -246,7 +270,7 @@ def case_report(
     )  # fmt: skip
     return CaseReport(
         first, second, comparisons, calibration, why_not, bounds, confidence, conditions.strip(), verbal,
-        tuple(cautions), checked, trained,
+        tuple(cautions), checked, trained, verdict, no_verdict,
     )  # fmt: skip
 
 

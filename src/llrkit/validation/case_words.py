@@ -25,6 +25,18 @@ READER = (
 )
 
 
+def headline(report: CaseReport, unit: LlrUnit = NATS) -> str:
+    """What comes before every statement: that the validation failed, or decides nothing; empty otherwise."""
+    if report.validation_outcome in (None, "passed"):
+        return ""
+    found = report.no_verdict if report.verdict is None else report.verdict.in_unit(unit).text
+    end = "" if found.endswith("?") else "."
+    if report.validation_outcome == "failed":
+        said = "The validation failed: it does not support these LLRs as calibrated."
+        return f"{said} Its LLRs are {found}{end}"
+    return f"The validation is not decided: {found}{end}"
+
+
 def ratio(llr: float) -> str:
     """The strength of an LLR as a ratio of at least one, to two digits.
 
@@ -178,7 +190,7 @@ def facts(report: CaseReport, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
         ("bounds of the LLR", _bounds_in_words(report, unit)),
         ("interval", _how_intervals_were_made(report)),
         ("conditions of use", report.conditions or "not stated"),
-        ("validation", _validated_in_words(report)),
+        ("validation", _validated_in_words(report, unit)),
     ]
     if "training_sha256" in known:
         rows.append(("SHA-256 of the training file", str(known["training_sha256"])))
@@ -202,11 +214,12 @@ def _how_intervals_were_made(report: CaseReport) -> str:
     return f"{100 * interval.level:g} %, the uncertainty due to the training trials: {interval.how}"
 
 
-def _validated_in_words(report: CaseReport) -> str:
+def _validated_in_words(report: CaseReport, unit: LlrUnit) -> str:
     found = report.comparisons[0].in_validation
     if found is None:
         return "no trials of a validation were given"
-    return f"{found.n_target:,} same-source and {found.n_nontarget:,} different-source trials"
+    known = report.no_verdict if report.verdict is None else report.verdict.in_unit(unit).text
+    return f"{found.n_target:,} same-source and {found.n_nontarget:,} different-source trials: {known}"
 
 
 def case_to_dict(report: CaseReport) -> dict[str, Json]:
@@ -215,6 +228,9 @@ def case_to_dict(report: CaseReport) -> dict[str, Json]:
     bounds = None if report.bounds is None else {"low": report.bounds[0], "high": report.bounds[1]}
     return {
         **rows[0],
+        "headline": headline(report),
+        "validation_outcome": report.validation_outcome,
+        "validation_verdict": None if report.verdict is None else report.verdict.to_dict(),
         "bounds": bounds,
         "h1": report.h1,
         "h2": report.h2,
@@ -271,6 +287,8 @@ def _capitalized(text: str) -> str:
 def case_markdown(report: CaseReport, made_from: Sequence[tuple[str, str]] = (), unit: LlrUnit = NATS) -> str:
     """The report in Markdown."""
     lines = ["# Case report", ""]
+    if first := headline(report, unit):
+        lines += [f"**{clean(first)}**", ""]
     for text in (*statements(report), *all_remarks(report), READER):
         lines += [clean(text), ""]
     lines += ["## Comparisons", "", *markdown_table(table_header(unit), comparison_rows(report, unit)), ""]

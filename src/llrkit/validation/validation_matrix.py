@@ -17,6 +17,7 @@ from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.evaluation.over_groups import group_name
 from llrkit.scores import ScoreSource
 from llrkit.trust.calibration.check_calibration import CalibrationCheck
+from llrkit.trust.calibration.verdict import Verdict
 from llrkit.validation.calibration_words import p_with_level
 from llrkit.validation.criteria import LLRS as WORST
 from llrkit.validation.criteria import NO_INTERVAL, Criteria, Criterion, EvaluationKeywords
@@ -115,6 +116,11 @@ class Measured:
         return "; ".join(filter(None, said))
 
 
+def is_met_by(verdict: Verdict) -> bool | None:
+    """Whether a verdict meets the criterion of calibration; None where the trials do not decide."""
+    return {"none_found": True, "too_few": None}.get(verdict.outcome, False)
+
+
 @dataclass(frozen=True, eq=False)
 class CriteriaJudge:
     """What criteria are judged by."""
@@ -148,8 +154,8 @@ class CriteriaJudge:
         Its text has the level beside the p-value, where a test was made.
         """
         verdict = self.check.verdict
-        passed = {"none_found": True, "too_few": None}.get(verdict.outcome, False)
-        return replace(row_of_matrix(criterion, verdict.text, passed, ""), amounts=verdict.amounts)
+        row = row_of_matrix(criterion, verdict.text, is_met_by(verdict), "")
+        return replace(row, amounts=verdict.amounts)
 
     def measured(self, criterion: Criterion) -> Measured:
         """The number, its interval where it has one, and what is to be said about it."""

@@ -11,9 +11,11 @@ from llrkit.calibrate.map_files import load_map
 from llrkit.calibrate.maps import Map
 from llrkit.errors import InputError
 from llrkit.report.documents import case_document
+from llrkit.report.section_types import Banner
 from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
 from llrkit.validation.case_report import case_report
-from llrkit.validation.case_words import all_remarks, statements
+from llrkit.validation.case_words import all_remarks, headline, statements
+from llrkit.validation.validation_words import SHOWN
 
 
 def case_task(task: Task[ToReportCase]) -> Told:
@@ -52,13 +54,21 @@ def case_task(task: Task[ToReportCase]) -> Told:
     remarks = all_remarks(report)
     if report.no_interval:
         remarks.append(f"There is no interval: {report.no_interval}.")
-    return {
+
+    def say(text: str) -> str:
+        return task.words.say_of_sources(text, keep=report.names)
+
+    told: Told = {
         "statements": statements(report),
-        "remarks": [task.words.say_of_sources(text, keep=report.names) for text in remarks],
+        "remarks": [say(text) for text in remarks],
         "sections": sections,
         "documents": [*(f"case.{ending}" for ending in ("html", "docx", "md", "json")), *pictures],
         "commands": commands,
     }
+    if (first := headline(report, task.unit)) and report.validation_outcome:
+        banner = Banner(SHOWN[report.validation_outcome])
+        told["banner"] = {"word": banner.word, "grade": banner.grade, "text": say(first)}
+    return told
 
 
 _OPTIONS = {

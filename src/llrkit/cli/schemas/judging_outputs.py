@@ -16,6 +16,7 @@ from llrkit.cli.schemas.notation import (
     listed,
     mapping,
     maybe,
+    one_of,
     record,
     ref,
     variants,
@@ -216,6 +217,9 @@ CASE = record(
     {
         "map": TEXT,
         **_COMPARISON,
+        "headline": about(TEXT, "That the validation failed or decides nothing; empty otherwise."),
+        "validation_outcome": one_of("passed", "failed", "not decided", None),
+        "validation_verdict": maybe(ref("verdict")),
         "bounds": maybe(record("", {"low": NUMBER, "high": NUMBER})),
         "h1": TEXT,
         "h2": TEXT,
