@@ -5,6 +5,8 @@ from shared_speakers import sample
 
 import llrkit as lk
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("speakers", [None, "left", ("left", "right")])
 @pytest.mark.parametrize("crossed", [False, True])

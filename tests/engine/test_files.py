@@ -57,13 +57,23 @@ def test_evaluation_with_conditions_equals_the_one_in_memory(stored, table):
     assert_same(lk.evaluate(lk.scan_trials(stored), ["sre08", "sre12"], by="room").to_dict(), in_memory)
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_metrics_equal_those_in_memory(name, table, tmp_path, monkeypatch):
+def test_metrics_equal_those_in_memory(table, tmp_path, monkeypatch):
     small_batches(monkeypatch)
     table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
-    metric = getattr(lk, name)
-    found = metric(lk.scan_trials(tmp_path / "t.parquet"), *METRICS[name])
-    assert_allclose(found, metric(lk.Trials(table), *METRICS[name]), rtol=1e-12)
+    for name, arguments in METRICS.items():
+        metric = getattr(lk, name)
+        found = metric(lk.scan_trials(tmp_path / "t.parquet"), *arguments)
+        assert_allclose(found, metric(lk.Trials(table), *arguments), rtol=1e-12, err_msg=name)
+
+
+def test_every_metric_of_a_source_is_here():
+    takes_two_sets = {"hter"}
+    found = {
+        name for name in lk.__all__
+        if name in ("auc", "cllr", "cllr_cal", "hter", "min_cllr", "prbep", "rule_cost", "cross_entropy")
+        or name.startswith(("eer", "min_dcf", "act_dcf", "c_primary"))
+    }  # fmt: skip
+    assert found - takes_two_sets == set(METRICS)
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -115,41 +125,5 @@ def test_an_infinite_score_in_a_fit_is_named_by_row(table, tmp_path, monkeypatch
     )
     for i, part in enumerate(rows.iter_slices(1_700)):
         part.write_parquet(tmp_path / f"part{i}.parquet")
-    with pytest.raises(
-        lk.InfiniteScoreError, match=r"part1\.parquet, row 1510 \(counted from 0\): the score is infinite"
-    ):
+    with pytest.raises(lk.InfiniteScoreError, match=r"part1\.parquet, row 1510"):
         lk.fit_cmlg(lk.scan_trials(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("score,label\n1,target\nx,nontarget\n", "line 3, column 'score': 'x' is not a number"),
-        ("score,label\n1,target\n,nontarget\n", "line 3"),
-        ("score,label\n1,target\nnan,nontarget\n", "line 3"),
-        ("score,label\n1,target\n2,perhaps\n", "line 3"),
-        ("score,label\n1,target\n2,\n", "line 3"),
-        ("points,label\n1,target\n", "there is no column 'score'"),
-        ("score,label\n1,target\n", "no nontarget trials"),
-    ],
-)
-def test_faults_are_named_by_file_and_line(tmp_path, content, said):
-    path = tmp_path / "bad.csv"
-    path.write_text(content)
-    with pytest.raises(lk.LlrkitError, match=said):
-        lk.evaluate(lk.scan_trials(path))
-
-
-def test_missing_and_broken_files(tmp_path):
-    with pytest.raises(lk.FileFormatError, match=r"no such file|without files"):
-        lk.scan_trials(tmp_path / "*.parquet")
-    with pytest.raises(lk.FileFormatError, match=r"no such file|without files"):
-        lk.scan_trials(tmp_path)
-    (tmp_path / "x.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(lk.FileFormatError, match=r"x\.parquet"):
-        lk.scan_trials(tmp_path)
-
-
-def test_repr_names_the_files(table, tmp_path):
-    table.write_parquet(tmp_path / "t.parquet")
-    assert repr(lk.scan_trials(tmp_path)) == "Files(1 file: t.parquet; score, label)"

@@ -1,7 +1,7 @@
 """Every reading option is obeyed or refused by every way of reading, and never dropped."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import polars as pl
@@ -9,10 +9,9 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.engine.open_trials import open_in_batches, open_trials, open_unlabeled
-from llrkit.engine.scanned_files import Files
+from llrkit.engine.open_trials import open_in_batches, open_unlabeled
 from llrkit.io import reading_options as ways
-from llrkit.io.reading_options import CLUSTER, MEMORY, Reading, Way
+from llrkit.io.reading_options import Reading, Way
 
 OTHER = {
     "key": "key.tsv", "score": ("llr",), "label": "is_target", "format": "kaldi", "columns": ("a", "b"),
@@ -53,35 +52,30 @@ def test_every_option_is_listed_here_and_told_apart_from_its_default():
     assert Reading(duplicates="keep").given() == []
 
 
-@pytest.mark.parametrize("name", OTHER)
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_honors_an_option_or_refuses_it_by_name(way, name):
-    reading = given(name)
-    if name in WAYS[way].honors:
-        reading.require(WAYS[way])
-    else:
-        with pytest.raises(lk.InputError, match="^--" + name[:3]):
-            reading.require(WAYS[way])
+def test_every_way_honors_an_option_or_refuses_it_by_name(way):
+    for name in OTHER:
+        if name in WAYS[way].honors:
+            given(name).require(WAYS[way])
+        else:
+            with pytest.raises(lk.InputError, match="^--" + name[:3]):
+                given(name).require(WAYS[way])
 
 
-@pytest.mark.parametrize("name", OTHER)
-def test_a_reading_survives_json(name):
-    reading = given(name)
-    assert Reading.from_dict(json.loads(json.dumps(reading.to_dict()))) == reading
+def test_a_reading_survives_json():
+    for name in OTHER:
+        assert Reading.from_dict(json.loads(json.dumps(given(name).to_dict()))) == given(name)
 
 
 def test_an_unknown_option_or_word_is_refused():
-    with pytest.raises(lk.UnknownNameError, match="no reading option 'colour'"):
+    with pytest.raises(lk.UnknownNameError):
         Reading.from_dict({"colour": "red"})
-    with pytest.raises(lk.UnknownNameError, match="missing='never': expected one of error, drop, subset"):
-        Reading(missing="never")
-    with pytest.raises(lk.InputError, match="cannot be combined"):
-        Reading(key="k", nontargets="n")
-    with pytest.raises(lk.InputError, match="--key-columns is for a file with the labels"):
-        Reading(key_columns=("test", "label"))
-    for name in ("latin-9000", "rot13", "a\0b"):
-        with pytest.raises(lk.UnknownNameError, match="not an encoding of text; for example utf-8, latin-1"):
-            Reading(encoding=name)
+    for options in ({"missing": "never"}, {"encoding": "latin-9000"}, {"encoding": "rot13"}):
+        with pytest.raises(lk.UnknownNameError):
+            Reading(**options)
+    for options in ({"key": "k", "nontargets": "n"}, {"key_columns": ("test", "label")}):
+        with pytest.raises(lk.InputError):
+            Reading(**options)
 
 
 # options that change what is read, with what they make of the table
@@ -97,35 +91,19 @@ CHANGES = {
 
 @pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")  # that is what some options do
 @pytest.mark.parametrize("name", CHANGES)
-def test_an_option_does_the_same_in_memory_in_batches_and_on_a_cluster(
-    name, table, tmp_path, monkeypatch, client
-):
+def test_an_option_does_the_same_in_memory_in_batches_and_on_a_cluster(name, table, tmp_path, opened):
     table.write_parquet(tmp_path / "t.parquet")
     options, change = CHANGES[name]
     x, y, times = change(table["llr"].to_numpy(), table["target"].to_numpy(), np.ones(400, dtype=int))
     rows = np.repeat(np.arange(400), times)
     wanted = lk.evaluate(lk.Scores.from_labels(x[rows], y[rows]))
-    memory = open_trials(tmp_path / "t.parquet", Reading(**options))
-    cluster = open_trials(tmp_path / "t.parquet", Reading(**options), client=client)
-    monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")
-    batches = open_trials(tmp_path / "t.parquet", Reading(**options))
-    assert isinstance(memory, lk.Trials)
-    assert isinstance(batches, Files)
-    assert isinstance(cluster, lk.DaskSource)
-    for source in (memory, batches, cluster):
-        result = lk.evaluate(source)
-        assert (result.n_target, result.n_nontarget) == (wanted.n_target, wanted.n_nontarget)
-        assert result.eer == pytest.approx(wanted.eer, abs=1e-12)
-        assert result.cllr == pytest.approx(wanted.cllr, abs=1e-12)
+    result = lk.evaluate(opened(tmp_path / "t.parquet", Reading(**options)))
+    assert (result.n_target, result.n_nontarget) == (wanted.n_target, wanted.n_nontarget)
+    assert result.eer == pytest.approx(wanted.eer, abs=1e-12)
+    assert result.cllr == pytest.approx(wanted.cllr, abs=1e-12)
 
 
-def test_columns_are_found_by_their_usual_names_on_a_cluster_too(table, tmp_path, client):
-    table.write_parquet(tmp_path / "t.parquet")
-    source = lk.DaskSource.from_parquet(tmp_path / "t.parquet", client)
-    assert source.roles == lk.read_trials(tmp_path / "t.parquet").roles
-    assert lk.eer(source) == lk.eer(lk.read_trials(tmp_path / "t.parquet"))
-
-
+@pytest.mark.slow
 def test_labels_made_of_two_columns_are_made_on_a_cluster_too(table, tmp_path, client):
     subjects = {
         "bio_ref_subject_id": table["target"].cast(pl.String),
@@ -136,27 +114,16 @@ def test_labels_made_of_two_columns_are_made_on_a_cluster_too(table, tmp_path, c
     assert lk.eer(lk.DaskSource.from_parquet(tmp_path / "t.parquet", client)) == lk.eer(memory)
 
 
-def test_a_parquet_file_without_scores_is_refused_on_a_cluster_as_anywhere(table, tmp_path, client):
-    table.drop("llr").write_parquet(tmp_path / "t.parquet")
-    said = "there is no column 'score'"
-    with pytest.raises(lk.FileFormatError, match=said):
-        lk.DaskSource.from_parquet(tmp_path / "t.parquet", client)
-    with pytest.raises(lk.FileFormatError, match=said):
-        lk.read_trials(tmp_path / "t.parquet")
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("--quality-file", "q.csv"), ("--key", "k.tsv"), ("--columns", "a,b"), ("--duplicates", "drop")],
-)
-def test_what_a_cluster_cannot_do_is_refused_by_the_command_line(table, tmp_path, option, value):
+def test_what_a_cluster_cannot_do_is_refused_by_the_command_line(table, tmp_path):
     table.write_parquet(tmp_path / "t.parquet")
-    code, out, err = run("evaluate", tmp_path / "t.parquet", "--workers", "1", option, value)
-    assert (code, out) == (2, "")
-    assert f"{option} does not go together with a cluster" in err
+    for option, value in (("--quality-file", "q.csv"), ("--key", "k.tsv"), ("--duplicates", "drop")):
+        code, out, err = run("evaluate", tmp_path / "t.parquet", "--workers", "1", option, value)
+        assert (code, out, option in err) == (2, "", True)
 
 
-def test_the_parquet_columns_of_a_user_work_on_workers_of_the_command_line(table, tmp_path):
+@pytest.mark.slow
+def test_the_parquet_columns_of_a_user_work_on_workers_of_the_command_line(table, tmp_path, need):
+    need("distributed")
     table.write_parquet(tmp_path / "t.parquet")
     _, out, _ = run("evaluate", tmp_path / "t.parquet", "--json", "-")
     code, on_workers, _ = run("evaluate", tmp_path / "t.parquet", "--workers", "1", "--json", "-")
@@ -172,26 +139,17 @@ def test_a_weight_has_no_effect_on_what_is_written_and_is_refused(table, tmp_pat
     first = [tmp_path / "t.csv", tmp_path / "out.csv"]
     if command == "apply":
         first = [tmp_path / "cal.json", tmp_path / "t.csv", "-o", tmp_path / "out.csv"]
-    code, _, err = run(command, *first, "--weight-column", "times")
-    assert code == 2
-    assert "--weight-column has no effect on what is written" in err
+    assert run(command, *first, "--weight-column", "times")[0] == 2
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize("option", ["--weight-column", "--quality-file", "--positive", "--log10"])
-def test_what_is_for_two_classes_is_refused_for_several(tmp_path, option):
+def test_what_is_for_two_classes_is_refused_for_several(tmp_path):
     rows = pl.DataFrame({"id": ["a", "b"], "en": [2.0, 0.5], "de": [0.1, 1.5], "label": ["en", "de"]})
     rows.write_csv(tmp_path / "t.csv")
-    value = [] if option == "--log10" else ["x"]
-    code, _, err = run("evaluate", tmp_path / "t.csv", "--classes", "en,de", option, *value)
-    assert code == 2
-    assert option in err
-
-
-def test_the_same_reading_can_be_changed_for_another_file():
-    reading = Reading(key="k.tsv", log10=True)
-    assert replace(reading, key=None).given() == ["log10"]
-    assert MEMORY.honors > CLUSTER.honors - {"unreadable"}
+    for option in (["--weight-column", "x"], ["--quality-file", "x"], ["--positive", "x"], ["--log10"],
+                   ["--where", "en > 0"]):  # fmt: skip
+        code, _, err = run("evaluate", tmp_path / "t.csv", "--classes", "en,de", *option)
+        assert (code, option[0] in err) == (2, True)
 
 
 UNTOLD = {
@@ -224,12 +182,12 @@ def test_trials_without_labels_are_read_as_the_options_say(name, tmp_path):
 
 def test_options_about_two_classes_are_refused_where_there_are_none(tmp_path):
     (tmp_path / "new.csv").write_text("score,label\n1,target\n0,nontarget\n2,spoof\n")
-    with pytest.raises(lk.InputError, match="--positive is about labels, which are not looked at here"):
+    with pytest.raises(lk.InputError):
         open_unlabeled(tmp_path / "new.csv", Reading(positive="target"))
     for options in ({"positive": "spoof"}, {"key": "key.csv"}, {"duplicates": "drop"}):
-        with pytest.raises(lk.InputError, match=f"--{next(iter(options))} is for trials of two classes"):
+        with pytest.raises(lk.InputError):
             open_in_batches(tmp_path / "new.csv", Reading(**options))
-    with pytest.raises(lk.InputError, match="--unreadable is for a cluster"):
+    with pytest.raises(lk.InputError):
         open_in_batches(tmp_path / "new.csv", Reading(unreadable="skip"))
 
 
@@ -249,7 +207,7 @@ def test_no_command_drops_what_contradicts_its_calibration(option, table, tmp_pa
     ):
         code, out, err = run(*command, *named)
         assert (code, out) == (2, ""), command
-        assert f"{option}: the calibration was trained on scores that were read without it" in err
+        assert option in err
     assert not (tmp_path / "o.csv").exists()
 
 

@@ -172,12 +172,6 @@ def test_the_same_files_are_read_in_batches(tmp_path, monkeypatch, name):
     assert lk.eer(lk.scan_trials(path, **keywords)) == lk.eer(lk.Scores(TARGET, NONTARGET))
 
 
-def test_ids_like_the_names_of_columns_make_no_header(tmp_path):
-    for one, two in (("utt1", "utt2"), ("file1", "file2"), ("wav1", "audio2")):
-        path = written(tmp_path, {"k": f"{one} {two} nontarget\n{two} {one} target\n"})
-        assert read_table(path).table.height == 2
-
-
 def test_ids_of_toolkits_are_ids_of_trials(tmp_path):
     for name in ("wespeaker", "speechbrain", "pyannote", "asvspoof 5 sasv"):
         trials = read_table(written(tmp_path, FILES[name][0]))
@@ -190,25 +184,18 @@ MISSING = {
 }  # fmt: skip
 
 
-def test_missing_scores_are_dropped_with_a_count(tmp_path):
+def test_missing_scores_are_dropped_with_a_count(tmp_path, monkeypatch):
     path = written(tmp_path, MISSING)
-    with pytest.raises(lk.FileFormatError, match=r"line 4, column 'score': the score is missing"):
+    with pytest.raises(lk.FileFormatError, match="line 4"):
         lk.read_trials(path)
-    with pytest.warns(lk.MissingScoresWarning, match="s.csv: 5 of 9 trials have no score and are left out"):
+    with pytest.warns(lk.MissingScoresWarning, match="5 of 9 trials"):
         scores = lk.read_trials(path, missing_scores="drop").scores()
     assert_array_equal(scores.target, TARGET)
     assert_array_equal(scores.nontarget, NONTARGET)
-    code, out, err = run("evaluate", path, "--missing-scores", "drop", "--json", "-")
-    assert (code, json.loads(out)["n_target"]) == (0, 2)
-    assert err.count("5 of 9 trials have no score and are left out") == 1
-
-
-def test_missing_scores_are_dropped_in_batches_too_and_counted_once(tmp_path, monkeypatch):
-    path = written(tmp_path, MISSING)
-    monkeypatch.setenv("LLRKIT_AT_ONCE", "16")
-    code, out, err = run("evaluate", path, "--missing-scores", "drop", "--json", "-")
-    assert (code, json.loads(out)["n_nontarget"]) == (0, 2)
-    assert err.count("5 of 9 trials have no score and are left out") == 1
+    for at_once in ("1G", "16"):  # in memory and in batches, counted once
+        monkeypatch.setenv("LLRKIT_AT_ONCE", at_once)
+        code, out, err = run("evaluate", path, "--missing-scores", "drop", "--json", "-")
+        assert (code, json.loads(out)["n_target"], err.count("5 of 9 trials")) == (0, 2, 1)
 
 
 def test_missing_scores_of_several_systems_are_dropped_together(tmp_path):
@@ -216,7 +203,7 @@ def test_missing_scores_of_several_systems_are_dropped_together(tmp_path):
     for name, scores in {"one.csv": ["1", "", "0", "2"], "two.csv": ["1", "0", "nan", "2"]}.items():
         lines = [f"{e},{t},{s},{k}" for (e, t, k), s in zip(rows, scores, strict=True)]
         (tmp_path / name).write_text("\n".join(["enroll,test,score,label", *lines]) + "\n")
-    with pytest.warns(lk.MissingScoresWarning, match="2 of 4 trials have no score and are left out"):
+    with pytest.warns(lk.MissingScoresWarning, match="2 of 4"):
         trials = opening.open_trials(
             [tmp_path / "one.csv", tmp_path / "two.csv"],
             Reading(missing_scores="drop", ids=("enroll", "test")),
@@ -233,45 +220,25 @@ def test_apply_and_convert_leave_out_trials_without_a_score_on_request(tmp_path)
     ):
         assert run(*words)[0] == 2
         assert not (tmp_path / "out.csv").exists()
-        code, _, err = run(*words, "--missing-scores", "drop")
-        assert code == 0
-        assert "5 of 9 trials have no score and are left out" in err
+        assert run(*words, "--missing-scores", "drop")[0] == 0
         assert pl.read_csv(tmp_path / "out.csv")["score"].to_list() == [2.5, -1.0, 0.5, 0.25]
         (tmp_path / "out.csv").unlink()
 
 
-def test_a_file_whose_scores_are_all_missing_is_an_error(tmp_path):
-    path = written(tmp_path, {"s": "spk filename cm-score asv-score sasv-score\na u 1 2 -\nb u 3 4 -\n"})
-    code, _, err = run("evaluate", path, "--missing-scores", "drop", "--key", path)
-    assert code == 2
-    table = written(tmp_path, {"t.csv": "score,label\n-,1\n-,0\n"})
-    with pytest.raises(lk.FileFormatError, match="none of the 2 trials has a score"):
-        lk.read_trials(table, missing_scores="drop")
-    assert "s: a key without labels" in err
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("score;label\n1,234;1\n2,345;0\n", "'1,234' is not a number; .* are read with --decimal ,"),
-        ("score;label\n0,5;1\n1.5;0\n", "'0,5' is not a number"),
-        ("score;label\n0,5;1\n1.234,5;0\n", r"'0,5' is not a number"),
-        ("a b 1 0\nc d 0 1\n", "cannot be told; name them with --columns enroll,test,label,score"),
-        ("filename\tcm-score\tasv-score\tcm-label\nu\t1\t2\tspoof\n", "no column 'score'; there are: "),
-    ],
-)  # fmt: skip
-def test_what_may_mean_two_things_is_refused(tmp_path, content, said):
-    with pytest.raises(lk.FileFormatError, match=said):
-        lk.read_trials(written(tmp_path, {"s.csv": content}))
-
-
-def test_a_decimal_point_among_decimal_commas_is_named(tmp_path):
-    rows = "".join(f"{i},5;{i % 2}\n" for i in range(300)) + "1.500;0\n"
-    path = written(tmp_path, {"s.csv": "score;label\n" + rows})
-    with pytest.raises(
-        lk.FileFormatError, match=r"line 302.*'1.500' is not a number; .* have a decimal comma"
+def test_what_may_mean_two_things_is_refused(tmp_path):
+    for content in (
+        "score;label\n1,234;1\n2,345;0\n",
+        "score;label\n0,5;1\n1.5;0\n",
+        "score;label\n" + "".join(f"{i},5;{i % 2}\n" for i in range(300)) + "1.500;0\n",
+        "a b 1 0\nc d 0 1\n",
+        "filename\tcm-score\tasv-score\tcm-label\nu\t1\t2\tspoof\n",
     ):
-        lk.read_trials(path)
+        with pytest.raises(lk.FileFormatError):
+            lk.read_trials(written(tmp_path, {"s.csv": content}))
+    pl.DataFrame({"score": [1.0, 0.0], "label": [1, 0]}).write_parquet(tmp_path / "s.parquet")
+    for option, value in (("--columns", "a,b"), ("--decimal", ","), ("--encoding", "latin-1")):
+        code, _, err = run("evaluate", tmp_path / "s.parquet", option, value)
+        assert (code, option in err) == (2, True)
 
 
 def test_decimal_commas_of_other_columns_are_numbers_too_and_ids_stay(tmp_path):
@@ -284,18 +251,10 @@ def test_decimal_commas_of_other_columns_are_numbers_too_and_ids_stay(tmp_path):
 
 def test_text_that_is_not_utf8_is_refused_and_names_the_option(tmp_path):
     path = written(tmp_path, {"s.csv": "name,score,label\nMüller,1,1\nx,0,0\n".encode("latin-1")})
-    with pytest.raises(lk.FileFormatError, match=r"line 2: not UTF-8 text .*--encoding, for example latin-1"):
+    with pytest.raises(lk.FileFormatError, match=r"line 2.*--encoding"):
         lk.read_trials(path)
-    with pytest.raises(lk.FileFormatError, match="line 2: not ascii text"):
+    with pytest.raises(lk.FileFormatError, match="line 2"):
         lk.read_trials(path, encoding="ascii")
-
-
-def test_a_column_that_is_asked_for_makes_its_line_a_header(tmp_path):
-    path = written(tmp_path, {"s": "x y answer\na u1 target\nb u2 nontarget\n"})
-    assert read_table(path, score=[], label="answer").table.columns == ["x", "y", "answer"]
-    code, _, err = run("evaluate", path, "--label-column", "answer", "--format", "table")
-    assert code == 2
-    assert "there is no column 'score'; there are: x, y, answer" in err
 
 
 def test_the_header_of_a_nist_key_is_kept_where_it_names_the_columns(tmp_path):
@@ -336,23 +295,9 @@ def test_columns_of_every_numeric_type(tmp_path, monkeypatch, kind, ending):
         lk.Scores(-expected.target, -expected.nontarget)
     )
     assert lk.cllr(lk.scan_trials(path)) == lk.cllr(expected)
-    for at_once in ("1G", "16"):
-        monkeypatch.setenv("LLRKIT_AT_ONCE", at_once)
-        code, out, err = run("evaluate", path, "--json", "-")
-        assert (code, err.count("Traceback")) == (0, 0), err
-        assert json.loads(out)["cllr"] == lk.cllr(expected)
     lk.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
     code, _, err = run("apply", tmp_path / "cal.json", path, "-o", tmp_path / "out.parquet")
     assert code == 0, err
     assert pl.read_parquet(tmp_path / "out.parquet")["llr"].to_list() == [
         2 * float(value) for value in values
     ]
-
-
-@pytest.mark.parametrize("option", ["--columns", "--decimal", "--encoding"])
-def test_options_about_text_are_refused_for_other_files(tmp_path, option):
-    pl.DataFrame({"score": [1.0, 0.0], "label": [1, 0]}).write_parquet(tmp_path / "s.parquet")
-    value = {"--columns": "a,b", "--decimal": ",", "--encoding": "latin-1"}[option]
-    code, _, err = run("evaluate", tmp_path / "s.parquet", option, value)
-    assert code == 2
-    assert f"{option} is for text" in err

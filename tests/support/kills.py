@@ -4,6 +4,9 @@ Whatever is there after a kill is what some clean run writes, whole; and what is
 what a clean run of that very command writes, byte for byte, with nothing beside it. Only dates, times taken
 and the random names of plots are left out of the comparison.
 
+A kill comes at a file event: the clean run counts its events (Python's audit events of files), and a run is
+ended at one of them. So no kill depends on how fast the machine is.
+
 This process forks the commands, so that they start at once. It must not use polars itself: its threads would
 not survive the fork.
 """
@@ -18,11 +21,12 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import zipfile
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 from llrkit.errors import MissingPackageError
@@ -162,7 +166,7 @@ class Command:
         self.name, self.inputs, self.variants = name, inputs, COMMANDS[name]
         self.place = root / name.replace(" ", "-")
         self.clean: dict[str, dict[str, bytes]] = {}
-        self.seconds: dict[str, float] = {}
+        self.events: dict[str, int] = {}
         self.last = ""
         self.start_again()
 
@@ -178,10 +182,9 @@ class Command:
             shutil.rmtree(place, ignore_errors=True)
             shutil.copytree(self.inputs, place)
             (place / "o").mkdir()
-            start = time.perf_counter()
-            code = forked(lambda: llrkit(variant), place)
+            code = forked(lambda: counting_events(lambda: llrkit(variant), place / "log-events"), place)
             assert code in (0, 1), f"{variant}: ended with {code}: {log(place)}"
-            self.seconds[variant] = time.perf_counter() - start
+            self.events[variant] = int((place / "log-events").read_text())
             self.clean[variant] = written(place)
             assert self.clean[variant], f"{variant}: wrote nothing: {log(place)}"
         return self.clean[variant]
@@ -217,26 +220,31 @@ class Command:
         return seen
 
     def kill(self, variant: str, rng: random.Random) -> str:
-        child = os.fork()
-        if child == 0:
-            in_child(lambda: llrkit(variant), self.place)
-        due = time.perf_counter() + self.seconds[variant] * rng.random() * 1.1
-        if rng.random() < 0.6:  # while something is being written
-            due += 60.0
-        while time.perf_counter() < due:
-            time.sleep(0.0003)
-            if os.waitpid(child, os.WNOHANG) != (0, 0):
-                return "ended before"
-            if due > time.perf_counter() + 30.0 and hidden(self.place / "o"):
-                due = time.perf_counter() + rng.choice((0.0, 0.001, 0.01))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return "killed"
+        last = rng.randint(1, self.events[variant])
+        code = forked(lambda: killed_at(last, lambda: llrkit(variant)), self.place)
+        return "killed" if code == -signal.SIGKILL else "ended before"
 
 
-def hidden(folder: Path) -> bool:
-    """Whether something is being written."""
-    return any(name.endswith(".llrkit") for _, folders, _ in os.walk(folder) for name in folders)
+def on_file_events(note: Callable[[], None]) -> None:
+    """Call ``note`` before every file event of this process, for the rest of its life."""
+    sys.addaudithook(lambda event, _: note() if event.startswith(("open", "os.", "shutil.")) else None)
+
+
+def counting_events(work: Callable[[], None], file: Path) -> None:
+    """Do something, and write the number of its file events."""
+    events = count(1)
+    on_file_events(lambda: next(events))
+    try:
+        work()
+    finally:
+        file.write_text(str(next(events) - 1))
+
+
+def killed_at(last: int, work: Callable[[], None]) -> None:
+    """Do something in this process, which is killed at this file event."""
+    events = count(1)
+    on_file_events(lambda: os.kill(os.getpid(), signal.SIGKILL) if next(events) == last else None)
+    work()
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -271,7 +279,7 @@ def llrkit(arguments: str) -> None:
     main()
 
 
-def forked(work: object, place: Path) -> int:
+def forked(work: Callable[[], None], place: Path) -> int:
     """Do something in a process of its own; gives its exit code."""
     child = os.fork()
     if child == 0:
@@ -279,7 +287,7 @@ def forked(work: object, place: Path) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def in_child(work: object, place: Path) -> None:
+def in_child(work: Callable[[], None], place: Path) -> None:
     code = 70
     try:
         os.chdir(place)
