@@ -5,8 +5,8 @@ OLDEST := .venv-minimum
 NEWEST := .venv-newest
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# as an installation does; where Python may write no bytecode, every start of a command would compile its modules
-COMPILED = $(BIN)/python -m compileall -q src
+# Compiling the same modules in every process takes longer than many a test.
+unexport PYTHONDONTWRITEBYTECODE
 # The tests of a file run in one process, so that what they share is made once.
 SPREAD := --numprocesses 2 --dist loadfile --quiet
 PYTEST := $(BIN)/pytest $(SPREAD)
@@ -30,7 +30,6 @@ test: $(VENV)/.test lint ## Run ruff, mypy, doctests and the quick tests; needs 
 test-all: $(VENV)/.test-all lint ## Run all tests, also those with browser, R, Word, Dask, torch and speech
 	.ci/debian-packages
 	.ci/axe-core
-	$(COMPILED)
 	$(PYTEST)
 
 test-minimum: $(OLDEST)/.installed ## Run all tests but those of the site with the oldest versions that are declared
@@ -60,7 +59,6 @@ hooks: $(VENV)/.development ## Check every commit with ruff, mypy and the import
 	$(BIN)/pre-commit install
 
 bench: $(VENV)/.test-all ## Time everything beside np.sort and the peers
-	$(COMPILED)
 	$(BIN)/python benchmarks/bench_shapes.py
 	$(BIN)/python benchmarks/bench.py
 
