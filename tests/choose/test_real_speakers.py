@@ -1,12 +1,14 @@
 """fit_best on real scores, against the best method in hindsight."""
 
 import numpy as np
+import pytest
 from programs import benchmark
 
 import llrkit as lk
 from llrkit.choose.methods import METHODS
 
 
+@pytest.mark.slow
 def test_within_three_per_cent_of_the_best_method_in_hindsight(shared):
     # the hardest set of real-data.md, with one deal of the folds instead of three: 2.5 % was seen
     found, hindsight = [], {}

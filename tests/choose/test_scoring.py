@@ -77,6 +77,7 @@ def test_standard_error_against_all_pairs_of_trials(groups):
     assert first.standard_error(first) == 0.0
 
 
+@pytest.mark.slow
 def test_corrected_loss_is_that_of_new_trials_where_plain_cross_validation_is_too_high():
     # many small sets from a known population, on which the map of everything is evaluated; all losses are
     # what is lost to the true LLRs of the same trials, which is less noisy than the losses themselves

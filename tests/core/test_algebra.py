@@ -20,7 +20,7 @@ from llrkit.core.newton_sums import ClassNewtonSums, NewtonSums
 from llrkit.core.sample import ClassSample, Sample
 from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
 from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.summary_algebra import Both, FieldwiseSums, SummaryBase, both, grouped, subclasses_of
+from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase, both, grouped, subclasses_of
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import BelowCounts, TrialCounts
 from llrkit.metrics.eer_threshold_and_hter import ScoresBetween
@@ -97,11 +97,11 @@ def test_grouping_and_order_do_not_matter(name, chunks):
     a, b, c = map(SUMMARIES[name], chunks)
     assert_same((a + b) + c, a + (b + c))
     assert_same(a + b, b + a)
+    assert_same(a + (b + c), SUMMARIES[name](joined(*chunks)))
 
 
-@pytest.mark.slow
 @every
-@settings(max_examples=40)
+@settings(max_examples=8)
 @given(chunks=st.tuples(CHUNKS, CHUNKS))
 def test_sum_of_summaries_is_summary_of_all(name, chunks):
     summarize = SUMMARIES[name]
@@ -109,7 +109,7 @@ def test_sum_of_summaries_is_summary_of_all(name, chunks):
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(chunk=CHUNKS)
 def test_empty_chunk_is_the_zero(name, chunk):
     summary, nothing = SUMMARIES[name](chunk), SUMMARIES[name](chunk_of([], []))
@@ -119,7 +119,7 @@ def test_empty_chunk_is_the_zero(name, chunk):
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(chunk=CHUNKS, times=st.integers(1, 5))
 def test_whole_weight_is_repetition(name, chunk, times):
     summarize = SUMMARIES[name]
@@ -131,7 +131,7 @@ def test_whole_weight_is_repetition(name, chunk, times):
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(chunks=st.tuples(CHUNKS, CHUNKS), weight=st.sampled_from([0.5, 3.0, 0.125]))
 def test_weight_distributes_over_sums(name, chunks, weight):
     a, b = map(SUMMARIES[name], chunks)
@@ -139,7 +139,7 @@ def test_weight_distributes_over_sums(name, chunks, weight):
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(chunk=CHUNKS)
 def test_the_way_to_a_worker_and_back_is_exact(name, chunk):
     summary = SUMMARIES[name](chunk)
@@ -187,13 +187,6 @@ def test_samples_are_spread_evenly_and_bounded():
     assert_array_equal(scores.nontarget, np.arange(20.0))
     assert_allclose(scores.target.mean(), 30000.0, rtol=0.01)
     assert np.diff(scores.target).max() <= 16
-
-
-def test_both_unpacks_in_order():
-    moments, losses = both(Moments.of, LossSums.of)(chunk_of([1.0], [0.0])).summaries
-    assert isinstance(moments, Moments)
-    assert isinstance(losses, LossSums)
-    assert isinstance(both(Moments.of)(chunk_of([1.0], [0.0])), Both)
 
 
 def test_grouped_in_the_order_of_the_values_with_their_names():

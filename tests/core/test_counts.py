@@ -11,7 +11,6 @@ from llrkit.core.density_grid import DensityGrid
 from llrkit.core.pav_and_hull import crossing, error_path, pav_blocks
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import TrialCounts, count_on, count_trials
-from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores
 from llrkit.scores.source import reduce_chunks
 
@@ -35,27 +34,6 @@ def test_cells_against_counting(target, nontarget):
         assert counts.high[i] == max(inside, default=-np.inf)
     assert_array_equal(counts.cells[1::2], [other.count(p) for p in points])
     assert (counts.n_target, counts.n_nontarget) == (len(target), len(nontarget))
-
-
-@settings(max_examples=100)
-@given(VALUES, VALUES)
-def test_bins_against_counting(target, nontarget):
-    bins = count_trials(Scores(target, nontarget)).bins()
-    everything = sorted(set(target) | set(nontarget))
-    wanted = []
-    for value in everything:
-        t, n = target.count(value), nontarget.count(value)
-        pure = wanted and (t == 0 or n == 0) and wanted[-1]["kind"] == (t > 0, n > 0)
-        if pure:
-            wanted[-1]["t"] += t
-            wanted[-1]["n"] += n
-            wanted[-1]["high"] = value
-        else:
-            wanted.append({"t": t, "n": n, "low": value, "high": value, "kind": (t > 0, n > 0)})
-    assert_array_equal(bins.target, [w["t"] for w in wanted])
-    assert_array_equal(bins.nontarget, [w["n"] for w in wanted])
-    assert_array_equal(bins.low, [w["low"] for w in wanted])
-    assert_array_equal(bins.high, [w["high"] for w in wanted])
 
 
 def test_counts_are_whole_until_weighted():
@@ -114,23 +92,6 @@ def test_large_class_is_dropped_and_counts_stay_exact():
     assert_array_equal(counts.grid, np.unique(scores.target))
     for i, point in enumerate(counts.grid):
         assert counts.cells[2 * i + 1] == (scores.nontarget == point).sum()
-
-
-def test_an_empty_class_is_named():
-    class Source(OwnSource):
-        def reduce(self, summarize):
-            return summarize(Scores.part(np.array([]), np.array([1.0])))
-
-        def with_columns(self, *names):
-            return self
-
-    with pytest.raises(EmptyClassError, match="no target trials"):
-        count_trials(Source())
-
-
-def test_several_systems_cannot_be_counted():
-    with pytest.raises(InputError, match="one system expected, got 2"):
-        count_trials(Scores([[1.0, 2.0]], [[0.0, 1.0]]))
 
 
 def test_paths_of_a_toy_set():
@@ -193,11 +154,6 @@ def test_density_of_equal_huge_and_infinite_scores():
     assert_array_equal(huge.nontarget.count, [1, 0, 0, 0, 0, 0, 0, 0])
     assert (huge.nontarget.n_neg_inf, huge.nontarget.n_pos_inf) == (1, 1)
     assert np.isfinite(huge.edges).all()
-
-
-def test_density_takes_one_system():
-    with pytest.raises(InputError, match="one system expected, got 2"):
-        DensityGrid.of(Scores([[1.0, 2.0]], [[0.0, 1.0]]), 0.0, 2.0)
 
 
 def test_counts_of_a_chunk_without_trials():

@@ -115,7 +115,7 @@ def test_special_functions_at_the_ends():
     assert_array_equal(softplus([-np.inf, np.inf]), [0.0, np.inf])
 
 
-@pytest.mark.parametrize("bad", [0, 1, -0.1, 1.5, math.nan, math.inf, "x", None, [0.5, 0.5]])
-def test_probability_refuses(bad):
-    with pytest.raises(InputError, match="prior must be"):
-        probability(bad, "prior")
+def test_probability_refuses():
+    for bad in (0, 1, -0.1, 1.5, math.nan, math.inf, "x", None, [0.5, 0.5]):
+        with pytest.raises(InputError):
+            probability(bad, "prior")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import isotonic_regression
 
 import llrkit as lk
 from llrkit.core import collected_scores, counting, score_ranges
@@ -155,7 +156,7 @@ def test_blocks_of_ranges_pooled_again_are_the_blocks_of_the_whole(pairs, at_a_t
     assert starts.tolist() == expected
 
 
-def test_a_chain_that_pools_one_block_after_another_ends(monkeypatch):
+def test_a_chain_that_pools_one_block_after_another_ends():
     n = 3000
     target, nontarget = np.arange(1, n + 1), np.full(n, n)
     nontarget[-1] = 10**11  # pools with all before it, one after another
@@ -233,39 +234,15 @@ def test_a_large_set_takes_one_pass_for_each_range(monkeypatch):
         ((7_169, 10_000_000), False),  # few targets
         ((10_000_000, 7_169), False),
         ((5_000_000, 5_000_000), True),
-        ((10_000_000, 90_000_000), True),
         ((1_000_000, 999_000_000), False),
         ((400_000_000, 600_000_000), True),  # more cells than memory
-        ((10_000_000, 990_000_000), False),
     ],
 )
 def test_the_way_follows_from_the_numbers_of_trials(sizes, sorts):
     assert FirstLook(*sizes).sorts == sorts
 
 
-def test_metrics_one_after_another_count_once(monkeypatch):
-    rng = np.random.default_rng(6)
-    table = {"score": rng.normal(size=900), "label": rng.random(900) < 0.3, "w": rng.integers(1, 3, 900)}
-    made = []
-    monkeypatch.setattr(counting, "count", lambda *args: made.append(args[0]) or count(*args))
-    trials = lk.Trials(table)
-    for source in (trials, trials.scores(), lk.Trials(table, weight="w"), lk.weigh(trials, "w")):
-        made.clear()
-        numbers = [metric(source) for metric in (lk.eer, lk.min_cllr, lk.auc, lk.eer_roc, lk.prbep)]
-        assert len(made) == (0 if source is trials.scores() else 1)  # those of the table are kept with it
-        assert numbers == [metric(source) for metric in (lk.eer, lk.min_cllr, lk.auc, lk.eer_roc, lk.prbep)]
-
-
-def test_bins_too_large_are_not_kept(monkeypatch):
-    monkeypatch.setenv("LLRKIT_AT_ONCE", "1000")
-    scores = lk.Scores(np.arange(0.0, 100.0), np.arange(0.5, 100.0))
-    assert lk.eer(scores) == pytest.approx(0.5, abs=0.01)
-    assert scores.kept_counts == {}
-
-
 def test_pooled_blocks_against_isotonic_regression():
-    from scipy.optimize import isotonic_regression
-
     rng = np.random.default_rng(8)
     target, nontarget = rng.integers(0, 9, 5000), rng.integers(1, 9, 5000)
     at = np.arange(5000.0)
@@ -280,8 +257,6 @@ def test_pooled_blocks_against_isotonic_regression():
 @pytest.mark.parametrize("fall", [1, 7, 40, 700])
 @pytest.mark.parametrize("noise", [0.0, 1e-3, 0.1])
 def test_shares_that_rise_but_here_and_there_against_isotonic_regression(fall, noise):
-    from scipy.optimize import isotonic_regression
-
     rng = np.random.default_rng(fall)
     log_odds = np.linspace(-4.0, 4.0, 9000) + noise * rng.normal(size=9000)
     for at in (0, 3000, 3020, 8999 - fall):

@@ -61,13 +61,6 @@ def test_values_of_two_columns_are_counted_together():
     assert found.counts == {"a": (2, 0), "b": (1, 2), "f": (1, 1), "m": (2, 1)}
 
 
-def test_rows_are_named_as_in_the_source_below():
-    assert trials_with_value(table(), "room", "b").place(3) == "row 3 (counted from 0)"
-    assert trials_with_value(table("dev.csv"), "room", "b").place(3) == "dev.csv, row 3 (counted from 0)"
-    lines = lk.Trials(table().table, origin="dev.csv", lines=lambda rows: [row + 2 for row in rows])
-    assert trials_with_value(lines, "room", "b").place(3) == "dev.csv, line 5"
-
-
 def test_roles_of_the_columns_are_kept():
     whole = {**table().table.to_dict(as_series=False), "plda": [1.0, 2.0, 3.0, 4.0, 5.0]}
     trials = lk.Trials(whole, score=["score", "plda"], enroll="room", test="sex")
@@ -75,7 +68,6 @@ def test_roles_of_the_columns_are_kept():
     assert (part.roles.score, *part.roles.ids) == (("score", "plda"), "room", "sex")
     fused = lk.LinearMap(weights=np.ones(2), offset=0.0, systems=["score", "plda"]).on(part)
     assert (fused.roles.score, *fused.roles.ids) == (("llr",), "room", "sex")
-    assert trials_with_value(lk.Scores([1.0], [0.0], {"room": ([1], [1])}), "room", 1).roles.ids == ()
 
 
 def test_a_choice_within_groups_keeps_speakers_apart():

@@ -1,8 +1,8 @@
 import itertools
 import threading
-import time
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from own_source import OwnSource
@@ -36,27 +36,13 @@ METRICS = {
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 
 
-@pytest.mark.parametrize(
-    ("target", "nontarget", "missing"),
-    [
-        ([], [1.0], "target"),
-        ([1.0], [], "nontarget"),
-        ([], [], "target"),
-        (np.empty(0), np.ones(3), "target"),
-    ],
-)
-def test_empty_class_is_named(target, nontarget, missing):
-    with pytest.raises(lk.EmptyClassError, match=f"there are no {missing} trials"):
-        lk.Scores(target, nontarget)
-
-
-def test_empty_class_from_labels_is_named():
-    with pytest.raises(lk.EmptyClassError, match="no nontarget trials"):
-        lk.Scores.from_labels([1.0, 2.0], [1, 1])
-    with pytest.raises(lk.EmptyClassError, match="no target trials"):
-        lk.Scores.from_labels([1.0, 2.0], ["imp", "imp"])
-    with pytest.raises(lk.EmptyClassError, match="no target trials"):
-        lk.Scores.from_labels([], [])
+def test_empty_class_is_named():
+    for target, nontarget, missing in (([], [1.0], "target"), ([1.0], [], "nontarget"), ([], [], "target")):
+        with pytest.raises(lk.EmptyClassError, match=f"no {missing} trials"):
+            lk.Scores(target, nontarget)
+    for labels, missing in (([1, 1], "nontarget"), (["imp", "imp"], "target"), ([], "target")):
+        with pytest.raises(lk.EmptyClassError, match=f"no {missing} trials"):
+            lk.Scores.from_labels([1.0, 2.0][: len(labels)], labels)
 
 
 class OnlyNontargets(OwnSource):
@@ -70,16 +56,17 @@ class OnlyNontargets(OwnSource):
 
 
 @every_metric
-def test_empty_class_of_a_source_is_named_by_every_metric(metric):
-    with pytest.raises(lk.EmptyClassError, match="there are no target trials"):
+def test_an_empty_class_and_several_systems_are_refused_and_nothing_is_modified(metric):
+    with pytest.raises(lk.EmptyClassError):
         metric(OnlyNontargets())
-
-
-@every_metric
-def test_several_systems_are_refused_by_every_metric(metric):
-    two = lk.Scores([[1.0, 2.0], [0.5, 0.1]], [[0.0, 1.0], [-1.0, 0.2]])
-    with pytest.raises(lk.InputError, match="one system"):
-        metric(two)
+    with pytest.raises(lk.InputError):
+        metric(lk.Scores([[1.0, 2.0], [0.5, 0.1]], [[0.0, 1.0], [-1.0, 0.2]]))
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.standard_normal(50).astype(np.float32), rng.standard_normal(60)
+    kept = target.copy(), nontarget.copy()
+    metric(lk.Scores(target, nontarget))
+    assert_array_equal(target, kept[0])
+    assert_array_equal(nontarget, kept[1])
 
 
 @pytest.mark.parametrize("columns", [1, 2])
@@ -100,24 +87,19 @@ def test_large_arrays_are_copied_and_searched_for_nan_piece_by_piece(columns, wr
 
 
 def test_nan_is_refused_with_its_place():
-    with pytest.raises(lk.NaNScoreError, match=r"target scores: NaN at index 2;"):
-        lk.Scores([1.0, 2.0, np.nan, np.nan], [0.0])
-    with pytest.raises(lk.NaNScoreError, match=r"nontarget scores: NaN at index 0;"):
-        lk.Scores([1.0], [np.nan, 1.0])
-    with pytest.raises(lk.NaNScoreError, match=r"scores: NaN at index 3;"):
+    nothing = pl.Series([1.0, None, 2.0])
+    for target, nontarget, place in (
+        ([1.0, 2.0, np.nan, np.nan], [0.0], "target scores: NaN at index 2;"),
+        ([1.0], [np.nan, 1.0], "nontarget scores: NaN at index 0;"),
+        ([[1.0, 2.0], [np.nan, 0.0]], [[0.0, 1.0]], "target scores: NaN at index 1, system 0;"),
+        ([1.0, None], [0.0], "NaN at index 1;"),
+        (np.array([np.nan, np.inf], dtype=np.float32), [0.0], "NaN at index 0;"),
+        (nothing, [0.0], "NaN at index 1;"),
+    ):
+        with pytest.raises(lk.NaNScoreError, match=place):
+            lk.Scores(target, nontarget)
+    with pytest.raises(lk.NaNScoreError, match="NaN at index 3;"):
         lk.Scores.from_labels([1.0, 2.0, 0.0, np.nan], [1, 0, 1, 0])
-    with pytest.raises(lk.NaNScoreError, match=r"target scores: NaN at index 1, system 0;"):
-        lk.Scores([[1.0, 2.0], [np.nan, 0.0]], [[0.0, 1.0]])
-    with pytest.raises(lk.NaNScoreError, match=r"NaN at index 1;"):
-        lk.Scores([1.0, None], [0.0])
-    with pytest.raises(lk.NaNScoreError, match=r"NaN at index 0;"):
-        lk.Scores(np.array([np.nan, np.inf], dtype=np.float32), [0.0])
-
-
-def test_null_of_a_polars_column_is_refused_with_its_place(need):
-    pl = need("polars")
-    with pytest.raises(lk.NaNScoreError, match="NaN at index 1;"):
-        lk.Scores(pl.Series([1.0, None, 2.0]), [0.0])
 
 
 @pytest.mark.parametrize(
@@ -127,22 +109,19 @@ def test_null_of_a_polars_column_is_refused_with_its_place(need):
         ([1.0, 0.5, 0.0], r"first at index 1\): saw 0.0, 0.5, 1.0"),
         ([0, -1, 1], r"saw -1, 0, 1"),
         (["target", "maybe", "nontarget"], r"first at index 1\): saw 'maybe', 'nontarget', 'target'"),
-        (["spk1", "spk2", "spk1"], r"first at index 0\): saw 'spk1', 'spk2'"),
         ([1, None, 0], "saw"),
         ([np.nan, 1.0, 0.0], r"first at index 0\)"),
     ],
 )
 def test_labels_that_are_not_two_classes(labels, seen):
-    with pytest.raises(lk.LabelError, match=seen) as caught:
+    with pytest.raises(lk.LabelError, match=seen):
         lk.Scores.from_labels([1.0, 2.0, 3.0], labels)
-    assert "accepted are bool, 0/1" in str(caught.value)
 
 
-def test_labels_of_the_wrong_shape():
-    with pytest.raises(lk.InputError, match="3 scores but 2 labels"):
-        lk.Scores.from_labels([1.0, 2.0, 3.0], [0, 1])
-    with pytest.raises(lk.InputError, match="one-dimensional"):
-        lk.Scores.from_labels([1.0, 2.0], [[0, 1], [1, 0]])
+@pytest.mark.parametrize("labels", [[0, 1], [[0, 1], [1, 0], [0, 1]]])
+def test_labels_of_the_wrong_shape(labels):
+    with pytest.raises(lk.InputError):
+        lk.Scores.from_labels([1.0, 2.0, 3.0], labels)
 
 
 def test_booleans_are_labels_and_not_negated():
@@ -151,46 +130,20 @@ def test_booleans_are_labels_and_not_negated():
     assert_array_equal(scores.nontarget, [1.0])
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [5.0, np.zeros((2, 2, 2)), np.zeros((3, 0)), [[1.0, 2.0], [3.0]]],
-    ids=["scalar", "3-D", "no systems", "ragged"],
-)
-def test_wrong_shapes(bad):
-    with pytest.raises(lk.InputError):
-        lk.Scores(bad, [0.0])
-    with pytest.raises(lk.InputError):
-        lk.Scores([0.0], bad)
-
-
-def test_different_numbers_of_systems():
-    with pytest.raises(lk.InputError, match=r"shape \(1, 2\).*\(1, 3\).*same number of systems"):
-        lk.Scores([[1.0, 2.0]], [[1.0, 2.0, 3.0]])
-    with pytest.raises(lk.InputError, match="same number of systems"):
-        lk.Scores([1.0], [[1.0, 2.0]])
-
-
-def test_text_in_scores_is_named():
+def test_wrong_shapes_and_text_are_refused():
+    for bad in (5.0, np.zeros((2, 2, 2)), np.zeros((3, 0)), [[1.0, 2.0], [3.0]], [1j], [{}]):
+        for target, nontarget in ((bad, [0.0]), ([0.0], bad)):
+            with pytest.raises(lk.InputError):
+                lk.Scores(target, nontarget)
+    for target in ([[1.0, 2.0]], [1.0]):  # other numbers of systems
+        with pytest.raises(lk.InputError):
+            lk.Scores(target, [[1.0, 2.0, 3.0]])
     with pytest.raises(lk.InputError, match="target scores: 'abc' at index 1 is not a number"):
         lk.Scores([1.0, "abc"], [0.0])
-    with pytest.raises(lk.InputError, match="is not a number"):
-        lk.Scores([1.0], [1j])
-    with pytest.raises(lk.InputError, match="is not a number"):
-        lk.Scores([1.0], [{}])
 
 
 def test_digits_as_text_are_numbers():
     assert_array_equal(lk.Scores(["1.5", "-inf"], ["2"]).target, [1.5, -np.inf])
-
-
-def test_errors_are_what_they_say_they_are():
-    for error in (lk.EmptyClassError, lk.NaNScoreError, lk.LabelError, lk.FileFormatError):
-        assert issubclass(error, lk.InputError)
-    assert issubclass(lk.InputError, ValueError)
-    assert issubclass(lk.UnknownNameError, ValueError)
-    for name in ("InputError", "UnknownNameError", "UnconfirmedPresetError"):
-        assert issubclass(getattr(lk, name), lk.LlrkitError)
-    assert issubclass(lk.LlrkitWarning, UserWarning)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -203,31 +156,18 @@ def test_read_only_floats_are_used_without_a_copy(dtype):
         scores.target[0] = 9.0
 
 
-@every_metric
-def test_inputs_are_never_modified(metric):
-    rng = np.random.default_rng(0)
-    target, nontarget = rng.standard_normal(50).astype(np.float32), rng.standard_normal(60)
-    kept = target.copy(), nontarget.copy()
-    target_list = [2.0, 1.0, 3.0]
-    metric(lk.Scores(target, nontarget))
-    metric(lk.Scores(target_list, nontarget))
-    assert_array_equal(target, kept[0])
-    assert_array_equal(nontarget, kept[1])
-    assert target_list == [2.0, 1.0, 3.0]
-
-
 def test_columns_are_read_only_and_checked():
     room = np.array([1, 2])
     scores = lk.Scores([1.0, 2.0], [0.0], {"room": (room, [3])})
     with pytest.raises(ValueError, match="read-only"):
         scores.columns["room"][0][0] = 7
     assert room.flags.writeable
-    with pytest.raises(lk.InputError, match="column 'room' has 1 value for 2 trials"):
-        lk.Scores([1.0, 2.0], [0.0], {"room": ([1], [3])})
-    with pytest.raises(lk.UnknownNameError, match="there is no column 'noise'; there are: room"):
-        scores.with_columns("noise")
-    with pytest.raises(lk.UnknownNameError, match="there are: none"):
-        lk.Scores([1.0], [0.0]).with_columns("noise")
+    for wrong in (([1], [3]), (1, 2)):
+        with pytest.raises(lk.InputError):
+            lk.Scores([1.0, 2.0], [0.0], {"room": wrong})
+    for of in (scores, lk.Scores([1.0], [0.0])):
+        with pytest.raises(lk.UnknownNameError):
+            of.with_columns("noise")
     assert list(scores.with_columns("room").columns) == ["room"]
     assert scores.with_columns().columns == {}
 
@@ -236,17 +176,9 @@ def test_columns_from_labels_are_split_like_the_scores():
     scores = lk.Scores.from_labels([1.0, 2.0, 3.0, 4.0], [1, 0, 0, 1], {"room": ["a", "b", "c", "d"]})
     assert_array_equal(scores.columns["room"][0], ["a", "d"])
     assert_array_equal(scores.columns["room"][1], ["b", "c"])
-
-
-@pytest.mark.parametrize("column", [[1, 2], [1, 2, 3, 4, 5], 7])
-def test_column_of_the_wrong_length_from_labels(column):
-    with pytest.raises(lk.InputError, match="column 'room'"):
-        lk.Scores.from_labels([1.0, 2.0, 3.0, 4.0], [1, 0, 0, 1], {"room": column})
-
-
-def test_column_without_length():
-    with pytest.raises(lk.InputError, match="column 'room'"):
-        lk.Scores([1.0], [0.0], {"room": (1, 2)})
+    for wrong in ([1, 2], [1, 2, 3, 4, 5], 7):
+        with pytest.raises(lk.InputError):
+            lk.Scores.from_labels([1.0, 2.0, 3.0, 4.0], [1, 0, 0, 1], {"room": wrong})
 
 
 def test_chunks_carry_their_columns():
@@ -256,29 +188,18 @@ def test_chunks_carry_their_columns():
         assert_array_equal(chunk.nontarget, chunk.columns["row"][1])
 
 
-def test_repr_counts_the_trials():
-    assert repr(lk.Scores(np.zeros(1234), [0.0])) == "Scores(1,234 target, 1 nontarget trials)"
-    assert repr(lk.Scores([[1.0, 2.0]], [[0.0, 1.0]])) == "Scores(1 target, 1 nontarget trials, 2 systems)"
-
-
-@pytest.mark.parametrize("threads", [0, -1])
-def test_threads_must_be_positive(threads):
-    with pytest.raises(lk.InputError, match="at least 1"):
-        lk.Scores([1.0], [0.0]).reduce(Moments.of, threads=threads)
-
-
-def test_threads_from_the_environment(monkeypatch):
+def test_threads_are_a_positive_number_or_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("LLRKIT_THREADS", "3")
-    assert thread_count() == 3
-    assert thread_count(2) == 2
-    monkeypatch.setenv("LLRKIT_THREADS", "many")
-    with pytest.raises(lk.InputError, match="LLRKIT_THREADS must be a positive whole number, got 'many'"):
-        thread_count()
-    monkeypatch.setenv("LLRKIT_THREADS", "0")
-    with pytest.raises(lk.InputError, match="at least 1"):
-        thread_count()
+    assert (thread_count(), thread_count(2)) == (3, 2)
+    for wrong in ("many", "0"):
+        monkeypatch.setenv("LLRKIT_THREADS", wrong)
+        with pytest.raises(lk.InputError):
+            thread_count()
     monkeypatch.delenv("LLRKIT_THREADS")
     assert thread_count() >= 1
+    for threads in (0, -1):
+        with pytest.raises(lk.InputError):
+            lk.Scores([1.0], [0.0]).reduce(Moments.of, threads=threads)
 
 
 def test_merging_is_in_the_order_of_the_chunks():
@@ -305,25 +226,10 @@ def test_an_error_in_a_thread_reaches_the_caller():
         reduce_chunks([lk.Scores([1.0], [0.0])] * 9, fail, threads=2)
 
 
-def test_nothing_to_summarize():
-    with pytest.raises(lk.InputError, match="without chunks"):
-        reduce_chunks([], Moments.of)
-
-
-@pytest.mark.parametrize(
-    ("word", "meaning"),
-    [
-        ("target", True), ("TGT", True), (" tar", True), ("Bona-Fide", True), ("client", True),
-        ("same-source", True),
-        ("non", False), ("imposter", False), ("SPOOF", False), ("nonmated", False), ("diff", False),
-        ("maybe", None), ("", None), ("2", None), ("targets", None),
-    ],
-)  # fmt: skip
-def test_words(word, meaning):
-    assert classify_words([word]) == [meaning]
-
-
-def test_mask_of_one_class_only():
+def test_words():
+    assert all(classify_words(["target", "TGT", " tar", "Bona-Fide", "client", "same-source"]))
+    assert classify_words(["non", "imposter", "SPOOF", "nonmated", "diff"]) == [False] * 5
+    assert classify_words(["maybe", "", "2", "targets"]) == [None] * 4
     assert_array_equal(target_mask([1, 1]), [True, True])
     assert_array_equal(target_mask(np.array([], dtype=bool)), [])
 
@@ -428,17 +334,21 @@ def test_chunks_are_worked_on_by_several_threads_the_calling_one_among_them():
 
 
 @pytest.mark.parametrize("of_the_caller", [True, False])
-def test_the_error_of_any_thread_ends_the_work(of_the_caller):
-    main, begun, done = threading.current_thread(), threading.Barrier(2), []
+def test_the_error_of_any_thread_ends_the_work(monkeypatch, of_the_caller):
+    main, begun, joining = threading.current_thread(), threading.Barrier(2), threading.Event()
+    join, failing, done = threading.Thread.join, [], []
+    monkeypatch.setattr(threading.Thread, "join", lambda thread: (joining.set(), join(thread)))
 
-    def fail(chunk):
+    def work(chunk):
+        fails = (threading.current_thread() is main) == of_the_caller
+        (failing if fails else done).append(threading.current_thread())
         if chunk < 2:
-            begun.wait(timeout=60)
-        if (threading.current_thread() is main) == of_the_caller:
+            begun.wait(timeout=60)  # both have a chunk
+        if fails:
             raise KeyboardInterrupt
-        done.append(chunk)
-        time.sleep(0.001)
+        # until the other has given up: the caller waits for all threads, another thread ends
+        joining.wait(timeout=60) if of_the_caller else join(failing[0], timeout=60)
 
     with pytest.raises(KeyboardInterrupt):
-        each_in_threads(fail, range(100_000), threads=2)
-    assert len(done) < 100_000
+        each_in_threads(work, range(10), threads=2)
+    assert len(failing) == len(done) == 1
