@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, overload
@@ -21,8 +22,10 @@ from llrkit.calibrate.training_range import ConditionWatch, RangeWatch
 from llrkit.core.column_values import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.arrays_of_other_libraries import named_systems
 from llrkit.scores.checked_arrays import first_nan, number_array
-from llrkit.scores.derived_sources import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource, chosen_systems
+from llrkit.scores.roles import unnamed_systems
 from llrkit.scores.scores_and_labels import given_source
 from llrkit.scores.source import rows_in_memory
 
@@ -71,6 +74,59 @@ class Map(DecidingMap, SavedMap):
         """Names of the systems in the order of the scores, where they are known."""
         return []
 
+    def system_order(self, names: Sequence[str]) -> list[int] | None:
+        """Where the systems of training stand among those of some trials; None if they stand as in training.
+
+        Systems are matched by name. They are taken by position where the map or the trials have no names,
+        as arrays do.
+
+        Parameters
+        ----------
+        names
+            The systems of the trials.
+
+        Examples
+        --------
+        >>> from llrkit.calibrate.composite.linear_map import LinearMap
+        >>> fusion = LinearMap(weights=np.ones(2), offset=0.0, systems=["plda", "ecapa"])
+        >>> fusion.system_order(["ecapa", "plda"])
+        [1, 0]
+        """
+        trained, given = self.system_names, list(names)
+        if len(given) != self.n_systems:
+            raise SystemCountError(
+                f"this map takes the scores of {counted(self.n_systems, 'system')}, "
+                f"the trials have {len(given)}"
+            )
+        if given == trained or len(given) == 1:
+            return None
+        if set(given) == set(trained) and len(set(given)) == len(given):
+            return [given.index(name) for name in trained]
+        unnamed = list(unnamed_systems(len(given)))
+        if not trained or unnamed in (given, trained):
+            return None
+        unknown, lacking = (
+            ", ".join(repr(name) for name in some if name not in others) or "none"
+            for some, others in ((given, trained), (trained, given))
+        )
+        raise InputError(
+            f"this map was trained on the systems {', '.join(trained)}; of the systems given, unknown: "
+            f"{unknown}; missing: {lacking}"
+        )
+
+    def in_trained_order(self, source: ScoreSource) -> ScoreSource:
+        """The same trials with the systems in the order of training.
+
+        Parameters
+        ----------
+        source
+            Trials whose scores the map takes.
+        """
+        order = self.system_order(source.roles.score)
+        if order is None:
+            return source
+        return DerivedSource(source, partial(chosen_systems, places=order), score=tuple(self.system_names))
+
     @abstractmethod
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """LLRs of checked float64 scores, shape (n,) or (n, K).
@@ -118,7 +174,8 @@ class Map(DecidingMap, SavedMap):
 
         ``Trials`` give an array in the order of the rows. ``columns`` holds what :attr:`needs` names. Numbers
         are what the training file held: distances if the map was trained on distances, log10 LLRs if on
-        those. Trials know how they were read, and need not be read in the same way.
+        those. Trials know how they were read, and need not be read in the same way. Systems of ``Trials`` and
+        of data frames are matched with those of training by their names, those of arrays by their position.
 
         Numbers and ``Trials`` outside the range of the training scores are counted in a
         ``TrainingRangeWarning`` (``outside="warn"``); ``"error"`` refuses them, ``"bound"`` takes the nearest
@@ -128,7 +185,9 @@ class Map(DecidingMap, SavedMap):
         usual = "ignore" if isinstance(scores, Scores) else "warn"
         watch = self.watch(usual if outside is None else outside)
         if isinstance(scores, Scores):
-            llrs: float | FloatArray | Scores = self._of_chunk(scores, self._read_factor(scores), watch)
+            order = self.system_order(scores.roles.score)
+            chunk = scores if order is None else chosen_systems(scores, order)
+            llrs: float | FloatArray | Scores = self._of_chunk(chunk, self._read_factor(scores), watch)
         elif isinstance(scores, ScoreSource):
             llrs = self._of_rows(rows_in_memory(scores), watch)
         else:
@@ -150,6 +209,9 @@ class Map(DecidingMap, SavedMap):
                 f"this map takes the scores of {self.n_systems} systems, shape (n, {self.n_systems}); "
                 f"got shape {values.shape}"
             )
+        if self.n_systems > 1 and (names := named_systems(scores)):
+            order = self.system_order(names)
+            flat = flat if order is None else flat[:, order]
         needed = {name: np.atleast_1d(np.asarray(self._column(columns, name))) for name in self.needs}
         llrs = self._of_held(flat, 1.0, needed, watch)
         if self.n_systems > 1:
@@ -157,12 +219,9 @@ class Map(DecidingMap, SavedMap):
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
 
     def _of_rows(self, trials: Trials, watch: RangeWatch) -> FloatArray:
-        if trials.roles.n_systems != self.n_systems:
-            raise SystemCountError(
-                f"this map takes the scores of {self.n_systems} systems, "
-                f"the trials have {trials.roles.n_systems}"
-            )
+        order = self.system_order(trials.score)
         values = trials.score_array_or_nan if self.accepts_missing else trials.score_array
+        values = values if order is None else values[:, order]
         columns = {name: trials.column(name) for name in self.needs}
         return self._of_held(values, self._read_factor(trials), columns, watch)
 
@@ -212,7 +271,7 @@ class Map(DecidingMap, SavedMap):
         array([2.])
         """
         arrays = () if labels is None else (labels,)
-        source = given_source(source, *arrays, positive=positive, weights=weights)
+        source = self.in_trained_order(given_source(source, *arrays, positive=positive, weights=weights))
         unwatched = RangeWatch(None)
         change = partial(self._of_chunk, read_factor=self._read_factor(source), watch=unwatched)
         return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0, calibrated=True)
@@ -289,10 +348,6 @@ class Map(DecidingMap, SavedMap):
         return columns[name]
 
     def _of_chunk(self, chunk: Scores, read_factor: float, watch: RangeWatch) -> Scores:
-        if chunk.n_systems != self.n_systems:
-            raise SystemCountError(
-                f"this map takes the scores of {self.n_systems} systems, got {chunk.n_systems}"
-            )
         wide = chunk.with_columns(*self.needs) if self.needs else chunk
         target, nontarget = (
             {name: decoded(wide, name, class_index) for name in self.needs} for class_index in (0, 1)

@@ -56,8 +56,8 @@ def apply_command(asked: ToApply, scores: tuple[str, ...], **reading: Unpack[Rea
 
     All columns are kept as they are; the LLRs are in the column 'llr', and 'llr_map' says which calibration
     made them. Scores are read as the calibration was trained: distances, log10 LLRs. Tables are streamed, so
-    their size does not matter. A fusion takes one file with a column per system, or one file
-    per system in the order of training; if these do not have the same trials in the same order, they are
+    their size does not matter. A fusion takes one file with a column per system, named as in training, or one
+    file per system in the order of training; if these do not have the same trials in the same order, they are
     joined in memory. The output may have any format that 'llrkit convert' writes. If it ends in '/', every
     file of a directory or pattern becomes a Parquet file of that folder, and an interrupted run can be
     continued.

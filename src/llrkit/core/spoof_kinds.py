@@ -76,11 +76,6 @@ def one_system(chunk: Scores, place: int) -> Scores:
     return Scores.part(chunk.target[:, place], chunk.nontarget[:, place], chunk.columns, chunk.categories)
 
 
-def chosen_systems(chunk: Scores, places: list[int]) -> Scores:
-    """The scores of some systems."""
-    return Scores.part(chunk.target[:, places], chunk.nontarget[:, places], chunk.columns, chunk.categories)
-
-
 def gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
     """The scores of the second system, -inf where the first rejects."""
     first, second = place

@@ -162,8 +162,11 @@ def apply_map(
     takes = counted(fitted.n_systems, "system")
     if len(paths) == 1:
         systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None
+        columns = systems or reading.score
+        if columns and (order := fitted.system_order(columns)):
+            columns = [columns[place] for place in order]
         try:
-            opened = replace(reading, score=tuple(systems)) if systems else reading
+            opened = replace(reading, score=tuple(columns)) if columns else reading
             scan = open_batches(paths[0], opened, held=True, trained=_trained_columns(fitted))
         except UnknownNameError as error:
             if systems is None:
@@ -293,10 +296,10 @@ def _note_on_other_column(fitted: Map, scan: Scan) -> tuple[str, ...]:
 
 
 def _file_names_compared(names: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:
-    """What is to be said about the names of the files; those of training in another order are an error."""
+    """What is to be said about the names of the files; a system of training in another place is an error."""
     if list(names) == list(systems) or not systems:
         return ()
-    if set(names) == set(systems):
+    if any(name in systems and name != system for name, system in zip(names, systems, strict=True)):
         raise InputError(
             f"the systems are in another order than in training, which was: {', '.join(systems)}"
         )

@@ -13,6 +13,7 @@ from llrkit._cached import cached_property
 from llrkit._format import counted
 from llrkit._progress import stage
 from llrkit.errors import EmptyClassError, InputError
+from llrkit.scores.arrays_of_other_libraries import named_systems
 from llrkit.scores.checked_arrays import (
     column_array,
     frozen,
@@ -20,7 +21,7 @@ from llrkit.scores.checked_arrays import (
     score_array,
     unchanging_and_smallest,
 )
-from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words
+from llrkit.scores.roles import POSITION, Roles, require_column, row_in_words, unnamed_systems
 from llrkit.scores.source import S, ScoreSource, reduce_chunks
 from llrkit.scores.target_labels import expecting_scores_first, holds_words, looks_like_labels, target_mask
 
@@ -44,8 +45,9 @@ class Scores(ScoreSource):
     ----------
     target, nontarget
         Scores of one system, shape ``(n,)``, or of K systems on the same trials, shape ``(n, K)``: lists,
-        NumPy arrays, pandas or polars columns. Arrays that you could still write to are copied, since counts
-        are kept for the next metric; read-only arrays of float32 and float64 are used as they are.
+        NumPy arrays, columns of pandas or polars, or their tables, whose columns name the systems. Arrays
+        that you could still write to are copied, since counts are kept for the next metric; read-only arrays
+        of float32 and float64 are used as they are.
     columns
         What else is known of each trial: name -> (values of the targets, values of the non-targets).
     categories
@@ -72,6 +74,7 @@ class Scores(ScoreSource):
     _sorted: Scores | None = None
     _factor = 1.0
     _calibrated = False
+    _systems: tuple[str, ...] = ()  # their names, where tables were given
 
     def __init__(
         self,
@@ -110,6 +113,13 @@ class Scores(ScoreSource):
                 f"target scores have shape {self.target.shape}, nontarget scores {self.nontarget.shape}: "
                 "both must hold the same number of systems"
             )
+        if self.n_systems > 1:
+            self._systems, others_named = named_systems(target), named_systems(nontarget)
+            if self._systems and others_named and self._systems != others_named:
+                raise InputError(
+                    f"target scores are of the systems {', '.join(self._systems)}, nontarget scores of "
+                    f"{', '.join(others_named)}: give both the same columns in the same order"
+                )
         for name, array, low in (("target", self.target, t_low), ("nontarget", self.nontarget, n_low)):
             if len(array) == 0:
                 raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
@@ -193,7 +203,8 @@ class Scores(ScoreSource):
         refuse_nan(values, "scores")
         whole = {name: column_array(column, values, name) for name, column in (columns or {}).items()}
         split = {name: (frozen(column[mask]), frozen(column[~mask])) for name, column in whole.items()}
-        return cls.from_classes(frozen(values[mask]), frozen(values[~mask]), split, categories=categories)
+        made = cls.from_classes(frozen(values[mask]), frozen(values[~mask]), split, categories=categories)
+        return made.read_with(systems=named_systems(scores))
 
     @classmethod
     def part(
@@ -239,10 +250,12 @@ class Scores(ScoreSource):
     @property
     def roles(self) -> Roles:
         """The systems and the columns there are; arrays have no ids."""
-        names = tuple(f"system{i + 1}" for i in range(self.n_systems))
+        names = self._systems or unnamed_systems(self.n_systems)
         return Roles(names, factor=self._factor, carried=tuple(self.columns), calibrated=self._calibrated)
 
-    def read_with(self, factor: float, calibrated: bool) -> Scores:
+    def read_with(
+        self, factor: float = 1.0, calibrated: bool = False, systems: tuple[str, ...] = ()
+    ) -> Scores:
         """These scores, remembering what those of a file were multiplied by, and whether a map made them.
 
         Parameters
@@ -251,8 +264,11 @@ class Scores(ScoreSource):
             What the scores of the file were multiplied by.
         calibrated
             Whether a calibration map wrote the scores.
+        systems
+            Names of the systems, where they have any and there are several.
         """
         self._factor, self._calibrated = factor, calibrated
+        self._systems = systems if self.n_systems > 1 else ()
         return self
 
     @property
@@ -326,7 +342,7 @@ class Scores(ScoreSource):
             if name != POSITION:
                 require_column(name, self.columns)
         wide = Scores.part(self.target, self.nontarget, {name: own[name] for name in names}, self.categories)
-        return wide.read_with(self._factor, self._calibrated)
+        return wide.read_with(self._factor, self._calibrated, self._systems)
 
     def select(self, target: Rows, nontarget: Rows) -> Scores:
         """Some of the trials of each class, by masks, slices or positions, with their columns.
@@ -345,7 +361,7 @@ class Scores(ScoreSource):
         """
         columns = {name: (of[0][target], of[1][nontarget]) for name, of in self.columns.items()}
         some = Scores.part(self.target[target], self.nontarget[nontarget], columns, self.categories)
-        return some.read_with(self._factor, self._calibrated)
+        return some.read_with(self._factor, self._calibrated, self._systems)
 
     def in_order(self, *, if_small: bool = False) -> Scores:
         """The scores of one system in ascending order; those of a small set are kept.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -84,6 +84,33 @@ def as_numpy(values: object, what: str) -> Array:
         return np.asarray(values)
     except ValueError as error:  # lists of different lengths
         raise InputError(f"{what} are not an array of numbers ({error})") from None
+
+
+def column_names(given: object) -> list[object]:
+    """The names of the columns of a table, whatever library it is of; none where there are no columns.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> column_names(pl.DataFrame({"plda": [1.5], "ecapa": [0.5]})), column_names(np.zeros((1, 2)))
+    (['plda', 'ecapa'], [])
+    """
+    if isinstance(given, Mapping):
+        return list(given)
+    if isinstance(given, LazyTable):  # its columns are not known at once
+        return list(given.collect_schema())
+    names = getattr(given, "column_names", getattr(given, "columns", None))  # Arrow, pandas
+    return list(names) if isinstance(names, Iterable) else []
+
+
+def named_systems(scores: object) -> tuple[str, ...]:
+    """The names of the systems whose scores are in the columns of a table; () where they have none.
+
+    Numbers, by which pandas calls columns without names, are none. The row of a pandas table has names, too.
+    """
+    names = column_names(scores) or getattr(scores, "index", ())
+    found = tuple(names) if isinstance(names, Iterable) else ()  # a list has a method of this name
+    return found if all(isinstance(name, str) for name in found) else ()
 
 
 def _unmasked(values: np.ma.MaskedArray[tuple[int, ...], DType], what: str) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -122,7 +122,7 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
             for name in ("target", "nontarget")
         )
         whole = Scores.part(target, nontarget)
-        return whole.read_with(self.roles.factor, self.roles.calibrated)
+        return whole.read_with(self.roles.factor, self.roles.calibrated, self.roles.score)
 
     def scores(self) -> Scores:
         """All trials in memory, those of each class in their order.
@@ -145,6 +145,12 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
     def nontarget(self) -> Array:
         """Scores of the non-targets, brought into memory."""
         return self._in_memory.nontarget
+
+
+def chosen_systems(chunk: Scores, places: Sequence[int]) -> Scores:
+    """The scores of some systems, in this order."""
+    order = list(places)
+    return Scores.part(chunk.target[:, order], chunk.nontarget[:, order], chunk.columns, chunk.categories)
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,17 @@ class RoleChanges(TypedDict, total=False):
     calibrated: bool
 
 
+def unnamed_systems(n: int) -> tuple[str, ...]:
+    """What the systems of arrays, which have no names, are called.
+
+    Examples
+    --------
+    >>> unnamed_systems(2)
+    ('system1', 'system2')
+    """
+    return tuple(f"system{i + 1}" for i in range(n))
+
+
 def row_in_words(row: int) -> str:
     """A row of a table: these are counted from 0, lines of files from 1, so messages say which."""
     return f"row {row} (counted from 0)"

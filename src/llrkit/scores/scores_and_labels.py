@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from inspect import Parameter, signature
 from typing import ParamSpec, Protocol, TypeGuard, TypeVar, cast, overload
@@ -13,7 +13,7 @@ from llrkit._arguments import argument_check
 from llrkit._docstrings import with_parameters
 from llrkit.errors import InputError
 from llrkit.scores.arrays import Scores
-from llrkit.scores.arrays_of_other_libraries import LazyTable
+from llrkit.scores.arrays_of_other_libraries import column_names
 from llrkit.scores.source import ScoreSource, as_source
 from llrkit.scores.weights import WeightedSource
 
@@ -140,20 +140,11 @@ def given_source(source: ScoreSource | object) -> ScoreSource:
 
 def trials_of_table(given: object) -> object:
     """Trials, if a data frame, an Arrow table or a dict has the columns ``score`` and ``label``."""
-    if isinstance(given, ScoreSource) or not set(ROLES) <= set(_column_names(given)):
+    if isinstance(given, ScoreSource) or not set(ROLES) <= set(column_names(given)):
         return given
     from llrkit.scores.trials import Trials  # imports polars, which arrays alone do not need
 
     return Trials(given)
-
-
-def _column_names(given: object) -> list[object]:
-    if isinstance(given, Mapping):
-        return list(given)
-    if isinstance(given, LazyTable):  # its columns are not known at once
-        return list(given.collect_schema())
-    names = getattr(given, "column_names", getattr(given, "columns", None))  # Arrow, pandas
-    return list(names) if isinstance(names, Iterable) else []
 
 
 def is_pair(given: object) -> TypeGuard[tuple[object, object]]:

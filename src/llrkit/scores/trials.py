@@ -223,7 +223,7 @@ class Trials(ScoreSource):
             scores = Scores.from_labels(self.score_array, mask, columns, categories=categories)
         except EmptyClassError as error:
             raise EmptyClassError(f"{self.origin}: {error}" if self.origin else str(error)) from None
-        return scores.read_with(self._roles.factor, self._roles.calibrated)
+        return scores.read_with(self._roles.factor, self._roles.calibrated, self.score)
 
     @cached_property
     def _weighed(self) -> Scores:
@@ -232,7 +232,7 @@ class Trials(ScoreSource):
         plain, values, mask = self._scores, weight_numbers(column, self.origin, self.place), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
         weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
-        return weighed.read_with(self._roles.factor, self._roles.calibrated)
+        return weighed.read_with(self._roles.factor, self._roles.calibrated, self.score)
 
     def coded(self, name: str) -> tuple[Array, list[Hashable] | None]:
         """A column as numbers: itself if numeric, else codes with the values they stand for.

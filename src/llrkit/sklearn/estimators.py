@@ -132,7 +132,7 @@ class RuleCalibrator(Calibrator):
             fit = fit_linear(scores, prior=self.prior, rule=scoring_rule(self.rule))
         except SeparationError:
             return super()._fit_columns(scores)
-        names = [f"system{i + 1}" for i in range(n_systems(scores))]
+        names = list(scores.roles.score)
         return LinearMap(weights=fit.slopes, offset=fit.offset, systems=names, method="rule")
 
 

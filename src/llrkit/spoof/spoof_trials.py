@@ -11,10 +11,10 @@ import numpy as np
 from llrkit._arrays import Array
 from llrkit.calibrate.maps import Map
 from llrkit.core.column_values import ValueCounts, trials_with_value
-from llrkit.core.spoof_kinds import attack_positions, chosen_systems, gated, one_system, regrouped
+from llrkit.core.spoof_kinds import attack_positions, gated, one_system, regrouped
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived_sources import DerivedSource
+from llrkit.scores.derived_sources import DerivedSource, chosen_systems
 from llrkit.scores.kind_tables import KindTable
 from llrkit.scores.roles import require_column
 from llrkit.scores.spoof_kind_words import KIND, KINDS, Kind, kind_of
@@ -311,7 +311,9 @@ class SpoofTrials:
         """
         both = self.source_of_both()
         if self._table is None:
-            kept: KindTable | ScoreSource = DerivedSource(fusion.on(both), _unchanged_kinds, score=(name,))
+            # systems are known by their roles here, whatever their columns are called
+            named = DerivedSource(both, _unchanged_kinds, score=tuple(fusion.system_names) or None)
+            kept: KindTable | ScoreSource = DerivedSource(fusion.on(named), _unchanged_kinds, score=(name,))
         else:
             asv, cm = self.systems["asv"], self.systems["cm"]
             kept = self._table.with_scores(asv, cm, name, lambda scores: fusion.checked(scores, {}))

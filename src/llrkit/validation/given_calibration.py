@@ -19,7 +19,7 @@ from llrkit.calibrate.training_range import RangeWatch
 from llrkit.core.column_values import ValueCounts, decoded
 from llrkit.core.moments import Moments
 from llrkit.core.summary_algebra import Both, SummaryBase
-from llrkit.errors import InputError, SystemCountError, UnknownNameError
+from llrkit.errors import InputError, UnknownNameError
 from llrkit.evaluation.evaluation_result import Evaluation
 from llrkit.io.text.layouts import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
 from llrkit.scores import Scores, ScoreSource
@@ -74,6 +74,7 @@ def use_calibration(
             raise InputError("apply needs a calibration (calibration=)")
         return GivenCalibration(source)
     if _holds_raw_scores(source, calibration) if apply is None else apply:
+        source = calibration.in_trained_order(source)
         llrs = calibration.on(source)
         factor = 1.0 if calibration.reading is None else source.roles.factor
         moments, seen = source.reduce(
@@ -158,10 +159,6 @@ class ScoresOutside(SummaryBase):
 
 
 def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both[tuple[Moments, ScoresOutside]]:
-    if chunk.n_systems != fitted.n_systems:
-        raise SystemCountError(
-            f"this map takes the scores of {counted(fitted.n_systems, 'system')}, got {chunk.n_systems}"
-        )
     as_trained = fitted.input_factor / factor
     moments = Moments.of(Scores.part(chunk.target * as_trained, chunk.nontarget * as_trained))
     return Both((moments, ScoresOutside.of(chunk, fitted, factor)))

@@ -25,6 +25,7 @@ from llrkit.core.summary_algebra import both
 from llrkit.errors import InputError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived_sources import DerivedSource
+from llrkit.scores.roles import unnamed_systems
 from llrkit.scores.source import as_source
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 
@@ -72,7 +73,8 @@ def fit_fusion(
         training, refuse them later; ``subset``: train on complete trials, and give an incomplete trial the
         fusion of the systems it has.
     systems
-        Names of the systems, in the order of the scores; by default those of the table.
+        Names of the systems of arrays, in the order of the scores. Columns of tables and files, and files of
+        one system each, have names already. New trials are matched with the map by these names.
 
     Examples
     --------
@@ -85,7 +87,14 @@ def fit_fusion(
     one_of(method, METHODS, "fusion method")
     one_of(missing, MISSING, "policy for missing scores")
     prior, alpha = probability(prior, "prior"), class_weight(alpha)
-    names = list(names_of(systems, "systems") if systems is not None else as_source(source).roles.score)
+    names = list(as_source(source).roles.score)
+    if systems is not None:
+        if names != list(unnamed_systems(len(names))):
+            raise InputError(f"systems= is for arrays: these trials call their systems {', '.join(names)}")
+        given = list(names_of(systems, "systems"))
+        if len(given) != len(names):
+            raise SystemCountError(f"{counted(len(given), 'name')} for {counted(len(names), 'system')}")
+        names = given
     if missing != "error":
         from llrkit.scores import Trials
 
@@ -115,9 +124,7 @@ def fit_fusion(
         return (_gaussian_fusion if method == "gaussian" else _precalibrated_systems)(trials, alpha)
 
     weights, offset, details, moments = fit(source)
-    k = side_information.n_systems(len(moments.target.mean))
-    if len(names) != k:
-        raise SystemCountError(f"{counted(len(names), 'name')} for {counted(k, 'system')}")
+    k = len(names)
     fitted = LinearMap(
         weights=weights,
         offset=offset,

@@ -58,6 +58,11 @@ class MeanMap(Map):
         return next(iter(self.maps.values())).n_systems
 
     @property
+    def system_names(self) -> list[str]:
+        """Those of the maps."""
+        return next(iter(self.maps.values())).system_names
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """The columns of all maps."""
         return tuple(dict.fromkeys(name for fitted in self.maps.values() for name in fitted.needs))

@@ -110,14 +110,6 @@ class Quality:
         pairs = list(combinations_with_replacement(range(m + 1), 2))[:-1]
         return [f"({first[i]} {second[j]} + {first[j]} {second[i]})" for i, j in pairs]
 
-    def n_systems(self, width: int) -> int:
-        """How many of ``width`` columns made by :meth:`widen` are scores."""
-        if not self.columns:
-            return width
-        return (
-            (width - self._n_features) // (1 + self._n_features) if self.scaled else width - self._n_features
-        )
-
     @property
     def _n_features(self) -> int:
         return len(self._features([np.ones(1)] * len(self.columns)))
