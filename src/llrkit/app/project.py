@@ -74,6 +74,10 @@ class Project:
     """Since it was saved."""
     revision: int = 0
     """Counts changes, so that a form of another tab is known to be old."""
+    awaiting_use: dict[str, bool] = field(default_factory=dict)
+    """Whether files were read that have no use suggested yet, in the order in which they came."""
+    own_states: set[str] = field(default_factory=set)
+    """Hashes of each ``project.json`` that this project was opened from or saved as."""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     @classmethod

@@ -3,6 +3,9 @@
 A save first copies all that is new into ``.saving``, which becomes ``.saved`` in one step. From then on the
 save holds: its parts are moved into place, ``project.json`` last, and whoever opens the project finishes what
 a killed process began. A ``.saving`` that is left over was never complete, and is removed.
+
+``project.json`` lists every file that a save wrote, with its SHA-256. Only a file that still has this hash is
+replaced or deleted: what other people put into the folder, or edited there, is theirs.
 """
 
 from __future__ import annotations
@@ -42,19 +45,32 @@ def save(project: Project, place: Path, name: str) -> None:
         raise InputError(f"there is a project {name!r} already; choose another name, or open that one")
     folder.mkdir(parents=True, exist_ok=True)
     finish_save(folder)
+    written = _written_files(folder / STATE)
+    if (folder / STATE).exists() and file_sha256(folder / STATE) not in project.own_states:
+        raise _other_file_error(folder, STATE)
     with project.lock:
         plain = project.to_dict()
-        wanted = {FILES: list(project.files), DOCUMENTS: list(project.documents())}
+        hashes = {file.path: file.sha256 for file in project.files.values()}
+        for one in project.documents():
+            hashes[f"{DOCUMENTS}/{one}"] = file_sha256(project.folder / DOCUMENTS / one)
     new = folder / SAVING
-    for part, names in wanted.items():
+    for part in PARTS:
         (new / part).mkdir(parents=True)
-        for one in names:
-            source, there = project.folder / part / one, folder / part / one
-            if not _same_file_as_saved(source, there):
-                shutil.copyfile(source, new / part / one)
-                _project_to_disk(new / part / one)
+    plain["written"] = {}
+    for path, sha256 in hashes.items():
+        there = _hash_on_disk(folder / path)
+        if there == sha256:  # perhaps as someone else put it there: a file becomes ours only by writing it
+            if path in written:
+                plain["written"][path] = written[path]
+        elif there is None or there == written.get(path):
+            shutil.copyfile(project.folder / path, new / path)
+            _project_to_disk(new / path)
+            plain["written"][path] = sha256
+        else:
+            raise _other_file_error(folder, path)
     write_atomically(new / STATE, json.dumps(plain, indent=1))
     _read_saved_project(new / STATE)  # what could not be opened again is not saved
+    project.own_states.add(file_sha256(new / STATE))
     new.rename(folder / SAVED)
     _project_to_disk(folder)
     finish_save(folder)
@@ -64,26 +80,47 @@ def save(project: Project, place: Path, name: str) -> None:
 
 def finish_save(folder: Path) -> None:
     """Bring a folder into the state of its last complete save."""
+    for one in (folder, *(folder / part for part in PARTS)):
+        if one.is_symlink():
+            raise InputError(f"{one} is a link, and nothing is saved through it; save under another name")
     shutil.rmtree(folder / SAVING, ignore_errors=True)
     ready = folder / SAVED
     if not ready.is_dir():
         return
-    for part in PARTS:
-        (folder / part).mkdir(exist_ok=True)
-        # none is there where a kill met the very end
-        for file in sorted((ready / part).iterdir()) if (ready / part).is_dir() else ():
-            file.replace(folder / part / file.name)
-    state = _read_saved_project(ready / STATE if (ready / STATE).exists() else folder / STATE)
-    documents = {name for result in state["results"].values() for name in result["documents"]}
-    kept = {FILES: {_saved_score_file(one).name for one in state["files"]}, DOCUMENTS: documents}
-    if (ready / STATE).exists():
+    if (ready / STATE).exists():  # else a kill met the very end
+        before, now = _written_files(folder / STATE), _written_files(ready / STATE)
+        for part in PARTS:
+            (folder / part).mkdir(exist_ok=True)
+            for file in sorted((ready / part).iterdir()):
+                path = f"{part}/{file.name}"
+                if _hash_on_disk(folder / path) not in (None, before.get(path), now.get(path)):
+                    raise _other_file_error(folder, path)
+                file.replace(folder / path)
+        for path in before.keys() - now.keys():
+            if _hash_on_disk(folder / path) == before[path]:
+                (folder / path).unlink()
         (ready / STATE).replace(folder / STATE)
-    for part in PARTS:  # only what an earlier save put there and this one has no more
-        for file in (folder / part).iterdir():
-            if file.is_file() and file.name not in kept[part]:
-                file.unlink()
     _project_to_disk(folder)
     shutil.rmtree(ready, ignore_errors=True)
+
+
+def _written_files(state: Path) -> dict[str, str]:
+    """The files that the save of a state wrote, with their hashes."""
+    return _read_saved_project(state).get("written", {}) if state.exists() else {}
+
+
+def _hash_on_disk(path: Path) -> str | None:
+    """The SHA-256 of a file; None if nothing is there, empty for what no save writes."""
+    if path.is_symlink() or not path.is_file():
+        return "" if os.path.lexists(path) else None
+    return file_sha256(path)
+
+
+def _other_file_error(folder: Path, path: str) -> InputError:
+    return InputError(
+        f"the file {path} in the folder of the project {folder.name!r} was put there or changed since the "
+        "last save, and is left as it is: move it away, or save under another name"
+    )
 
 
 def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # noqa: A002
@@ -96,6 +133,7 @@ def open_saved(place: Path, name: str, id: str, working: Path) -> Project:  # no
     plain = _read_saved_project(folder / STATE)
     project = Project.new(id, working)
     project.name = name
+    project.own_states.add(file_sha256(folder / STATE))
     project.settings = Settings.from_dict(plain.get("settings", {}))
     for one in plain["files"]:
         file = _saved_score_file(one)
@@ -129,6 +167,9 @@ def _read_saved_project(path: Path) -> SavedProject:
             )
             for name in result["documents"]:
                 _require_saved_state(is_file_name(name))
+        for written, sha256 in plain.get("written", {}).items():
+            part, _, name = written.partition("/")
+            _require_saved_state(part in PARTS and is_file_name(name) and isinstance(sha256, str))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FileFormatError(f"{path.parent.name}: project.json is not that of a llrkit project") from None
     return plain
@@ -147,14 +188,6 @@ def _saved_score_file(plain: object) -> ScoreFile:
 def _require_saved_state(holds: bool) -> None:
     if not holds:
         raise ValueError
-
-
-def _same_file_as_saved(source: Path, there: Path) -> bool:
-    if not there.is_file():
-        return False
-    if source.resolve() == there.resolve():
-        return True
-    return source.stat().st_size == there.stat().st_size and file_sha256(source) == file_sha256(there)
 
 
 def _project_to_disk(path: Path) -> None:

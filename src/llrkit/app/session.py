@@ -109,6 +109,8 @@ class Session:
         def finished(done: Job, result: Outcome | None) -> None:
             if result is not None:
                 self._take(project, done, result, inputs)
+            if self.jobs.get((project.id, step)) is done:
+                _was_read(project, step.removeprefix("read "))
             shutil.rmtree(out, ignore_errors=True)
 
         self.workers.start(job, finished)
@@ -124,7 +126,6 @@ class Session:
                 file = project.files.get(job.step.removeprefix("read "))
                 if file is not None:
                     file.facts = {**result["facts"], "warnings": result.get("warnings", [])}
-                    _suggest_use(project, file)
                     project.touch()
             elif "words" in choices:
                 made = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S.%f %z}"
@@ -139,7 +140,12 @@ class Session:
         """Find out what a file is."""
         with project.lock:
             file.facts = None
-        self.start(project, f"read {file.name}", {"file": file.name}, uses=[])
+            project.awaiting_use[file.name] = False
+        try:
+            self.start(project, f"read {file.name}", {"file": file.name}, uses=[])
+        except InputError:
+            _was_read(project, file.name)  # files behind it must not wait
+            raise
 
     def remove_file(self, project: Project, file: ScoreFile) -> None:
         """Take a file out of a project."""
@@ -151,6 +157,7 @@ class Session:
             project.files.pop(file.name, None)
             (project.folder / FILES / file.name).unlink(missing_ok=True)
             project.touch()
+        _was_read(project, file.name)
 
     def save(self, project: Project, name: str) -> None:
         """Save a project under a name in the folder of projects."""
@@ -164,6 +171,17 @@ class Session:
         """End all work and remove everything that was not saved."""
         self.workers.close()
         shutil.rmtree(self.working, ignore_errors=True)
+
+
+def _was_read(project: Project, name: str) -> None:
+    """Suggest uses in the order in which files came, not in that in which their reading ended."""
+    with project.lock:
+        if name in project.awaiting_use:
+            project.awaiting_use[name] = True
+        while project.awaiting_use and project.awaiting_use[first := next(iter(project.awaiting_use))]:
+            del project.awaiting_use[first]
+            if first in project.files:
+                _suggest_use(project, project.files[first])
 
 
 def _suggest_use(project: Project, file: ScoreFile) -> None:

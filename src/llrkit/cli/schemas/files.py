@@ -117,6 +117,7 @@ PROJECT = record(
             },
         },
     },
+    {"written": mapping(TEXT, "Files that saving wrote, with their SHA-256.")},
 )
 MANIFEST = record(
     "_manifest.json in a folder of LLRs: its parts, what they were made from, and how.",
