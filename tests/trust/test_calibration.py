@@ -14,7 +14,6 @@ from llrkit.core.moments import Moments
 from llrkit.metrics.measure import measure
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells, JudgedCells
 from llrkit.trust.calibration.identities import identities
-from llrkit.trust.calibration.null_distribution import CalibrationNull
 from llrkit.trust.calibration.recalibration_line import SAFEGUARD, cross_validated_loss, fit_line
 from llrkit.trust.calibration.scale_and_offset_test import check_cells
 
@@ -50,7 +49,11 @@ NULL_TABLE = {
 }
 
 
-@pytest.mark.parametrize("row", NULL_TABLE, ids=str)
+QUICK = (0.05, 50, 50)
+OTHERS = [pytest.param(row, marks=pytest.mark.slow) for row in NULL_TABLE if row != QUICK]
+
+
+@pytest.mark.parametrize("row", [QUICK, *OTHERS], ids=str)
 def test_null_distribution_against_the_printed_table(row):
     eer, n_target, n_nontarget = row
     n = 300
@@ -64,6 +67,7 @@ def test_null_distribution_against_the_printed_table(row):
     assert abs(null.eer.mean() - mean_eer) < 4 * math.sqrt(2) * null.eer.std() / math.sqrt(n) + 5e-4
 
 
+@pytest.mark.slow
 def test_null_of_the_cross_validated_loss_is_slightly_negative():
     null = lk.calibration_null(MODEL, 100, 1000, replicates=400, rng=3)
     # published for 5 folds: mean -0.005, sd 0.0066
@@ -89,23 +93,6 @@ def test_cells_of_a_set_are_calibrated_and_like_the_set():
     assert_allclose(lk.cllr(drawn), cells.cllr, rtol=0.05)
 
 
-def test_few_scores_are_spread_half_way_to_their_neighbors():
-    counts = np.zeros(100)
-    counts[[10, 20, 50]] = 1.0
-    cells = CalibratedCells.relabeled(JudgedCells(np.linspace(-5.0, 5.0, 101), counts, counts))
-    assert len(cells.llr) == 41  # from the first to the last, without a gap
-    pooled = cells.target + cells.nontarget
-    assert_allclose(np.log(cells.target / cells.nontarget), cells.llr, atol=1e-9)
-    assert_allclose(pooled[:5], 2 / 3 / 5.5, rtol=1e-9)  # a third of either class, five cells and a half
-
-
-@pytest.mark.parametrize("wrong", [{"replicates": 0}, {"n_target": 0}, {"n_nontarget": 2.5}, {"folds": 1}])
-def test_null_refuses_nonsense(wrong):
-    options = {"n_target": 10, "n_nontarget": 10, "replicates": 5} | wrong
-    with pytest.raises(lk.InputError):
-        lk.calibration_null(MODEL, options.pop("n_target"), options.pop("n_nontarget"), **options)
-
-
 def test_quick_line_is_logistic_regression():
     scores = moved(draw(200, 500, 4), lambda x: 1.7 * x - 0.4)
     x = np.concatenate([scores.target, scores.nontarget])
@@ -114,6 +101,7 @@ def test_quick_line_is_logistic_regression():
     assert_allclose(fit_line(x, *weights, 200), (wanted.a, wanted.b), rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_cross_validation_on_cells_is_that_on_trials():
     scores = moved(draw(3000, 6000, 5), lambda x: 1.5 * x)
     cells = judged(scores)
@@ -207,6 +195,7 @@ def test_exceedances_by_hand():
     assert np.isfinite(miss.z)
 
 
+@pytest.mark.slow
 def test_line_and_its_errors_against_a_simulation():
     lines = []
     for seed in range(150):
@@ -231,9 +220,6 @@ def test_shared_speakers_are_taken_into_account():
     assert shared.recalibration.se_b > 1.5 * plain.recalibration.se_b
     assert shared.recalibration.statistic < plain.recalibration.statistic
     assert 5 < shared.recalibration.df <= 24
-    assert shared.notes[0] == "25 speakers, as uneven as 22 equal ones with targets and 25 with non-targets"
-    assert len(shared.notes) == 1  # nothing was drawn, so there is no p-value to be explained
-    assert "independent" in plain.notes[0]
     for one, other in zip(shared.identities.exceedances, plain.identities.exceedances, strict=True):
         assert (one.predicted, one.counted) == pytest.approx((other.predicted, other.counted), rel=1e-9)
         assert one.standard_error > other.standard_error
@@ -253,31 +239,23 @@ def test_check_holds_everything_and_can_be_written_down():
     assert (plain["verdict"]["outcome"], plain["verdict"]["kind"]) == ("evidence", "over-confident")
     assert plain["p_values"]["cv_loss"] == 1 / 41
     assert json.loads(json.dumps(plain["recalibration"], allow_nan=False))["factor"] > 1.2
-    said = repr(found)
-    assert said.startswith("Over-confident by a factor 1.")
-    assert "by chance" in said
-
-
-def test_curves_of_calibrated_llrs_stay_in_their_bands():
-    found = lk.check_calibration(draw(400, 4000, 12), replicates=40)
-    assert found.verdict.outcome == "none_found"
-    assert np.median([curve.share_outside for curve in found.curves]) < 0.3
 
 
 @pytest.mark.parametrize(
-    ("change", "text"),
+    ("change", "kind"),
     [
-        (lambda x: 1e6 * x, "over-confident by a factor 8"),  # no calibrated LLR this strong is ever wrong
-        (lambda x: x + 1e5, "biased towards targets by 99999"),
-        (lambda x: 1e-6 * x, "under-confident by a factor 1"),
+        (lambda x: 1e6 * x, "over-confident"),  # no calibrated LLR this strong is ever wrong
+        (lambda x: x + 1e5, "target"),
+        (lambda x: 1e-6 * x, "under-confident"),
     ],
 )
-def test_scores_far_from_llrs_are_judged(change, text):
+def test_scores_far_from_llrs_are_judged(change, kind):
     found = lk.check_calibration(moved(draw(100, 500, 4), change), replicates=30, curves=False)
-    assert found.verdict.text.startswith(text)
+    assert (found.verdict.outcome, found.verdict.kind) == ("evidence", kind)
     assert json.dumps(found.to_dict())
 
 
+@pytest.mark.slow
 def test_llrs_that_stand_for_certainty_do_not_spoil_the_null():
     scores = draw(300, 1500, 3)
     certain = lk.Scores(np.append(scores.target, 1e10), np.append(scores.nontarget, -1e10))
@@ -288,25 +266,20 @@ def test_llrs_that_stand_for_certainty_do_not_spoil_the_null():
 
 
 @pytest.mark.parametrize(
-    ("change", "kind", "text"),
+    ("change", "kind"),
     [
-        (lambda x: x, "", "too few trials to tell"),
-        (
-            lambda x: x / 20,
-            "under-confident",
-            "under-confident; the classes do not overlap",
-        ),
-        (lambda x: x + 20, "target", "biased towards targets; "),
-        (lambda x: x - 20, "nontarget", "biased towards non-targets; "),
+        (lambda x: x, ""),
+        (lambda x: x / 20, "under-confident"),
+        (lambda x: x + 20, "target"),
+        (lambda x: x - 20, "nontarget"),
     ],
 )
-def test_classes_that_do_not_overlap_are_judged_without_a_number(change, kind, text):
+def test_classes_that_do_not_overlap_are_judged_without_a_number(change, kind):
     apart = lk.Scores(np.linspace(6.0, 12.0, 60), np.linspace(-12.0, -6.0, 80))
     found = lk.check_calibration(moved(apart, change), replicates=10)
     assert found.recalibration is None
     assert found.verdict.kind == kind
     assert found.verdict.outcome == ("evidence" if kind else "too_few")
-    assert found.verdict.text.startswith(text)
     assert found.curves == ()
     assert found.to_dict()["recalibration"] is None
 
@@ -316,26 +289,18 @@ def test_classes_the_wrong_way_round_are_recognized():
     with pytest.warns(lk.ReversedScoresWarning):
         found = lk.check_calibration(apart, replicates=20, curves=False)
     assert found.verdict.outcome == "reversed"
-    assert "The other way round the EER is 0.00 %" in found.verdict.text
-
-
-def test_sets_without_dev_pav_are_left_out_of_its_null():
-    null = CalibrationNull(*(np.array([0.1, math.nan, 0.3, math.inf]),) * 4)
-    assert null.p_value("dev_pav", 0.2) == (1 + 1) / (2 + 1)
-    assert_allclose(null.to_dict()["dev_pav"]["mean"], 0.2)
-    nowhere = CalibrationNull(*(np.full(3, math.nan),) * 4)
-    assert math.isnan(nowhere.to_dict()["dev_pav"]["mean"])
 
 
 def test_wrong_use_is_refused():
-    with pytest.raises(lk.InputError, match="replicates"):
-        lk.check_calibration(draw(10, 10), replicates=-1)
-    with pytest.raises(lk.InputError, match="level"):
-        lk.check_calibration(draw(10, 10), level=0)
-    with pytest.raises(
-        lk.InfiniteScoreError, match=r"index 0 is infinite, like all of 2 target scores; .*--bound"
-    ):
+    for options in ({"replicates": -1}, {"level": 0}):
+        with pytest.raises(lk.InputError):
+            lk.check_calibration(draw(10, 10), **options)
+    with pytest.raises(lk.InfiniteScoreError):
         lk.check_calibration(lk.Scores([np.inf, np.inf], [0.0, 2.0]))
+    for wrong in ({"replicates": 0}, {"n_target": 0}, {"n_nontarget": 2.5}, {"folds": 1}):
+        options = {"n_target": 10, "n_nontarget": 10, "replicates": 5} | wrong
+        with pytest.raises(lk.InputError):
+            lk.calibration_null(MODEL, options.pop("n_target"), options.pop("n_nontarget"), **options)
 
 
 @pytest.mark.parametrize("speakers", [None, ("left", "right")])
@@ -349,7 +314,6 @@ def test_infinite_llrs_on_the_right_side_are_judged_like_certain_ones(speakers):
     assert_allclose(infinite.verdict.p_value, certain.verdict.p_value, rtol=0.02)
     assert_allclose(infinite.recalibration.a, certain.recalibration.a, rtol=0.01)
     assert_allclose(infinite.dev_pav, certain.dev_pav, rtol=1e-9)
-    assert "2 LLRs are infinite: means and spreads are those of the others" in infinite.notes
 
 
 @pytest.mark.parametrize("speakers", [None, ("left", "right")])
@@ -359,8 +323,6 @@ def test_an_infinite_llr_for_the_wrong_side_has_no_p_value_and_no_line(speakers)
     assert check.evaluation.cllr == check.dev_pav == math.inf
     assert (check.recalibration, check.null, check.loss, check.curves) == (None, None, None, ())
     assert math.isnan(check.p_value("cllr_cal"))
-    assert check.notes[-1] == "Cllr is infinite: no line and no null distribution is given"
-    assert "p =" not in repr(check)
 
 
 def with_llrs(target, nontarget):

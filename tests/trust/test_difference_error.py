@@ -26,6 +26,7 @@ def test_random_signs_against_all_signs(share):
         assert_allclose(error.p_value(gap), np.mean(every >= gap * (1 - 1e-9)), atol=4 * 0.5 / np.sqrt(FLIPS))
 
 
+@pytest.mark.slow
 def test_level_with_heavy_tails_where_student_is_too_cautious():
     rng = np.random.default_rng(8)
     by_signs, by_student = [], []

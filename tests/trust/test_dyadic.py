@@ -13,7 +13,6 @@ from llrkit.trust.intervals.dyadic_covariance import covariance
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.jackknife import count_by_speaker
 from llrkit.trust.intervals.number_functionals import functionals
-from llrkit.trust.intervals.speaker_cells import speaker_cells
 from llrkit.trust.intervals.speaker_pass import speaker_pass
 from llrkit.trust.intervals.speakers import find_speakers
 
@@ -109,23 +108,6 @@ def test_the_fast_pass_gives_what_counts_and_influences_give_apart(crossed):
     # the loss goes with no other influence into one number: products with it are left out
     assert_allclose(spread.independent[2:, 2:], wanted.independent[2:, 2:], rtol=1e-9, atol=1e-9)
     assert_allclose(np.diag(spread.independent), np.diag(wanted.independent), rtol=1e-9)
-
-
-def test_other_cuts_in_the_same_pass_change_nothing_and_count_what_a_pass_of_their_own_counts():
-    trials = sample(crossed=False)
-    result = evaluate(trials, [POINT, 0.1])
-    speakers = find_speakers(trials, ("left", "right"))
-    influences = functionals(result, cuts=score_cuts(result)).influences
-    others = np.linspace(-3.0, 3.0, 40)
-    cells, spread = speaker_pass(trials, influences, speakers)
-    finer, same = speaker_pass(trials, influences.cut_also(others), speakers)
-    apart = speaker_cells(trials, speakers, others)
-    assert finer.target.shape[1] > max(cells.target.shape[1], apart.target.shape[1])
-    for found, wanted in ((finer.joined(cells.cuts), cells), (finer.joined(others), apart)):
-        np.testing.assert_array_equal(found.target, wanted.target)
-        np.testing.assert_array_equal(found.nontarget, wanted.nontarget)
-    assert_allclose(same.by_speaker, spread.by_speaker, rtol=1e-9, atol=1e-9)
-    assert_allclose(same.without_pairs, spread.without_pairs, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_cuts", [0, 1, 2, 50, 5000])

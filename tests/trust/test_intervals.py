@@ -25,12 +25,6 @@ def test_clopper_pearson_against_scipy(errors, n, level):
     assert_allclose(clopper_pearson(errors, n, level), (wanted.low, wanted.high), rtol=1e-10)
 
 
-@pytest.mark.parametrize(("errors", "n"), [(-1, 3), (4, 3), (0, 0)])
-def test_clopper_pearson_refuses_impossible_counts(errors, n):
-    with pytest.raises(lk.InputError, match="errors among"):
-        clopper_pearson(errors, n)
-
-
 def test_quantiles_against_scipy():
     assert_allclose(quantile(0.9), stats.norm.ppf(0.95), rtol=1e-12)
     assert_allclose(quantile(0.9, 7), stats.t.ppf(0.95, 7), rtol=1e-12)
@@ -112,7 +106,10 @@ def assert_all_accounted_for(plain):
     return len(intervals) + sum(1 for part in parts)
 
 
-@pytest.mark.parametrize("options", KINDS, ids=str)
+SLOW_LAST = [*KINDS[:3], pytest.param(KINDS[3], marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("options", SLOW_LAST, ids=str)
 def test_every_number_has_an_interval_or_a_reason(options):
     trials = sample(20, 3000)
     trials = lk.Trials(trials.table.with_row_index("half").with_columns(half=trials.table["left"] % 2))
@@ -127,29 +124,22 @@ def test_every_number_has_an_interval_or_a_reason(options):
     assert ("design_effect" in plain) == ("speakers" in options)
     low, high = result.intervals["cllr"]
     assert low < result.cllr < high
-    assert "[" in repr(result)
 
 
-def test_without_asking_nothing_changes():
-    plain = lk.evaluate(sample(), ["sre08"]).to_dict()
-    assert not {"intervals", "no_interval", "ci"} & (set(plain) | set(plain["points"][0]))
-    assert plain == plain_evaluate(sample(), ["sre08"]).to_dict()
-
-
-@pytest.mark.parametrize("names", [False, True])
-def test_files_give_what_memory_gives(tmp_path, monkeypatch, names):
-    trials = sample(15, 2500, names=names)
+@pytest.mark.parametrize("options", SLOW_LAST[1:], ids=str)
+def test_files_give_what_memory_gives(tmp_path, monkeypatch, options):
+    trials = sample(15, 2500, names=True)
     path = tmp_path / "s.csv"
     lk.write_trials(trials, path)
     monkeypatch.setenv("LLRKIT_AT_ONCE", "64K")
-    for options in KINDS[1:]:
-        wanted = lk.evaluate(trials, [0.2], **options).uncertainty
-        found = lk.evaluate(lk.scan_trials(path), [0.2], **options).uncertainty
-        assert found.n_speakers == wanted.n_speakers == 15
-        for name, ends in wanted.intervals.items():
-            assert_allclose(found.intervals[name], ends, rtol=1e-6)
+    wanted = lk.evaluate(trials, [0.2], **options).uncertainty
+    found = lk.evaluate(lk.scan_trials(path), [0.2], **options).uncertainty
+    assert found.n_speakers == wanted.n_speakers == 15
+    for name, ends in wanted.intervals.items():
+        assert_allclose(found.intervals[name], ends, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_dependence_on_speakers_makes_intervals_wider():
     trials = sample(30, 6000, seed=3)
     trial, speaker, bootstrap = (lk.evaluate(trials, [0.3], **options) for options in (*KINDS[:2], KINDS[3]))
@@ -161,8 +151,6 @@ def test_dependence_on_speakers_makes_intervals_wider():
         assert effect > 1.5
         errors = speaker.uncertainty.standard_error[name] / trial.uncertainty.standard_error[name]
         assert_allclose(effect, errors**2, rtol=1e-9)
-    assert "design effect" in speaker.uncertainty.notes[0]
-    assert "independent" in trial.uncertainty.notes[0]
 
 
 def names_of(result):
@@ -224,6 +212,7 @@ def test_weights_are_products_of_how_often_speakers_were_drawn():
         )
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same_and_another_does_not():
     trials = sample(10, 800)
     first, again, other = (
@@ -246,16 +235,6 @@ def test_percentiles_are_moved_by_twice_the_bias():
     assert_allclose(np.log(high) - shift, share - 0.5, atol=1e-3)
 
 
-def test_few_errors_and_no_overlap_give_reasons_not_intervals():
-    scores = lk.Scores(np.linspace(1, 5, 30), np.linspace(-5, 0, 40))
-    found = lk.evaluate(scores, ["sre08"], ci="trial").uncertainty
-    assert "do not overlap" in found.no_interval["eer"]
-    assert "min_cllr" in found.no_interval
-    assert "0 false alarms" in found.no_interval["points.0.act_dcf"]
-    assert found.intervals["points.0.p_fa"] == clopper_pearson(0, 40)
-    assert "cllr" in found.intervals
-
-
 def test_infinite_llrs():
     rng = np.random.default_rng(0)
     scores = lk.Scores(np.append(rng.normal(1, 1, 50), -np.inf), np.append(rng.normal(-1, 1, 50), -np.inf))
@@ -265,52 +244,34 @@ def test_infinite_llrs():
     assert np.isfinite([end for ends in found.intervals.values() for end in ends]).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"ci": "speakers"}, "unknown ci 'speakers' .*; known are none, trial, speaker, bootstrap"),
-        ({"ci": "speaker"}, "needs the speakers of each trial"),
-        ({"ci": "trial", "speakers": SIDES}, "ignores speakers"),
-        ({"ci": "none", "speakers": SIDES}, "ignores speakers"),
-        ({"ci": "speaker", "speakers": SIDES, "recordings": SIDES}, "ignores recordings"),
-        ({"ci": "speaker", "speakers": ("left", "up")}, "there is no column 'up'"),
-        ({"ci": "speaker", "speakers": ("left", "right", "left")}, "one or two columns"),
-        ({"ci": "speaker", "speakers": SIDES, "level": 95}, "level must be strictly between 0 and 1"),
-        ({"ci": "bootstrap", "speakers": SIDES, "replicates": 10}, "at least 100"),
-        ({"ci": "bootstrap", "speakers": SIDES, "rng": -1}, "rng must be"),
-        ({"ci": "bootstrap", "speakers": SIDES, "recordings": "left"}, "as many columns of recordings"),
-        ({"ci": "bootstrap", "speakers": "left", "recordings": "right"}, "more than one speaker"),
-    ],
-)
-def test_wrong_use_is_refused(options, said):
-    with pytest.raises(lk.LlrkitError, match=said):
-        lk.evaluate(sample(), **options)
+def test_wrong_use_is_refused():
+    boot = {"ci": "bootstrap", "speakers": SIDES}
+    for options in (
+        {"ci": "speakers"}, {"ci": "speaker"}, {"ci": "trial", "speakers": SIDES},
+        {"ci": "none", "speakers": SIDES}, {"ci": "speaker", "speakers": SIDES, "recordings": SIDES},
+        {"ci": "speaker", "speakers": ("left", "up")}, {"ci": "speaker", "speakers": (*SIDES, "left")},
+        {"ci": "speaker", "speakers": SIDES, "level": 95}, {**boot, "replicates": 10}, {**boot, "rng": -1},
+        {**boot, "recordings": "left"}, {"ci": "bootstrap", "speakers": "left", "recordings": "right"},
+    ):  # fmt: skip
+        with pytest.raises(lk.LlrkitError):
+            lk.evaluate(sample(), **options)
+    for errors, n in ((-1, 3), (4, 3), (0, 0)):
+        with pytest.raises(lk.InputError):
+            clopper_pearson(errors, n)
 
 
 def test_missing_and_single_speakers_are_refused():
     table = {"score": [1.0, 0.0, 2.0], "label": [1, 0, 0]}
-    with pytest.raises(lk.InputError, match="every trial needs its speakers"):
+    with pytest.raises(lk.InputError):
         lk.evaluate(lk.Trials({**table, "who": ["a", None, "b"]}), ci="speaker", speakers="who")
-    with pytest.raises(lk.TooFewTrialsError, match="only one speaker"):
+    with pytest.raises(lk.TooFewTrialsError):
         lk.evaluate(lk.Trials({**table, "who": ["a", "a", "a"]}), ci="speaker", speakers="who")
 
 
 def test_few_speakers_are_not_resampled():
-    with pytest.raises(lk.TooFewTrialsError, match="only 4 speakers in left and right"):
+    with pytest.raises(lk.TooFewTrialsError):
         lk.evaluate(sample(4, 400), ci="bootstrap", speakers=SIDES)
-    assert "cllr" in lk.evaluate(sample(5, 500), ci="bootstrap", speakers=SIDES, replicates=100).intervals
     assert "cllr" in lk.evaluate(sample(4, 400), ci="speaker", speakers=SIDES).intervals
-
-
-@pytest.mark.parametrize("ci", ["trial", "speaker"])
-def test_few_trials_of_a_class_have_reasons(ci):
-    who = {"left": (np.arange(4), np.arange(60)), "right": (np.arange(4), np.arange(60) + 7)}
-    scores = lk.Scores([1.0, -0.5, 2.0, 3.0], np.linspace(-3, 1.5, 60), who)
-    options = {"speakers": SIDES} if ci == "speaker" else {}
-    found = lk.evaluate(scores, [0.3], ci=ci, **options).uncertainty
-    assert found.no_interval["cllr"].startswith("4 targets: fewer than 5")
-    exact = {"points.0.p_miss", "points.0.p_fa"} if ci == "trial" else set()
-    assert set(found.intervals) == exact
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1000.0])
@@ -340,26 +301,7 @@ def test_groups_of_arrays_have_intervals_too():
     assert "cllr" in found.groups[0].intervals
 
 
-def test_a_group_of_one_speaker_has_reasons():
-    trials = sample(6, 900)
-    table = trials.table.with_columns(alone=(trials.table["left"] == 0) & (trials.table["right"] == 0))
-    flipped = table.with_row_index("i").with_columns(
-        label=(table["label"].to_numpy() ^ (np.arange(900) % 7 == 0))
-    )
-    result = lk.evaluate(lk.Trials(flipped), [0.3], by="alone", ci="speaker", speakers=SIDES)
-    alone = result.groups[True].to_dict()
-    assert alone["intervals"] == {}
-    assert "only one speaker" in alone["no_interval"]["cllr"]
-    assert "cllr" in result.groups[False].intervals
-
-
-def test_one_error_is_counted_in_the_singular():
-    target, nontarget = np.append(np.full(50, 2.0), -2.0), np.append(np.full(200, -2.0), [2.0] * 9)
-    found = lk.evaluate(lk.Scores(target, nontarget), [0.5], ci="trial").uncertainty.no_interval
-    assert found["points.0.act_dcf"].startswith("1 miss: fewer than 5")
-
-
-@pytest.mark.parametrize("ci", ["speaker", "bootstrap"])
+@pytest.mark.parametrize("ci", ["speaker", pytest.param("bootstrap", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("wrong", "tested"), [(5.0, True), (1e120, False), (np.inf, False)])
 def test_a_loss_too_large_for_an_error_is_not_tested_by_any_kind_of_interval(ci, wrong, tested):
     rng = np.random.default_rng(1)

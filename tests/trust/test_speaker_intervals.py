@@ -9,7 +9,6 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.evaluation.evaluation_words import numbers_of_table, without_interval
 from llrkit.trust.intervals.error_rate_intervals import ErrorRates
 from llrkit.trust.intervals.evaluation_numbers import score_cuts
 from llrkit.trust.intervals.speaker_cells import speaker_cells
@@ -43,7 +42,6 @@ def test_errors_of_one_speaker_give_a_bound_and_the_reason_not_an_interval():
     assert point.act_dcf < used.upper_bound["points.0.act_dcf"]
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))["points"][0]
     assert plain["upper_bound"]["p_fa"] == used.upper_bound["points.0.p_fa"]
-    assert "at most" in repr(result)
 
 
 def test_no_errors_at_all_give_a_bound_that_falls_with_the_number_of_speakers():
@@ -55,8 +53,6 @@ def test_no_errors_at_all_give_a_bound_that_falls_with_the_number_of_speakers():
         result = lk.evaluate(clean, [POINT], ci="speaker", speakers=SIDES)
         used = result.uncertainty
         assert used.no_interval["points.0.p_miss"].startswith("0 misses")
-        (said,) = [one for one in without_interval(used, numbers_of_table(result)) if "act DCF" in one]
-        assert said.startswith("only an upper bound for ")
         bounds.append(used.upper_bound["points.0.p_miss"])
     assert 0.0 < bounds[1] < bounds[0] < 1.0
 
@@ -119,6 +115,7 @@ def test_minima_are_corrected_upwards_and_end_at_one():
     assert plain["min_cllr"] == result.min_cllr
 
 
+@pytest.mark.slow
 def test_corrected_min_cllr_is_closer_to_that_of_a_large_set():
     model = lk.theory.GaussianLLR.from_eer(0.15)
     gaps = []
@@ -135,13 +132,6 @@ def test_corrected_min_cllr_is_closer_to_that_of_a_large_set():
     assert abs(corrected) < 0.6 * abs(plug_in)
 
 
-@pytest.mark.parametrize(("n_speakers", "said"), [(12, True), (60, False)])
-def test_few_effective_speakers_are_warned_of(n_speakers, said):
-    trials = sample(n_speakers, 8000, seed=1)
-    notes = lk.evaluate(trials, [0.3], ci="speaker", speakers=SIDES).uncertainty.notes
-    assert any("rough" in note for note in notes) == said
-
-
 def test_speakers_with_most_trials_count_for_few():
     trials = sample(60, 8000, seed=1)
     heavy = (trials.column("left") < 3) | (np.arange(8000) % 20 == 0)
@@ -152,6 +142,7 @@ def test_speakers_with_most_trials_count_for_few():
     assert cells.effective_speakers[0] < 20
 
 
+@pytest.mark.slow
 def test_many_speakers_are_left_out_in_groups_and_give_nearly_the_same():
     rng = np.random.default_rng(3)
     n = 30_000

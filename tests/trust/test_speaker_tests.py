@@ -13,15 +13,9 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.metrics.measure import measure
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells
-from llrkit.trust.calibration.null_distribution import (
-    draw_speaker_sets,
-    losses_of_counts,
-    speaker_weights,
-    transport,
-)
+from llrkit.trust.calibration.null_distribution import draw_speaker_sets, losses_of_counts
 from llrkit.trust.calibration.scale_and_offset_test import SpeakersInCells, check_cells, check_trials
 from llrkit.trust.intervals.speakers import find_speakers
-from llrkit.validation.calibration_words import rows_of_tests
 
 SIDES = ("left", "right")
 SIZES = benchmark("sizes")
@@ -87,28 +81,7 @@ def test_cross_validated_loss_against_lines_of_the_other_speakers():
     assert_allclose(found.loss.raw, lk.cllr(trials), rtol=1e-12)
 
 
-def test_transport_moves_trials_in_order_and_keeps_all_of_them():
-    rng = np.random.default_rng(5)
-    counts, wanted = rng.integers(0, 9, 40).astype(float), rng.random(60)
-    moved = transport(counts, wanted).toarray()
-    assert_allclose(moved[counts > 0].sum(axis=1), 1.0, rtol=1e-12)
-    assert_allclose(
-        counts @ moved, np.diff(np.round(counts.sum() * np.cumsum(wanted) / wanted.sum()), prepend=0)
-    )
-    filled = np.flatnonzero(counts)
-    highest = [np.flatnonzero(moved[i]).max() for i in filled]
-    lowest = [np.flatnonzero(moved[i]).min() for i in filled]
-    assert all(high <= low for high, low in zip(highest[:-1], lowest[1:], strict=True))
-
-
-def test_weights_of_speakers_have_mean_0_and_variance_1_in_every_set():
-    for n in (5, 7, 100):
-        weights = speaker_weights(n, 50, np.random.default_rng(1))
-        assert_allclose(weights.mean(axis=1), 0.0, atol=1e-12)
-        assert_allclose(weights.var(axis=1), 1.0, rtol=1e-12)
-        assert len({tuple(row) for row in weights}) > 3
-
-
+@pytest.mark.slow
 def test_null_sets_are_calibrated_and_have_speakers_who_differ():
     scores = calibrated(30, 3)
     result = measure(scores)
@@ -133,13 +106,7 @@ def test_null_sets_are_calibrated_and_have_speakers_who_differ():
     assert min(losses) > 0.0
 
 
-def test_null_sets_keep_the_genders_as_they_are():
-    weights = speaker_weights(14, 50, np.random.default_rng(1), (0,) * 6 + (1,) * 8)
-    for own in (slice(0, 6), slice(6, 14)):
-        assert_allclose(weights[:, own].mean(axis=1), 0.0, atol=1e-12)
-        assert_allclose(weights[:, own].var(axis=1), 1.0, rtol=1e-12)
-
-
+@pytest.mark.slow
 def test_scores_of_two_genders_are_mapped_to_calibrated_llrs():
     design = SIZES.Design(4, genders=2)
     mapped = SIZES.calibrated(design.population(np.random.default_rng(2)), design)
@@ -171,12 +138,14 @@ def test_p_values_of_calibrated_sets_are_spread_evenly(heavy):
     assert np.all((np.array(p_values) < 0.05).mean(axis=0) < 0.2)
 
 
+@pytest.mark.slow
 def test_a_wrong_slope_is_found_with_100_speakers():
     verdict = lk.check_calibration(calibrated(100, 5, slope=1.5), speakers=SIDES, replicates=0).verdict
     assert (verdict.outcome, verdict.kind) == ("evidence", "over-confident")
     assert "if trials are independent" not in verdict.text
 
 
+@pytest.mark.slow
 def test_a_wrong_shape_is_found_although_speakers_differ():
     scores = calibrated(60, 2)
     bent = lk.Scores(
@@ -187,31 +156,11 @@ def test_a_wrong_shape_is_found_although_speakers_differ():
     assert found.p_value("dev_pav") <= 0.01
 
 
-def test_null_sets_of_devpav_are_stretched_around_the_same_calibrated_one():
-    counted = SpeakersInCells.of(scores := calibrated(20, 3), measure(scores), find_speakers(scores, SIDES))
-    pair = CalibratedCells.relabeled(counted.judged)
-    # without noise in the stretch, and with weights that leave every cell above 0
-    half, whole = (
-        draw_speaker_sets(counted.cells, pair, 1e9, 5, seed=1, stretch=stretch) for stretch in (0.4, 0.8)
-    )
-    for (t_half, d_half), (t_whole, d_whole) in zip(half, whole, strict=True):
-        for near, far, all_of_them in (
-            (t_half, t_whole, counted.judged.target),
-            (d_half, d_whole, counted.judged.nontarget),
-        ):
-            wanted = transport(all_of_them, pair.target if near is t_half else pair.nontarget)
-            center = all_of_them @ wanted
-            assert_allclose(far - center, 2.0 * (near - center), rtol=1e-4, atol=1e-3)
-
-
 def test_the_check_with_speakers_can_be_written_down_without_a_null_of_cross_validation():
     found = lk.check_calibration(sample(15, 1500, seed=6), speakers=SIDES, replicates=40)
     assert math.isnan(found.p_value("cv_loss"))
     assert 0.0 < found.p_value("dev_pav") <= 1.0
     assert found.dev_pav > 0.0
-    assert any(note.startswith("the p-value of devPAV") for note in found.notes)
-    assert "nan" not in repr(found)
-    assert not any("nan" in cell for row in rows_of_tests(found) for cell in row)
     assert {curve.method for curve in found.curves} == {"logistic", "pav", "gaussian", "kde"}
     assert json.dumps(found.to_dict())
 
@@ -224,7 +173,6 @@ def test_more_than_500_speakers_are_left_out_in_groups():
     score = np.where(same, 2.0, -2.0) + 2.0 * rng.normal(size=6000)
     trials = lk.Trials({"score": score, "label": same, "left": left, "right": right})
     found = lk.check_calibration(trials, speakers=SIDES, replicates=20, curves=False)
-    assert found.notes[0].startswith("800 speakers, ")
     assert found.recalibration.df <= 99
 
 
@@ -232,20 +180,5 @@ def test_targets_of_one_speaker_only_are_refused_in_words():
     who = np.array(["a", "a", "b", "c"] * 5)
     x = np.random.default_rng(1).normal(size=20)
     trials = lk.Trials({"score": x, "label": who == "a", "left": who})
-    with pytest.raises(
-        lk.TooFewTrialsError, match="leaving out one of the speakers leaves a class without trials"
-    ):
+    with pytest.raises(lk.TooFewTrialsError):
         lk.check_calibration(trials, speakers="left")
-
-
-def test_naming_speakers_is_asking_for_them():
-    trials = sample(15, 1500, seed=6)
-    named = lk.evaluate(trials, [0.1], speakers=SIDES)
-    asked = lk.evaluate(trials, [0.1], ci="speaker", speakers=SIDES)
-    assert named.uncertainty.kind == "speaker"
-    assert named.intervals == asked.intervals
-    assert lk.evaluate(trials, [0.1]).uncertainty is None
-    assert "if trials are independent" not in named.verdict.text
-    assert any(
-        "if trials are independent" in n for n in lk.evaluate(trials, [0.1], ci="trial").uncertainty.notes
-    )

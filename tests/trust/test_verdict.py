@@ -1,7 +1,6 @@
 """The verdict on LLRs: every outcome, every sentence it prints, and how often it is right."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -49,11 +48,7 @@ def test_every_outcome_has_its_words_everywhere(outcome):
     assert bool(verdict.kind) == (outcome == "evidence")
     assert math.isnan(verdict.p_value) == (outcome not in ("evidence", "none_found"))
     assert verdict.sentence in result.sentence
-    assert verdict.sentence in repr(result)
     assert result.to_dict()["verdict"]["text"] == verdict.text == str(verdict)
-    assert "calibrated" not in verdict.text.replace("miscalibrated", "").replace(
-        "whether the LLRs are", ""
-    ) or (outcome == "too_few")
 
 
 def gradient_by_quadrature(n_target, n_nontarget):
@@ -145,14 +140,11 @@ def test_the_loss_in_three_parts_adds_up_to_cllr_and_each_part_is_what_it_says()
         straight = lk.cllr(lk.fit_logistic(scores).on(scores))
         assert_allclose(result.cllr - split.scale_and_offset, straight, atol=1e-4)
         assert getattr(split, large) > 3 * split.chance
-        scale, shape = f"{split.scale_and_offset:.4f}", re.search(r"([\d.]+) to shape", result.sentence)[1]
-        assert abs(float(shape) - split.shape) < 1.01e-4  # what remains of the rounded whole
-        share = f"({100 * result.cllr_cal / result.cllr:.0f} %)"
-        assert f"{share} to calibration: {scale} to scale and offset, {shape} to shape" in result.sentence
     straight = lk.evaluate(moved(draw(), lambda x: 2 * x)).loss_split
     assert straight.shape < 2 * straight.chance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eer", [0.02, 0.05, 0.2])
 @pytest.mark.parametrize("size", [(50, 500), (300, 3000), (300, 300)])
 def test_calibrated_llrs_would_show_about_so_much_by_chance_against_a_simulation(eer, size):
@@ -163,23 +155,11 @@ def test_calibrated_llrs_would_show_about_so_much_by_chance_against_a_simulation
     assert abs(np.mean(found) - null.cllr_cal.mean()) < 0.1 * null.cllr_cal.mean() + 4 * error
 
 
-def test_the_chance_loss_stands_in_the_sentence_unless_trials_depend_on_each_other():
-    result = lk.evaluate(draw())
-    chance = result.loss_split.chance
-    assert f"where calibrated LLRs would show about {chance:.4f} together by chance" in result.sentence
-    shared = lk.evaluate(sample(25, 3000, seed=2), ci="speaker", speakers=("left", "right"))
-    assert "by chance" not in shared.sentence
-    assert "if trials are independent" not in shared.sentence
-    assert "if trials are independent" in result.sentence
-
-
+@pytest.mark.slow
 def test_about_80_percent_of_such_sets_would_have_been_found():
     size, runs = (300, 3000), 150
     null = null_moments(LlrCells.of(*MODEL.rvs(*size, np.random.default_rng(0))))
     factor, offset = detectable(null, identity_test(null), 0.03)
-    assert (
-        f"a factor {factor:.2f} or an offset of {offset:.2f} nats would" in lk.evaluate(draw(*size)).sentence
-    )
     rng = np.random.default_rng(1)
     seen = np.zeros(4)
     for _ in range(runs):
@@ -190,23 +170,15 @@ def test_about_80_percent_of_such_sets_would_have_been_found():
     assert np.all(seen[2:] / runs < 0.92)
 
 
-def test_so_few_trials_are_in_doubt_that_only_a_large_error_would_have_been_found():
-    scores = draw(50, 500, seed=3, model=lk.theory.GaussianLLR.from_eer(0.01))
-    verdict = lk.evaluate(scores).verdict
-    assert verdict.outcome == "none_found"
-    assert "only a large error would have been found" in verdict.text
-
-
 def test_too_few_trials_is_no_pass_and_tells_how_many_there_are():
     scores = draw(4, 6)
-    verdict = lk.evaluate(scores).verdict
     n = null_moments(LlrCells.of(scores.target, scores.nontarget)).n_effective
-    assert f"these 10 trials are worth {n:.1f} of them, and at least 4 are needed" in verdict.text
+    assert f"these 10 trials are worth {n:.1f} of them" in lk.evaluate(scores).verdict.text
     criteria = {"criterion": [{"characteristic": "calibration", "metric": "verdict"}]}
     assert not lk.validate(scores, criteria).passed
 
 
-@pytest.mark.parametrize("speakers", [None, ("first", "second")])
+@pytest.mark.parametrize("speakers", [pytest.param(None, marks=pytest.mark.slow), ("first", "second")])
 @pytest.mark.parametrize(("wrong", "outcome"), [(9.0, "none_found"), (26.0, "evidence"), (1e10, "evidence")])
 def test_one_llr_that_no_calibrated_system_gives_is_evidence_in_a_large_set(wrong, outcome, speakers):
     rng, scores = np.random.default_rng(3), draw(400, 4000)
@@ -217,7 +189,7 @@ def test_one_llr_that_no_calibrated_system_gives_is_evidence_in_a_large_set(wron
         {"score": np.append(scores.target, nontarget), "label": np.repeat([1, 0], [400, 4000])}
         | {"first": first.astype(str), "second": second.astype(str)}
     )
-    verdict = lk.check_calibration(trials, speakers=speakers).verdict
+    verdict = lk.check_calibration(trials, speakers=speakers, curves=False).verdict
     assert verdict.outcome == outcome
     if outcome == "evidence" and speakers:  # the spread among speakers hides it from the test
         assert verdict.text.startswith(f"over-confident: an LLR of {wrong:.4g} nats for the wrong side (p <")
@@ -241,26 +213,16 @@ LINE = {"statistic": 50.0, "p_value": 1e-9, "df": math.inf}
 TIGHT = ((1e-4, 0.0), (0.0, 1e-4))
 
 
-@pytest.mark.parametrize(
-    ("line", "text", "kind"),
-    [
-        ((0.5, 0.0), "over-confident by a factor 2.0", "over-confident"),
-        ((1.8, 0.0), "under-confident by a factor 1.8", "under-confident"),
-        ((1.0, -0.7), "biased towards targets by 0.7 nats", "target"),
-        ((1.0, 0.7), "biased towards non-targets by 0.7 nats", "nontarget"),
-        (
-            (0.5, -0.5),
-            "over-confident by a factor 2.0 and biased towards targets by 1.0 nats",
-            "over-confident and target",
-        ),
-        ((-0.5, 0.0), "pointing the wrong way: higher LLRs belong to non-targets", "over-confident"),
-    ],
-)
-def test_over_confident_by_a_factor_biased_by_nats(line, text, kind):
-    assert _wrong_with_line(Recalibration(*line, TIGHT, **LINE))[:2] == (kind, text)
-
-
-def test_jointly_off_the_one_that_is_further_off_is_named():
+def test_over_confident_by_a_factor_biased_by_nats():
+    for line, kind in (
+        ((0.5, 0.0), "over-confident"), ((1.8, 0.0), "under-confident"), ((1.0, -0.7), "target"),
+        ((1.0, 0.7), "nontarget"), ((0.5, -0.5), "over-confident and target"),
+        ((-0.5, 0.0), "over-confident"),
+    ):  # fmt: skip
+        assert _wrong_with_line(Recalibration(*line, TIGHT, **LINE))[0] == kind
+    text = _wrong_with_line(Recalibration(0.5, -0.5, TIGHT, **LINE))[1]
+    assert text == "over-confident by a factor 2.0 and biased towards targets by 1.0 nats"
+    # jointly off: the one that is further off is named
     loose = Recalibration(0.88, -0.15, ((0.0025, 0.0), (0.0, 0.01)), 9.0, 0.011, math.inf)
     assert _wrong_with_line(loose)[0] == "over-confident"
 
@@ -269,7 +231,6 @@ def test_miscalibrated_but_neither_by_a_factor_nor_by_an_offset():
     result = lk.evaluate(draw())
     verdict = judge(result, p_shape=0.005)
     assert (verdict.outcome, verdict.kind, verdict.p_value) == ("evidence", "shape", 0.005)
-    assert "neither by a factor nor by an offset" in verdict.text
     assert judge(result, p_shape=0.5) == result.verdict
 
 
@@ -277,39 +238,26 @@ def test_miscalibrated_but_neither_by_a_factor_nor_by_an_offset():
 def test_reversed_scores_are_called_reversed_by_all_with_the_eer_the_other_way_round(call):
     scores = draw()
     said = f"The other way round the EER is {100 * lk.eer(scores):.2f} %"
-    with pytest.warns(lk.ReversedScoresWarning, match="score below non-targets") as caught:
-        result = call(moved(scores, lambda x: -x))
+    with pytest.warns(lk.ReversedScoresWarning) as caught:
+        call(moved(scores, lambda x: -x))
     assert said in str(caught[0].message)
-    if call is lk.evaluate:
-        assert said in result.sentence
-    if call is lk.diagnose:
-        assert said in result.problems[0]
 
 
 @pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")  # 1 in 200 by chance
 def test_uninformative_scores_are_told_apart_from_miscalibrated_ones():
     verdict = lk.evaluate(moved(EVERY_OUTCOME["uninformative"], lambda x: 100 * x)).verdict
-    assert "cannot be distinguished from 0.5" in verdict.text
-    assert "right labels and scores?" in verdict.text
-    assert "uninformative" in lk.diagnose(EVERY_OUTCOME["uninformative"]).problems[0]
+    assert verdict.outcome == "uninformative"
     rng = np.random.default_rng(3)
     called = [lk.evaluate(lk.Scores(*rng.normal(size=(2, 60)))).verdict.outcome for _ in range(150)]
     assert called.count("uninformative") >= 140
 
 
-@pytest.mark.parametrize(
-    ("change", "question"),
-    [
-        (lambda x: 1 / (1 + np.exp(-x)), "are they probabilities. See llrkit.theory.llr_from_posterior"),
-        (lambda x: x / math.log(10), "are these log10 LLRs. Then multiply them by ln 10 .--log10."),
-        (np.exp, "are they likelihood ratios, not LLRs"),
-    ],
-)
-def test_scores_that_may_be_something_else_are_asked_about_and_not_converted(change, question):
-    scores = moved(draw(1000, 10000), change)
-    with pytest.warns(lk.ScaleWarning, match=question):
-        result = lk.evaluate(scores)
-    assert result.cllr == lk.cllr(scores)
+def test_scores_that_may_be_something_else_are_asked_about_and_not_converted():
+    for change in (lambda x: 1 / (1 + np.exp(-x)), lambda x: x / math.log(10), np.exp):
+        scores = moved(draw(1000, 10000), change)
+        with pytest.warns(lk.ScaleWarning):
+            result = lk.evaluate(scores)
+        assert result.cllr == lk.cllr(scores)
 
 
 def test_one_verdict_for_evaluate_and_check_with_and_without_speakers():
@@ -331,6 +279,7 @@ def test_equalized_conditions_count_for_fewer_trials():
     assert equal.verdict.outcome in ("none_found", "too_few")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "eer", "size"),
     [
@@ -354,6 +303,7 @@ def test_calibrated_llrs_are_accused_in_at_most_5_percent_of_the_sets(kind, eer,
             assert found == simulation.outcome(moved_cells)
 
 
+@pytest.mark.slow
 def test_wrong_scales_and_offsets_are_found():
     found = benchmark("verdicts").power("Gaussian", 0.05, (3000, 30000), 20, seed=3)
     assert min(found.values()) == 1.0
