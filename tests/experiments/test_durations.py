@@ -105,6 +105,7 @@ def test_numbers_of_a_list_against_the_public_metrics(small):
     assert_allclose([getattr(found, name) for name in names], expected, rtol=1e-9)
 
 
+@pytest.mark.usefixtures("two_durations")
 def test_speakers_of_the_two_corpora_differ():
     corpora = make_corpora("small", seed=7)
     sides = (corpora.train.enroll, corpora.train.test, corpora.evaluate.enroll, corpora.evaluate.test)

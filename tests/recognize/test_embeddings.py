@@ -31,25 +31,14 @@ def test_numbers_are_used_as_they_are_and_cannot_be_changed(dtype):
 def test_what_is_refused():
     one, two = np.ones((1, 1)), np.ones((2, 1))
     for vectors, ids, more in (
-        ([[1.0, np.nan]], ["u7"], {}),
-        ([[1.0, -np.inf]], ["u7"], {}),
-        ([[1.0], [1.0, 2.0]], ["a", "b"], {}),
-        ([["x"]], ["a"], {}),
-        (np.ones(3), ["a"], {}),
-        (np.ones((0, 3)), [], {}),
-        (two, ["a"], {}),
-        (two, ["a", "a"], {}),
-        (two, ["a", ""], {}),
-        (one, [["a"]], {}),
-        (one, ["a"], {"speakers": [None]}),
-        (one, ["a"], {"speakers": ["s", "t"]}),
-        (one, ["a"], {"columns": {"d": [1, 2]}}),
-        (one, ["a"], {"columns": {"d": 1}}),
-        (np.ones((1, 2)), ["a"], {"covariances": np.eye(2)}),
+        ([[1.0, np.nan]], ["u7"], {}), ([[1.0, -np.inf]], ["u7"], {}), ([[1.0], [1.0, 2.0]], ["a", "b"], {}),
+        ([["x"]], ["a"], {}), (np.ones(3), ["a"], {}), (np.ones((0, 3)), [], {}), (two, ["a"], {}),
+        (two, ["a", "a"], {}), (two, ["a", ""], {}), (one, [["a"]], {}), (one, ["a"], {"speakers": [None]}),
+        (one, ["a"], {"speakers": ["s", "t"]}), (one, ["a"], {"columns": {"d": [1, 2]}}),
+        (one, ["a"], {"columns": {"d": 1}}), (np.ones((1, 2)), ["a"], {"covariances": np.eye(2)}),
         (np.ones((1, 2)), ["a"], {"covariances": [[[1.0, 2.0], [0.0, 1.0]]]}),
-        (one, ["a"], {"covariances": [[[-1.0]]]}),
-        (one, ["a"], {"covariances": [[[np.nan]]]}),
-    ):
+        (one, ["a"], {"covariances": [[[-1.0]]]}), (one, ["a"], {"covariances": [[[np.nan]]]}),
+    ):  # fmt: skip
         with pytest.raises(lk.InputError):
             Embeddings(vectors, ids, **more)
     with pytest.raises(lk.InputError, match="'u7': NaN in dimension 1"):

@@ -133,18 +133,6 @@ def test_float32_and_out():
     assert_array_equal(out, exact)
 
 
-def test_memory_is_that_of_a_block(monkeypatch):
-    monkeypatch.setenv("LLRKIT_AT_ONCE", str(8 * 30 * 7))
-    rng = np.random.default_rng(16)
-    plda = some_model(rng)
-    x, t = rng.normal(size=(20, 5)), rng.normal(size=(30, 5))
-    parts = list(plda.score_blocks(x, t))
-    assert [part.shape for _, part in parts] == [(7, 30), (7, 30), (6, 30)]
-    whole = plda.scores(x, t)
-    for rows, part in parts:
-        assert_array_equal(part, whole[rows])
-
-
 def simulated(rng, plda, counts):
     speakers = np.repeat(np.arange(len(counts)), counts)
     root_b, root_w = (np.linalg.cholesky(m + 1e-12 * np.eye(plda.dim)) for m in (plda.between, plda.within))

@@ -13,7 +13,6 @@ from llrkit.recognize.backends.trial_sides import Side
 from llrkit.recognize.embeddings import Embeddings
 from llrkit.recognize.frames.front_end import FrontEnd
 from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.extractor import train_extractor
 from llrkit.recognize.recognizer import Recognizer
 from llrkit.recognize.recognizer_options import BACKENDS, RecognizerOptions
 from llrkit.recognize.recognizer_training import train_recognizer
@@ -165,22 +164,10 @@ def test_embeddings_of_another_kind_take_the_same_way(speech, recognizers):
     assert repr(other) == "Recognizer(plda: embeddings)"
 
 
-def test_training_is_watched_and_kept_with_its_front_end(speech, tmp_path):
-    seen = []
+def test_a_recognizer_keeps_its_front_end(speech, tmp_path):
     front_end = FrontEnd(sample_rate=8000, seconds=3.0)
-    _, statistics = train_extractor(
-        speech[0][:30], n_gaussians=4, n_factors=3, iterations=2, front_end=front_end,
-        watch=lambda what, done, total: seen.append((what, done, total)),
-    )  # fmt: skip
-    assert len(statistics) == 30
-    for what, total in (("frames", 30), ("background model", 6), ("statistics", 30), ("factors", 2)):
-        assert [(done, of) for name, done, of in seen if name == what] == [
-            (i + 1, total) for i in range(total)
-        ]
-    recognizer = train_recognizer(
-        speech[0][:80], "plda", n_gaussians=2, n_factors=2, iterations=2, front_end=front_end
-    )
-    recognizer.save(tmp_path / "m.npz")
+    sizes = {"n_gaussians": 2, "n_factors": 2, "iterations": 2}
+    train_recognizer(speech[0][:80], "plda", **sizes, front_end=front_end).save(tmp_path / "m.npz")
     assert Recognizer.load(tmp_path / "m.npz").extractor.front_end == front_end
 
 

@@ -57,10 +57,9 @@ def test_short_recordings_and_microphones_are_harder_and_the_llrs_too_extreme():
     assert 0.2 < slope < 0.8, "over-confident LLRs need a slope below 1"
 
 
-@pytest.mark.parametrize("system", ["plda", "cosine"])
-def test_a_calibration_of_dev_helps_on_eval(system):
-    trials = lk.sample_trials(system=system)
-    llrs = lk.fit_logistic(lk.sample_trials("dev", system=system)).on(trials)
+def test_a_calibration_of_dev_helps_on_eval():
+    trials = lk.sample_trials(system="cosine")
+    llrs = lk.fit_logistic(lk.sample_trials("dev", system="cosine")).on(trials)
     assert lk.cllr(llrs) - lk.min_cllr(trials) < 0.1 * (lk.cllr(trials) - lk.min_cllr(trials))
 
 
