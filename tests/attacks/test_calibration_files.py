@@ -103,7 +103,7 @@ def test_a_damaged_map_is_refused_or_maps_to_numbers(file):
     places = list(leaves(document))
     places += [place[:i] for place in places for i in range(1, len(place))]
     places = sorted(set(places), key=str)
-    picked = rng.choice(len(places), size=min(len(places), 12) if len(places) < 500 else 3, replace=False)
+    picked = rng.choice(len(places), size=min(len(places), 8) if len(places) < 500 else 2, replace=False)
     refused = 0
     for at in picked:
         for junk in JUNK:

@@ -147,7 +147,9 @@ WRITERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize(
+    "kind", [name if name == "evaluate" else pytest.param(name, marks=pytest.mark.slow) for name in WRITERS]
+)
 def test_reports_show_names_of_files_and_paths_only_if_asked(folder, monkeypatch, kind):
     arguments = [word.format(folder) for word in WRITERS[kind]]
     for more, wanted in (([], False), (["--full-paths"], True)):
@@ -169,6 +171,7 @@ def test_command_lines_are_quoted_with_names():
         assert quoted_command(typed.split(), cli) == f"llrkit {shown}"
 
 
+@pytest.mark.slow
 def test_commands_open_no_connection(folder, monkeypatch):
     opened = []
 

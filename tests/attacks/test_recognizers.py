@@ -20,7 +20,10 @@ SPEECH = Frames.of(
 )
 
 
-@pytest.fixture(scope="module", params=["plda", "cosine", "svm", "ubm-gmm"])
+@pytest.fixture(
+    scope="module",
+    params=["cosine", *(pytest.param(name, marks=pytest.mark.slow) for name in ("plda", "svm", "ubm-gmm"))],
+)
 def saved(request, tmp_path_factory):
     """The arrays of a recognizer as they were saved, and where to save others."""
     sizes = {} if request.param == "ubm-gmm" else {"n_factors": 3}

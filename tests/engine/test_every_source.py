@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -59,6 +60,7 @@ def independent_trials():
     return lk.simulate.simulate_trials(pair, n_target=20, n_nontarget=30)
 
 
+@cache
 def plda_trials():
     voices = lk.simulate.Population.between_eers(0.05, 0.25, dim=10)
     return lk.simulate.simulate_plda(voices, n_speakers=6, n_models=6, n_tests=6, rng=1)
