@@ -3,7 +3,7 @@
     python benchmarks/real_embeddings.py ../shared/data/speech_embeddings
 
 Trained on background speakers, calibrated on one set of speakers, evaluated on another; prints the rows of
-the table in docs/reference/recognition-results.md.
+the table in docs/notes/recognition-results.md.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     python benchmarks/shift.py few ../shared/data
     python benchmarks/shift.py picture ../shared/data
 
-Prints the tables of docs/explanation/shift-measured.md. No label of an evaluation part is used but by the
+Prints the tables of docs/notes/shift-measured.md. No label of an evaluation part is used but by the
 oracle (logistic regression on the evaluation part itself) and for Cllr.
 """
 
