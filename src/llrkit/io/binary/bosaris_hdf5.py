@@ -1,7 +1,8 @@
 """HDF5 files of BOSARIS and SIDEKIT (Scores, Key, Ndx) and bob arrays in HDF5; needs h5py.
 
 The HDF5 library follows the sizes in a heap without looking where they lead; a size of nothing keeps it busy
-for ever (version 2.0), which no caller can stop. So heaps are walked through here first.
+for ever (version 2.0), which no caller can stop. So heaps are walked through here first. It also opens any
+other file that a file names: links and arrays that may lead there are refused before they are followed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import mmap
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -94,17 +96,32 @@ def _h5py() -> ModuleType:
         raise MissingPackageError.of_extra("HDF5 files need h5py", "hdf5") from None
 
 
-def read_hdf5(file: Path) -> TrialTable:
-    """Read BOSARIS scores or a key, or an array as bob writes it."""
+@contextmanager
+def _opened(file: Path) -> Iterator[Archive]:
+    """An HDF5 file that leads to no other file; whatever goes wrong names it."""
     h5py = _h5py()
     try:
         refuse_endless_heaps(Path(file))
         with h5py.File(file, "r") as archive:
-            return _read_bosaris(archive, str(file))
+            links: list[tuple[str, object]] = []
+            archive.visititems_links(lambda name, link: links.append((name, link)))  # follows hard links only
+            for name, link in links:
+                if not isinstance(link, h5py.HardLink):
+                    raise FileFormatError(f"{file}: /{name} is a link, which is not followed")
+                there = archive[name]
+                if isinstance(there, h5py.Dataset) and (there.external or there.is_virtual):
+                    raise FileFormatError(f"{file}: /{name} is stored in another file, which is not read")
+            yield archive
     except LlrkitError:
         raise
     except Exception as error:  # h5py raises nearly everything on broken files
         raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
+
+
+def read_hdf5(file: Path) -> TrialTable:
+    """Read BOSARIS scores or a key, or an array as bob writes it."""
+    with _opened(file) as archive:
+        return _read_bosaris(archive, str(file))
 
 
 def _read_bosaris(archive: Archive, file: str) -> TrialTable:
@@ -154,22 +171,13 @@ def _one_mask_of_key(target: Array, nontarget: Array, file: str) -> Array:
 
 def read_hdf5_quality(file: Path) -> tuple[list[str], Array]:
     """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
-    h5py = _h5py()
-    try:
-        refuse_endless_heaps(Path(file))
-        with h5py.File(file, "r") as archive:
-            if "ids" not in archive or "values" not in archive:
-                raise FileFormatError(
-                    f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
-                )
-            ids, values = (
-                _hdf5_texts(archive, "ids", str(file)),
-                np.atleast_2d(_hdf5_array(archive, "values", str(file))),
+    with _opened(file) as archive:
+        if "ids" not in archive or "values" not in archive:
+            raise FileFormatError(
+                f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
             )
-    except LlrkitError:
-        raise
-    except Exception as error:  # h5py raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
+        ids = _hdf5_texts(archive, "ids", str(file))
+        values = np.atleast_2d(_hdf5_array(archive, "values", str(file)))
     if values.ndim != 2 or values.shape[1] != len(ids) or values.dtype.kind not in "biuf":
         raise FileFormatError(
             f"{file}: /values has shape {values.shape}, expected a row of {len(ids)} numbers per measure"
