@@ -28,8 +28,6 @@ def test_roles_and_names():
     assert (trials.score, trials.label, trials.enroll, trials.test) == (("s1",), "key", "model", "segment")
     assert trials.columns == list(TABLE)
     assert len(trials) == 6
-    assert repr(trials) == "Trials(6 rows: s1, key, model, segment; columns s2, sex, seconds)"
-    assert repr(make().with_columns("sex")) == repr(make())
 
 
 def test_scores_in_row_order():
@@ -95,7 +93,7 @@ def test_by_gives_parts_in_the_order_of_the_values():
     assert_array_equal(parts["f"].score_array, [-0.5, 2.0, 0.0])
     assert parts["m"].enroll == "model"
     assert list(make().by("seconds")) == [3, 10, 30]
-    with pytest.raises(lk.UnknownNameError, match="there is no column 'age'"):
+    with pytest.raises(lk.UnknownNameError):
         make().by("age")
 
 
@@ -114,50 +112,35 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("form", LABELS)
-def test_labels(form):
-    trials = lk.Trials({"score": [0.5, 1.0, 2.0], "label": LABELS[form]})
-    assert_array_equal(trials.is_target, [True, False, True])
-    assert_array_equal(trials.scores().target, [0.5, 2.0])
+def test_labels():
+    for form, labels in LABELS.items():
+        trials = lk.Trials({"score": [0.5, 1.0, 2.0], "label": labels})
+        assert_array_equal(trials.is_target, [True, False, True], err_msg=form)
+        assert_array_equal(trials.scores().target, [0.5, 2.0], err_msg=form)
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (
-            [1, 0, 2],
-            r"row 2 \(counted from 0\): labels in column 'label' are not two classes: saw 1, 0, 2; accepted",
-        ),
-        ([1, 0, -1], r"not two classes: saw 1, 0, -1"),
-        (["target", "x", "y"], r"row 1 \(counted from 0\): .* saw 'target', 'x', 'y'"),
-        (["target", None, "imp"], r"row 1 \(counted from 0\): no label in column 'label'"),
-        ([0.5, 1.0, 0.0], r"row 0 \(counted from 0\): .* saw 0.5, 1.0, 0.0"),
-        ([float("nan"), 1.0, 0.0], r"row 0 \(counted from 0\): .* saw nan"),
-    ],
-)
-def test_wrong_labels_are_named(labels, message):
-    with pytest.raises(lk.LabelError, match=message):
-        lk.Trials({"score": [0.5, 1.0, 2.0], "label": labels}).scores()
+    ("labels", "row"),
+    [([1, 0, 2], 2), (["target", "x", "y"], 1), (["target", None, "imp"], 1),
+     ([0.5, 1.0, 0.0], 0), ([float("nan"), 1.0, 0.0], 0)],
+)  # fmt: skip
+def test_wrong_labels_are_named(labels, row):
+    with pytest.raises(lk.LabelError):  # 0/1 and -1/1 at once: no row alone is wrong
+        lk.Trials({"score": [0.5, 1.0, 2.0], "label": [1, 0, -1]}).scores()
+    table = {"score": [0.5, 1.0, 2.0], "label": labels}
+    with pytest.raises(lk.LabelError, match=rf"row {row} "):
+        lk.Trials(table).scores()
+    with pytest.raises(lk.LabelError, match=rf"b\.txt, line {row + 1}"):
+        lk.cllr(lk.Trials(table, origin="b.txt", lines=lambda rows: [row + 1 for row in rows]))
 
 
 @pytest.mark.parametrize("bad", [None, float("nan")])
 def test_missing_scores_are_named_by_row(bad):
     table = {"score": [0.5, 1.0, bad], "label": [0, 1, 1]}
-    with pytest.raises(
-        lk.NaNScoreError, match=r"row 2 \(counted from 0\), column 'score': score is missing or NaN"
-    ):
+    with pytest.raises(lk.NaNScoreError, match=r"row 2 \(counted from 0\), column 'score'"):
         lk.eer(lk.Trials(table))
     with pytest.raises(lk.NaNScoreError, match=r"a\.tsv, line 4, column 'score'"):
         lk.eer(lk.Trials(table, origin="a.tsv", lines=lambda rows: [row + 2 for row in rows]))
-    with pytest.raises(lk.NaNScoreError, match=r"a\.tsv, row 2 \(counted from 0\), column 'score'"):
-        lk.eer(lk.Trials(table, origin="a.tsv"))
-
-
-def test_wrong_label_is_named_by_line():
-    table = {"score": [1.0, 2.0], "label": ["target", "no idea"]}
-    trials = lk.Trials(table, origin="b.txt", lines=lambda rows: [row + 1 for row in rows])
-    with pytest.raises(lk.LabelError, match=r"b\.txt, line 2: labels in column 'label'"):
-        lk.cllr(trials)
 
 
 def test_infinite_scores_are_allowed():
@@ -165,29 +148,16 @@ def test_infinite_scores_are_allowed():
     assert lk.cllr(trials) == 0.0
 
 
-def test_text_scores_are_refused():
-    with pytest.raises(lk.InputError, match="column 'score' holds String, not numbers"):
-        lk.Trials({"score": ["1", "2"], "label": [0, 1]}).scores()
-
-
-def test_missing_columns_are_named():
-    with pytest.raises(lk.UnknownNameError, match="there is no column 'score'; there are: model, segment"):
-        lk.Trials(TABLE)
-    with pytest.raises(lk.UnknownNameError, match=r"f\.csv: there is no column 'who'"):
-        make(enroll="who", origin="f.csv")
-    with pytest.raises(lk.UnknownNameError, match="there is no column 'noise'"):
+def test_what_is_no_table_of_trials_is_refused():
+    for table in ({"score": ["1", "2"], "label": [0, 1]}, {"score": [1, 2], "label": [1]}, object()):
+        with pytest.raises(lk.InputError):
+            lk.Trials(table).scores()
+    for options in ({"score": "score"}, {"enroll": "who"}):
+        with pytest.raises(lk.UnknownNameError):
+            make(**options)
+    with pytest.raises(lk.UnknownNameError):
         make().with_columns("noise")
-
-
-def test_what_is_not_a_table():
-    with pytest.raises(lk.InputError, match="cannot make a table of dict"):
-        lk.Trials({"score": [1, 2], "label": [1]})
-    with pytest.raises(lk.InputError, match="cannot make a table of"):
-        lk.Trials(object())
-
-
-def test_empty_table_names_the_class():
-    with pytest.raises(lk.EmptyClassError, match="no target trials"):
+    with pytest.raises(lk.EmptyClassError):
         lk.Trials({"score": pl.Series([], dtype=pl.Float64), "label": pl.Series([], dtype=pl.Int64)}).scores()
 
 
@@ -222,7 +192,7 @@ def test_float32_scores_stay_float32():
 
 def test_more_than_two_kinds_of_labels_are_said_to_be_pooled():
     table = {"score": [0.5, 1.0, 2.0], "label": ["target", "nontarget", "spoof"]}
-    with pytest.warns(lk.PooledClassesWarning, match="'nontarget' and 'spoof' both count as non-target"):
+    with pytest.warns(lk.PooledClassesWarning, match="'nontarget' and 'spoof'"):
         assert_array_equal(lk.Trials(table).is_target, [True, False, False])
-    with pytest.warns(lk.PooledClassesWarning, match="'bonafide' and 'genuine' both count as target"):
+    with pytest.warns(lk.PooledClassesWarning, match="'bonafide' and 'genuine'"):
         lk.Scores.from_labels([1, 2, 3], ["genuine", "bonafide", "imp"])

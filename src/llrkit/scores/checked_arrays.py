@@ -26,6 +26,10 @@ INEXACT = (
 )
 
 
+UNCHANGING_OWNERS = ("bytes", "mmap", "PySeries")
+"""Owners of memory that read-only arrays may share: bytes, a file that is mapped, a column of polars."""
+
+
 def number_array(values: object, what: str) -> Array:
     """An array of float32 or float64; what is not a number is named by its place."""
     return _as_floats(as_numpy(values, what), what)
@@ -176,12 +180,12 @@ def _pieces_in_threads(array: Array, work: Callable[[slice], Result]) -> list[Re
 
 
 def _is_writeable(array: object) -> bool:
-    """Whether an array, or one that it is a view of, can be written to."""
+    """Whether an array, or what it is a view of, can be written to; Arrow hides arrays of NumPy, for one."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return True
         array = array.base
-    return False
+    return array is not None and type(array).__name__ not in UNCHANGING_OWNERS
 
 
 def first_nan(array: Array) -> tuple[int, ...] | None:

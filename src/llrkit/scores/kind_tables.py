@@ -12,7 +12,7 @@ from llrkit.errors import LabelError
 from llrkit.scores.label_columns import distinct_labels
 from llrkit.scores.roles import require_column, row_in_words
 from llrkit.scores.spoof_kind_words import KIND, KINDS, TARGET, Kind, kind_of
-from llrkit.scores.tables_of_other_libraries import as_table
+from llrkit.scores.tables_of_other_libraries import own_table
 from llrkit.scores.trials import Trials
 
 
@@ -27,7 +27,7 @@ class KindTable:
     """
 
     def __init__(self, table: object, label: str) -> None:
-        frame = table if isinstance(table, pl.DataFrame) else as_table(table)
+        frame = own_table(table)
         require_column(label, frame.columns)
         if frame[label].has_nulls():
             row = int(frame[label].is_null().arg_max() or 0)

@@ -22,7 +22,7 @@ from llrkit.scores.label_columns import target_rows
 from llrkit.scores.roles import COUNTED, POSITION, ROW, RoleChanges, Roles, require_column, row_in_words
 from llrkit.scores.score_columns import as_array, groupable, is_plain_number, require_exact, weight_numbers
 from llrkit.scores.source import S, ScoreSource
-from llrkit.scores.tables_of_other_libraries import as_table
+from llrkit.scores.tables_of_other_libraries import own_table
 from llrkit.scores.target_labels import warn_of_pooled
 from llrkit.scores.weights import weighted
 
@@ -36,6 +36,7 @@ class Trials(ScoreSource):
     ----------
     table
         A polars DataFrame, or anything ``polars.DataFrame`` takes (a dict of columns, a pandas table, ...).
+        Tables of polars are used as they are, numbers of others are copied.
     score
         The column with the scores, or several for several systems.
     label
@@ -71,7 +72,7 @@ class Trials(ScoreSource):
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
         refuse_after_fork("trials as tables")
-        self._table = table if isinstance(table, pl.DataFrame) else as_table(table)
+        self._table = own_table(table)
         names = (score,) if isinstance(score, str) else tuple(score)
         self._roles = Roles(names, label, enroll, test, weight, carried=tuple(carried))
         self.origin, self.lines = origin, lines
