@@ -75,6 +75,8 @@ def is_type_checking(test: ast.expr) -> bool:
 def imports_of(text: str, module: str, is_package: bool = False) -> Iterator[tuple[int, str]]:
     """(line, imported dotted name) of every import, also inside functions; not under TYPE_CHECKING."""
     package = module.split(".") if is_package else module.split(".")[:-1]
+    calls = "import_module" in text or "__import__" in text  # most files need no look into expressions
+    looked_into = ast.AST if calls else (ast.stmt, ast.excepthandler, ast.match_case)
     waiting: list[ast.AST] = [ast.parse(text)]
     while waiting:
         node = waiting.pop()
@@ -96,7 +98,7 @@ def imports_of(text: str, module: str, is_package: bool = False) -> Iterator[tup
             and isinstance(node.args[0], ast.Constant)
         ):
             yield node.lineno, str(node.args[0].value)
-        waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, looked_into))
 
 
 def stub_of(room: str) -> Path:

@@ -13,7 +13,10 @@ from house import homes_of
 NEEDS = {"llrkit.sklearn": "sklearn", "llrkit.torch": "torchmetrics"}
 
 
-@pytest.mark.parametrize("room", ROOMS_WITH_STUB)
+@pytest.mark.parametrize(
+    "room",
+    [pytest.param(room, marks=pytest.mark.slow) if "torch" in room else room for room in ROOMS_WITH_STUB],
+)
 def test_all_is_the_stub_and_can_be_imported(room, need):
     if room in NEEDS:
         need(NEEDS[room])

@@ -14,11 +14,11 @@ from llrkit.engine.scanned_files import Files
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
 
-def small_batches(monkeypatch):
-    monkeypatch.setenv("LLRKIT_AT_ONCE", "5600")  # 700 scores
+def small_batches(monkeypatch, scores=2_000):
+    monkeypatch.setenv("LLRKIT_AT_ONCE", str(8 * scores))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table():
     return trial_table()
 
@@ -100,7 +100,7 @@ def test_small_sets_are_read_once_and_large_ones_every_time(table, tmp_path, mon
 
 
 def test_very_large_sets_are_summarized_in_larger_chunks(table, tmp_path, monkeypatch):
-    small_batches(monkeypatch)
+    small_batches(monkeypatch, 700)
     table = table.with_columns(pl.col("score").cast(pl.Float32))  # so that two batches make a chunk
     table.write_parquet(tmp_path / "t.parquet")
     source = lk.scan_trials(tmp_path / "t.parquet")
