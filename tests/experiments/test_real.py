@@ -45,6 +45,7 @@ def test_separable_lists_are_regularized_and_named(shared):
     assert np.isfinite(found.table.column("logistic")).all()
 
 
+@pytest.mark.slow
 def test_evalita_cells_against_the_printed_means(shared):
     trials = lk.read_trials(shared / "data/evalita09_ru/ru.2009.table.gz")
     found = run_real_scores(trials, ["mcond", "tcond"], training="same")

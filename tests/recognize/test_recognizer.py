@@ -156,10 +156,11 @@ def test_uncertainty_helps_where_durations_differ(speech, recognizers):
 def test_embeddings_of_another_kind_take_the_same_way(speech, recognizers):
     """The i-vectors given as embeddings are scored like those the recognizer makes itself."""
     whole = recognizers("plda")
-    train, enroll, test = (whole.extractor.embed(part) for part in speech)
+    parts = speech[0], speech[1][:8], speech[2][:24]
+    train, enroll, test = (whole.extractor.embed(part) for part in parts)
     other = train_recognizer(train, "plda", iterations=4)
     found = other.scores(other.enroll(enroll), other.prepare(test))
-    expected = whole.scores(whole.enroll(speech[1]), whole.prepare(speech[2]))
+    expected = whole.scores(whole.enroll(parts[1]), whole.prepare(parts[2]))
     assert_allclose(found, expected, rtol=1e-8)
     assert repr(other) == "Recognizer(plda: embeddings)"
 
