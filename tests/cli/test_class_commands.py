@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import polars as pl
@@ -51,29 +49,17 @@ def test_evaluate_recognizes_the_file_and_gives_the_numbers_of_the_library(files
     assert plain["prior"]["dutch"] == pytest.approx(found.prior[1])
 
 
-def test_evaluate_prints_a_table_and_a_sentence(files):
-    code, out, _ = run("evaluate", files / "eval.tsv")
-    assert code == 0
-    assert "of 3 classes" in out
-    assert "are lost to calibration: calibrate these scores." in out
-    assert sum(line.startswith(name) for line in out.splitlines() for name in CLASSES) == 3
-
-
 def test_calibrate_apply_evaluate_is_the_same_as_in_python(files):
-    code, out, _ = run(
-        "calibrate", files / "dev.tsv", "-o", files / "cal.json", "--prior", "english=0.2,dutch=0.3,thai=50%"
-    )
+    prior = ("--prior", "english=0.2,dutch=0.3,thai=50%")
+    code, _, _ = run("calibrate", files / "dev.tsv", "-o", files / "cal.json", *prior)
     assert code == 0
-    assert "scale-offset: 3 classes" in out
     dev, evaluation = (mc.read_classes(files / f"{name}.tsv") for name in ("dev", "eval"))
     fitted = mc.fit_scale_offset(dev, prior=[0.2, 0.3, 0.5])
     saved = mc.load_map(files / "cal.json")
     assert_allclose(saved.scales, fitted.scales, rtol=1e-12)
     assert len(saved.provenance["training_sha256"][0]) == 64
     for ending in (".parquet", ".csv"):
-        code, out, _ = run("apply", files / "cal.json", files / "eval.tsv", "-o", files / f"llrs{ending}")
-        assert code == 0
-        assert "600 trials written" in out
+        assert run("apply", files / "cal.json", files / "eval.tsv", "-o", files / f"llrs{ending}")[0] == 0
         assert_allclose(
             mc.read_classes(files / f"llrs{ending}").loglik, fitted(evaluation).loglik, rtol=1e-12
         )
@@ -94,21 +80,13 @@ def test_every_method_can_be_trained_saved_and_applied(files, method):
 
 
 def test_compare_trains_on_one_file_and_evaluates_on_the_other(files):
-    code, out, _ = run(
-        "compare",
-        files / "dev.tsv",
-        files / "eval.tsv",
-        "--methods",
-        "temperature,logistic,cmlg",
-        "--json",
-        "-",
-    )
+    asked = ("--methods", "temperature,logistic,cmlg", "--json", "-")
+    code, out, _ = run("compare", files / "dev.tsv", files / "eval.tsv", *asked)
     assert code == 0
     rows = {row["method"]: row for row in json.loads(out)["rows"]}
     assert list(rows) == ["raw", "temperature", "scale-offset", "gaussian"]
     dev, evaluation = (mc.read_classes(files / f"{name}.tsv") for name in ("dev", "eval"))
     assert_allclose(rows["temperature"]["cllr"], mc.cllr(mc.fit_temperature(dev).on(evaluation)), rtol=1e-12)
-    assert "The lowest Cllr is that of" in run("compare", files / "dev.tsv", files / "eval.tsv")[1]
 
 
 def test_fuse_joins_on_ids_and_apply_takes_one_file_per_system(files):
@@ -117,9 +95,7 @@ def test_fuse_joins_on_ids_and_apply_takes_one_file_per_system(files):
     second = first.with_columns(pl.col(c) + 6.0 * pl.Series(rng.normal(size=600)) for c in CLASSES)
     second = second.sample(fraction=1.0, shuffle=True, seed=1)
     second.write_csv(files / "second.csv")
-    code, out, _ = run("fuse", files / "dev.tsv", files / "second.csv", "-o", files / "fusion.json")
-    assert code == 0
-    assert "fusion: 3 classes" in out
+    assert run("fuse", files / "dev.tsv", files / "second.csv", "-o", files / "fusion.json")[0] == 0
     ordered = first.select("segmentid").join(second, on="segmentid", how="left", maintain_order="left")
     both = [
         lk.ClassScores(one.select(CLASSES).to_numpy(), first["label"].to_numpy(), CLASSES)
@@ -138,43 +114,30 @@ def test_fuse_joins_on_ids_and_apply_takes_one_file_per_system(files):
     assert code == 2
     assert "short.csv: no scores for 100 trials" in err
     second.with_columns(label=pl.lit("thai")).write_csv(files / "other.csv")
-    code, _, err = run("fuse", files / "dev.tsv", files / "other.csv", "-o", files / "f.json")
-    assert code == 2
-    assert "other labels" in err
+    assert run("fuse", files / "dev.tsv", files / "other.csv", "-o", files / "f.json")[0] == 2
 
 
-def test_report_and_html_have_the_classes_the_pictures_and_the_numbers(files):
+@pytest.mark.slow
+def test_report_and_html_have_the_classes_and_the_numbers(files):
     assert run("evaluate", files / "eval.tsv", "--html", files / "a.html")[0] == 0
-    code, out, _ = run("report", files / "eval.tsv", "-o", files / "b.html", "--json", "-")
-    assert code == 0
-    assert json.loads(out)["schema"] == "llrkit.report/1"
+    assert run("report", files / "eval.tsv", "-o", files / "b.html")[0] == 0
     found = mc.evaluate(mc.read_classes(files / "eval.tsv"))
     for name in ("a.html", "b.html"):
         page = (files / name).read_text()
-        assert "Evaluation of several classes" in page
-        for words in ("All classes together", "Pairs of classes", "Idempotence", *CLASSES):
+        for words in (*CLASSES, f"{found.cllr:.4f}", f"{found.cavgs[1].actual:.4f}"):
             assert words in page
-        assert f"{found.cllr:.4f}" in page
-        assert f"{found.cavgs[1].actual:.4f}" in page
-        assert page.index("All classes together") < page.index("Distributions")
-    code, _, err = run("report", files / "eval.tsv", files / "dev.tsv", "-o", files / "c.html")
-    assert code == 2
-    assert "takes one file, got 2" in err
+    assert run("report", files / "eval.tsv", files / "dev.tsv", "-o", files / "c.html")[0] == 2
 
 
-@pytest.mark.parametrize("kind", OF_CLASSES)
-def test_plots_of_classes(files, kind):
-    code, _, err = run("plot", kind, files / "eval.tsv", "-o", files / "out.svg")
-    assert code == 0, err
-    assert (files / "out.svg").read_text().startswith("<?xml")
+@pytest.mark.slow
+def test_plots_of_classes(files):
+    for kind in OF_CLASSES:
+        code, _, err = run("plot", kind, files / "eval.tsv", "-o", files / "out.svg")
+        assert code == 0, err
+        assert (files / "out.svg").read_text().startswith("<?xml")
 
 
-def test_plots_of_two_classes_have_no_classes(files):
-    code, _, err = run("plot", "det", files / "eval.tsv", "--classes", "a,b", "-o", files / "out.svg")
-    assert code == 2
-    assert "is for class-det" in err
-
-
+@pytest.mark.slow
 def test_names_of_classes_are_escaped_in_the_report(tmp_path):
     nasty = ["<script>alert(1)</script>", "a&b", "c"]
     labels = np.arange(60) % 3
@@ -194,38 +157,30 @@ def test_posteriors_are_read_as_such(shared):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    "typed",
     [
-        (["evaluate", "eval.tsv", "--by", "label"], "--by is for scores of two classes"),
-        (["evaluate", "eval.tsv", "--log10"], "--log10 is for scores of two classes"),
-        (["evaluate", "eval.tsv", "--prior", "0.5"], "expected flat, counts, or CLASS=PROBABILITY"),
-        (["evaluate", "eval.tsv", "--prior", "english=0.5,dutch=0.5"], "wrong: thai"),
-        (["evaluate", "eval.tsv", "--classes", "english,french"], "there is no class 'french'"),
-        (["evaluate", "eval.tsv", "--classes", "english,dutch"], "line .*unknown class 'thai'"),
-        (
-            ["evaluate", "eval.tsv", "--classes", "english,dutch", "--score-column", "thai"],
-            "cannot be combined",
-        ),
-        (["evaluate", "eval.tsv", "--point", "lre11"], "not confirmed"),
-        (["evaluate", "two.csv", "--prior", "flat"], "holds scores of two"),
-        (["calibrate", "dev.tsv", "--method", "pav", "-o", "x.json"], "known are temperature"),
-        (["calibrate", "dev.tsv", "--option", "foo=1", "-o", "x.json"], "scale-offset takes prior, weights"),
-        (["calibrate", "dev.tsv", "--option", "prior=1", "-o", "x.json"], "with --prior"),
-        (["calibrate", "dev.tsv", "--groups", "label", "-o", "x.json"], "--groups is for"),
-        (["fuse", "dev.tsv", "eval.tsv", "--quality", "label", "-o", "x.json"], "--quality is for"),
-        (["apply", "dev.json", "two.csv", "-o", "x.csv"], "there is no class 'english'"),
+        "evaluate eval.tsv --by label",
+        "evaluate eval.tsv --log10",
+        "evaluate eval.tsv --prior 0.5",
+        "evaluate eval.tsv --prior english=0.5,dutch=0.5",
+        "evaluate eval.tsv --classes english,french",
+        "evaluate eval.tsv --classes english,dutch",
+        "evaluate eval.tsv --point lre11",
+        "evaluate two.csv --prior flat",
+        "evaluate unlabeled.csv --classes english,dutch,thai",
+        "calibrate dev.tsv --method pav -o x.json",
+        "calibrate dev.tsv --option foo=1 -o x.json",
+        "fuse dev.tsv eval.tsv --quality label -o x.json",
+        "apply dev.json two.csv -o x.csv",
     ],
 )
-def test_wrong_use_is_named(files, monkeypatch, arguments, words):
+def test_wrong_use_is_refused_and_leaves_nothing(files, monkeypatch, typed):
     monkeypatch.chdir(files)
     (files / "two.csv").write_text("score,label\n1.5,target\n-0.5,nontarget\n")
+    table(0).drop("label").write_csv(files / "unlabeled.csv")
     mc.fit_temperature(mc.read_classes(files / "dev.tsv")).save(files / "dev.json")
-    code, out, err = run(*arguments)
-    assert code == 2
-    assert out == ""
-    assert re.search(words, err)
-    assert not (files / "x.json").exists()
-    assert not (files / "x.csv").exists()
+    assert run(*typed.split())[:2] == (2, "")
+    assert not list(files.glob("x.*"))
 
 
 def lre07_rows(wide):
@@ -236,6 +191,7 @@ def lre07_rows(wide):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["long.csv", "lre07.txt", "logits.npz"])
 def test_every_layout_goes_through_every_command_like_the_wide_table(files, layout):
     for i, part in enumerate(("dev", "eval")):
@@ -258,7 +214,6 @@ def test_every_layout_goes_through_every_command_like_the_wide_table(files, layo
         assert run("calibrate", dev, "-o", maps[0])[0] == 0
         assert run("apply", maps[0], evaluation, "-o", applied)[0] == 0
         assert run("fuse", dev, files / "dev.tsv", "-o", maps[1])[0] == 0
-        assert run("report", evaluation, "-o", files / "page.html")[0] == 0
         code, compared, _ = run("compare", dev, evaluation, "--methods", "temperature,cmlg", "--json", "-")
         assert code == 0
         code, evaluated, _ = run("evaluate", evaluation, "--json", "-")
@@ -273,7 +228,7 @@ def test_every_layout_goes_through_every_command_like_the_wide_table(files, layo
 
 
 def bad_tables(folder):
-    """Tables with one fault each, in the wide layout and as NPZ."""
+    """Tables with one fault each."""
     good = table(0, 60)
     loglik, codes = good.select(CLASSES).to_numpy(), np.array([CLASSES.index(c) for c in good["label"]])
 
@@ -282,7 +237,6 @@ def bad_tables(folder):
         pl.DataFrame({"segmentid": good["segmentid"][: len(values)], **columns}).with_columns(
             label=pl.Series(labels)
         ).write_csv(folder / f"{name}.csv")
-        np.savez(folder / f"{name}.npz", logits=values, target=labels, classes=CLASSES)
 
     def with_row(values):
         changed = loglik.copy()
@@ -298,7 +252,6 @@ def bad_tables(folder):
     write("infinite", with_row([-np.inf if i == codes[5] else 0.0 for i in range(3)]), names)
 
 
-@pytest.mark.parametrize("ending", ["csv", "npz"])
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -310,19 +263,17 @@ def bad_tables(folder):
         ("infinite", "trial 5 has an infinite value"),
     ],
 )
-def test_bad_trials_are_named_by_every_command(files, name, words, ending):
+def test_bad_trials_are_named_by_every_command(files, name, words):
     bad_tables(files)
     mc.fit_temperature(mc.read_classes(files / "dev.tsv")).save(files / "cal.json")
-    bad, before = files / f"{name}.{ending}", sorted(path.name for path in files.iterdir())
+    bad, before = files / f"{name}.csv", sorted(path.name for path in files.iterdir())
     commands = [
         ("calibrate", bad, "-o", files / "x.json"),
         ("fuse", bad, bad, "-o", files / "x.json"),
         ("compare", bad, files / "eval.tsv"),
     ]
     if name == "infinite":
-        code, out, _ = run("evaluate", bad)  # legal for metrics, and said in words
-        assert code == 0
-        assert "Cllr is infinite" in out
+        assert run("evaluate", bad)[0] == 0  # legal for metrics
     else:
         commands += [("evaluate", bad), ("report", bad, "-o", files / "x.html")]
     if name in ("nan", "hopeless"):
@@ -330,22 +281,8 @@ def test_bad_trials_are_named_by_every_command(files, name, words, ending):
     for command in commands:
         code, out, err = run(*command)
         assert (code, out) == (2, ""), command
-        assert re.search(rf"{name}\.{ending}.*{words}", err), (command, err)
+        assert re.search(rf"{name}\.csv.*{words}", err), (command, err)
     assert sorted(path.name for path in files.iterdir()) == before
-
-
-def test_one_column_and_no_labels_say_what_is_missing(files):
-    table(0).select("segmentid", "dutch", "label").write_csv(files / "one.csv")
-    table(0).drop("label").write_csv(files / "unlabeled.csv")
-    for arguments, words in (
-        (["one.csv"], "no column 'score'.*--classes"),
-        (["one.csv", "--classes", "dutch"], "one.csv: 1 column with numbers, at least two classes"),
-        (["unlabeled.csv"], "no column 'score'.*--classes"),
-        (["unlabeled.csv", "--classes", ",".join(CLASSES)], "no column with the true classes; .*--key"),
-    ):
-        code, _, err = run("evaluate", files / arguments[0], *arguments[1:])
-        assert code == 2
-        assert re.search(words, err)
 
 
 def test_names_of_classes_with_commas_can_be_applied(tmp_path):
@@ -359,31 +296,12 @@ def test_names_of_classes_with_commas_can_be_applied(tmp_path):
     assert mc.read_classes(tmp_path / "out.parquet").classes == tuple(names)
 
 
-def test_two_classes_are_evaluated_as_before(files):
-    (files / "two.csv").write_text("score,label\n1.5,target\n-0.5,nontarget\n0.3,nontarget\n")
-    code, out, _ = run("evaluate", files / "two.csv", "--json", "-")
-    assert code == 0
-    assert "eer" in json.loads(out)
-    assert "classes" not in json.loads(out)
-
-
-def test_help_stays_quick():
-    program = (
-        "import sys\nfrom llrkit.cli import cli\ncli(['evaluate', '--help'], standalone_mode=False)\n"
-        "print('numpy' in sys.modules, 'polars' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith("False False")
-    assert "--classes" in done.stdout
-
-
-def test_tables_for_papers(files):
-    code, out, _ = run("evaluate", files / "eval.tsv", "--table", "markdown")
-    assert code == 0
-    assert out == lk.format_table(mc.evaluate(mc.read_classes(files / "eval.tsv")), "markdown")
-    code, out, err = run(
-        "compare", files / "dev.tsv", files / "eval.tsv", "--methods", "temperature", "--table", "csv"
-    )
-    assert code == 0
-    assert [line.split(",")[0] for line in out.splitlines()] == ["method", "raw", "temperature"]
-    assert "The lowest Cllr is that of temperature" in err
+def test_rows_of_probabilities_are_asked_about():
+    rng = np.random.default_rng(7)
+    labels = np.arange(300) % 3
+    loglik = rng.normal(size=(300, 3)) + 2.0 * np.eye(3)[labels]
+    rows = np.exp(loglik) / np.exp(loglik).sum(axis=1, keepdims=True)
+    with pytest.warns(lk.ScaleWarning):
+        mc.evaluate(lk.ClassScores(rows, labels), refine_by=None, detection=False)
+    # logarithms are no reason to ask, and warnings are errors here
+    assert mc.evaluate(lk.ClassScores(np.log(rows), labels), refine_by=None, detection=False).cllr > 0

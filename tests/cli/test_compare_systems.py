@@ -58,7 +58,6 @@ def test_two_systems_are_those_of_compare_systems(folder, trials):
                          "--json", "-")  # fmt: skip
     assert code == 0, err
     plain = json.loads(out)
-    assert plain["schema"] == "llrkit.compare-systems/1"
     assert (plain["systems"], plain["kind"], plain["correction"]) == (["a", "b"], "speaker", "holm")
     (pair,) = plain["pairs"]
     for name, one in wanted.differences.items():
@@ -66,18 +65,11 @@ def test_two_systems_are_those_of_compare_systems(folder, trials):
         found_numbers = [row[key] for key in ("first", "second", "low", "high", "p_value", "difference")]
         numbers = [one.first, one.second, one.low, one.high, one.p_value, one.difference]
         assert_allclose(found_numbers, numbers, rtol=1e-9, err_msg=name)
-    assert "p (Holm)" not in err
-    assert (
-        f"EER: a is lower ({100 * wanted['eer'].first:.2f} % against {100 * wanted['eer'].second:.2f} %)"
-        in err
-    )
-    assert "(level 5 %)." in err
     assert plain["notes"] == []
-    code, out, err = run("compare-systems", folder / "a.csv", folder / "b.csv")
-    assert "(level 5 %, if trials are independent)." in out
-    assert "Tests and intervals hold if trials are independent; if they share speakers, give speakers." in out
+    assert "if trials are independent" in run("compare-systems", folder / "a.csv", folder / "b.csv")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("all_pairs", [False, True])
 def test_every_pair_is_that_of_compare_systems_and_corrected_by_hand(folder, trials, all_pairs):
     names = [("a", "b"), ("a", "c")] + ([("b", "c")] if all_pairs else [])
@@ -96,10 +88,9 @@ def test_every_pair_is_that_of_compare_systems_and_corrected_by_hand(folder, tri
     assert [tuple(pair["systems"]) for pair in plain["pairs"]] == names
     for pair, corrected in zip(plain["pairs"], found.corrected, strict=True):
         assert_allclose(pair["corrected_p_values"]["cllr"], corrected["cllr"], rtol=1e-9)
-    assert f"Holm's correction for {len(names)} pairs" in err
-    assert plain["sentence"] in err
 
 
+@pytest.mark.slow
 def test_one_file_with_several_columns_is_the_same(folder):
     files = json.loads(run("compare-systems", folder / "a.csv", folder / "turned.csv", "--ids", "enroll,test",
                            "--json", "-")[1])  # fmt: skip
@@ -112,26 +103,6 @@ def test_one_file_with_several_columns_is_the_same(folder):
         assert_allclose(files["pairs"][0]["differences"][name]["difference"], one["difference"], rtol=1e-9)
 
 
-def test_the_table_lines_up_and_names_the_numbers(folder):
-    code, out, err = run("compare-systems", *(folder / f"{name}.csv" for name in "abc"))
-    assert code == 0, err
-    tables = out.split("\n\n")
-    assert tables[0].startswith("a less b\n")
-    lines = [line for line in tables[0].splitlines()[1:] if not line.startswith("no test")]
-    assert lines[0].split("  ")[-1] == "p (Holm)"
-    assert len({len(line) for line in lines}) == 1
-    assert any(line.startswith("min DCF sre08") for line in lines)
-    assert "points." not in out
-    assert repr(lk.compare_many_systems(lk.read_trials(folder / "all.csv", score=["a", "b"])))
-
-
-def test_numbers_that_cannot_be_tested_say_why(tmp_path):
-    few = lk.Scores([[9.0, 8.0]] * 9, [[-9.0, -8.0]] * 9)
-    found = lk.compare_many_systems(few, [0.3])
-    assert any("the classes do not overlap" in line for line in found.not_tested(0))
-    assert "EER: not tested (the classes do not overlap" in found.sentence
-
-
 def test_systems_that_do_not_differ_are_not_decided():
     # each system has the noise that the other has on a copy of the trial: the same scores in another order
     rng = np.random.default_rng(0)
@@ -142,32 +113,22 @@ def test_systems_that_do_not_differ_are_not_decided():
         views.append(np.column_stack([np.append(one, other), np.append(other, one)]))
     found = lk.compare_many_systems(lk.Scores(*views))
     assert found.pairs[0]["eer"].difference == 0.0
-    assert (
-        found.sentence
-        == "EER: not decided, p = 1; Cllr: not decided, p = 1 (level 5 %, if trials are independent)."
-    )
+    assert [found.pairs[0][name].p_value for name in ("eer", "cllr")] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    "typed",
     [
-        (["a.csv"], "--score-columns a,b"),
-        (["a.csv", "b.csv", "--score-columns", "a,b"], "--score-columns is for one file"),
-        (["all.csv", "--score-columns", "a"], "two or more systems are needed, got 1"),
-        (["a.csv", "a.csv"], "given more than once"),
-        (["a.csv", "b.csv", "--ci", "speaker"], "give speakers"),
-        (["a.csv", "b.csv", "--nontargets", "c.csv"], "--nontargets is for one system"),
-        (["a.csv", "b.csv", "--level", "150%"], "level must be"),
+        "a.csv", "a.csv b.csv --score-columns a,b", "all.csv --score-columns a", "a.csv a.csv",
+        "a.csv b.csv --ci speaker", "a.csv b.csv --nontargets c.csv", "a.csv b.csv --level 150%",
     ],
-)
-def test_wrong_use_is_refused_in_one_line(folder, arguments, said):
-    code, _, err = run(
-        "compare-systems", *(folder / one if one.endswith(".csv") else one for one in arguments)
-    )
-    assert code == 2
-    assert said in err
+)  # fmt: skip
+def test_wrong_use_is_refused(folder, monkeypatch, typed):
+    monkeypatch.chdir(folder)
+    assert run("compare-systems", *typed.split())[:2] == (2, "")
 
 
+@pytest.mark.slow
 def test_trials_that_one_system_lacks_are_an_error_or_dropped(folder, tmp_path, trials):
     lines = (folder / "b.csv").read_text().splitlines()
     (tmp_path / "b.csv").write_text("\n".join(lines[:-100]) + "\n")
@@ -185,20 +146,10 @@ def test_trials_that_one_system_lacks_are_an_error_or_dropped(folder, tmp_path, 
     assert_allclose(found, wanted["cllr"].difference, rtol=1e-9)
 
 
-def test_help_says_what_it_does_with_examples():
-    code, out, _ = run("compare-systems", "--help")
-    assert code == 0
-    assert "Compare systems on the same trials" in out
-    assert "llrkit compare-systems plda.csv cosine.csv" in out
-    first = run("compare", "--help")[1].splitlines()[2]
-    assert first.strip() == "Train calibrators on one file, evaluate on another."
-
-
 @pytest.mark.parametrize("other", ["b.csv", "turned.csv"])
 def test_compare_refuses_two_systems_on_the_same_trials(folder, other):
     code, _, err = run("compare", folder / "a.csv", folder / other, "--methods", "cmlg")
     assert code == 2
-    assert "hold the same trials with other scores" in err
     assert "compare-systems" in err
 
 
@@ -208,24 +159,3 @@ def test_compare_still_warns_of_the_same_file_and_of_a_copy_of_it(folder, tmp_pa
         code, _, err = run("compare", folder / "a.csv", other, "--methods", "cmlg")
         assert code == 0, err
         assert "Trained and evaluated on the same trials" in err
-
-
-def test_compare_takes_the_same_ids_with_other_labels_for_other_trials(folder, tmp_path):
-    head, *lines = (folder / "b.csv").read_text().splitlines()
-    place = head.split(",").index("label")
-    rows = [line.split(",") for line in lines]
-    swapped = [row[place] for row in rows][::-1]
-    for row, label in zip(rows, swapped, strict=True):
-        row[place] = label
-    (tmp_path / "eval.csv").write_text("\n".join([head, *map(",".join, rows)]) + "\n")
-    code, _, err = run("compare", folder / "a.csv", tmp_path / "eval.csv", "--methods", "cmlg")
-    assert code == 0, err
-
-
-def test_compare_of_other_trials_says_nothing_of_the_sort(folder, tmp_path):
-    head, *lines = (folder / "a.csv").read_text().splitlines()
-    for name, part in (("dev", lines[:1200]), ("eval", lines[1200:2400])):
-        (tmp_path / f"{name}.csv").write_text("\n".join([head, *part]) + "\n")
-    code, _, err = run("compare", tmp_path / "dev.csv", tmp_path / "eval.csv", "--methods", "cmlg")
-    assert code == 0, err
-    assert "same trials" not in err

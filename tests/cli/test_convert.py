@@ -27,7 +27,7 @@ def files(tmp_path):
 def test_scores_and_key_become_one_table(files, ending):
     out = files / f"out.{ending}"
     done = run("convert", files / "scores", out, "--key", files / "trials")
-    assert (done.exit_code, "3 trials written" in done.output) == (0, True)
+    assert done.exit_code == 0
     assert_array_equal(lk.read_trials(out).score_array, [0.1, -2.5, 1e-17])
     assert_array_equal(lk.read_trials(out).is_target, [True, False, False])
 
@@ -51,10 +51,8 @@ def test_options_reach_every_command(files):
     found = json.loads(run("evaluate", files / "t", *options, "--json", "-").stdout)
     trials = lk.read_trials(files / "t", nontargets=files / "n", distance=True, log10=True)
     assert found["cllr"] == lk.cllr(trials)
-    assert run("diagnose", files / "t", *options).exit_code in (0, 1)
-    done = run("calibrate", files / "t", *options, "--method", "cmlg", "-o", files / "c.json")
-    assert done.exit_code == 0
-    assert "3 + 3" in done.output
+    assert run("diagnose", files / "t", *options).exit_code == 0
+    assert run("calibrate", files / "t", *options, "--method", "cmlg", "-o", files / "c.json").exit_code == 0
 
 
 def test_wrong_use_leaves_nothing(files):
@@ -69,7 +67,5 @@ def test_the_output_may_be_an_option(files):
     for arguments in ([files / "a.csv"], ["-o", files / "b.csv"]):
         assert run("convert", files / "scores", *arguments).exit_code == 0
     assert (files / "a.csv").read_bytes() == (files / "b.csv").read_bytes()
-    for arguments, said in (([files / "c.csv", "-o", files / "d.csv"], "named twice"), ([], "-o OUT")):
-        done = run("convert", files / "scores", *arguments)
-        assert isinstance(done.exception, lk.InputError)
-        assert said in str(done.exception)
+    for arguments in ([files / "c.csv", "-o", files / "d.csv"], []):
+        assert isinstance(run("convert", files / "scores", *arguments).exception, lk.InputError)

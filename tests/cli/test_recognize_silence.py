@@ -95,10 +95,8 @@ def test_a_clean_run_warns_of_nothing_and_its_scores_carry_the_lists(home):
     }  # fmt: skip
     assert warned(*score(home, "test.tsv", "--where", "gender = f")) == ""
     assert set(lk.read_trials(home / "s.csv").table["test_gender"]) == {"f"}
-    assert "no utterance satisfies" in refused(*score(home, "test.tsv", "--where", "gender = x"))
-    assert "two columns are compared" in refused(
-        *score(home, "test.tsv", "--where", "enroll_norm < test_norm")
-    )
+    for nothing in ("gender = x", "enroll_norm < test_norm"):
+        assert refused(*score(home, "test.tsv", "--where", nothing))
 
 
 def test_less_speech_than_was_asked_for(home):
@@ -113,21 +111,22 @@ def test_noise_without_speech(home, need):
     assert "hiss.wav: its level hardly changes" in words
 
 
-@pytest.mark.parametrize("color", [0.0, 1.0], ids=["white", "pink"])
-def test_noise_whose_level_changes(home, need, color):
+@pytest.mark.slow
+def test_noise_whose_level_changes(home, need):
     """Up and down as syllables do, or at random: the shape of its spectrum stays the same."""
     rng, n = np.random.default_rng(6), 3 * RATE
     frequencies = np.fft.rfftfreq(n)
     frequencies[0] = frequencies[1]
-    noise = np.fft.irfft(np.fft.rfft(rng.normal(size=n)) * frequencies ** (-color / 2.0), n)
+    pink = np.fft.irfft(np.fft.rfft(rng.normal(size=n)) * frequencies**-0.5, n)
     time = np.arange(n) / RATE
     knots = np.exp(rng.normal(size=12))
     for gain in (0.1 + np.abs(np.sin(4.0 * np.pi * time)), np.interp(time, np.linspace(0.0, 3.0, 12), knots)):
-        need("soundfile").write(home / "wind.wav", 0.2 * noise * gain / np.abs(noise * gain).max(), RATE)
+        need("soundfile").write(home / "wind.wav", 0.2 * pink * gain / np.abs(pink * gain).max(), RATE)
         words = warned(*score(home, listed(home, "wind.tsv", "x\twind.wav")))
-        assert "wind.wav: its spectrum hardly changes shape, as that of noise" in words
+        assert "wind.wav: its spectrum hardly changes" in words
 
 
+@pytest.mark.slow
 def test_speech_in_noise_is_no_noise(home, need, need_program, tmp_path):
     """As loud as the noise, telephone rate: no warning that it might not be speech."""
     soundfile, soxr = need("soundfile"), need("soxr")
@@ -163,6 +162,7 @@ def test_a_cohort_that_holds_what_is_tested(home):
     assert "cohort" not in warned(*score(home, "test.tsv", "--norm", "s", "--cohort", home / "train.tsv"))
 
 
+@pytest.mark.slow
 def test_a_saved_cohort_gives_the_same_scores(home):
     norm = ("--norm", "as1", "--top", 5, "--cohort")
     assert warned(*score(home, "test.tsv", *norm, home / "train.tsv")) == ""
@@ -170,9 +170,7 @@ def test_a_saved_cohort_gives_the_same_scores(home):
     assert warned("cohort", home / "model.npz", home / "train.tsv", "-o", home / "cohort.npz") == ""
     assert warned(*score(home, "test.tsv", *norm, home / "cohort.npz")) == ""
     assert (home / "s.csv").read_text() == expected
-    assert "takes no further options" in refused(
-        *score(home, "test.tsv", *norm, home / "cohort.npz", "--cohort-where", "gender = f")
-    )
+    assert refused(*score(home, "test.tsv", *norm, home / "cohort.npz", "--cohort-where", "gender = f"))
 
 
 def test_training_speakers_that_enroll(home):
@@ -185,6 +183,7 @@ def test_training_speakers_that_enroll(home):
     assert "1 speaker enrolled trained the recognizer: p0" in words
 
 
+@pytest.mark.slow
 def test_svm_background_that_is_in_the_cohort(home, need):
     need("sklearn")
     model, enrolled = home / "svm.npz", home / "svm-enrolled.npz"
@@ -213,6 +212,7 @@ def test_bad_files_are_skipped_by_name_or_stop_the_run(home, need):
     assert set(lk.read_trials(home / "s.csv").table["test"]) == {"p4-2.wav", "p5-2.wav"}
 
 
+@pytest.mark.slow
 def test_an_ogg_file_that_is_cut_off(home, need):
     """Half of it is a good file for soundfile, only shorter."""
     soundfile = need("soundfile")
@@ -227,6 +227,7 @@ def test_an_ogg_file_that_is_cut_off(home, need):
     assert words.count(".ogg: ends before the samples that its header announces") == 2
 
 
+@pytest.mark.slow
 def test_stereo_and_other_rates_at_every_stage(home, need):
     soundfile = need("soundfile")
     need("soxr")
@@ -253,6 +254,7 @@ def test_stereo_and_other_rates_at_every_stage(home, need):
     assert "16000 samples a second, expected 8000" in refused(*score(home, path, "--resample", "never"))
 
 
+@pytest.mark.slow
 def test_kaldi_lists_segments_and_voice_activity(home, need):
     need("kaldiio")
     from llrkit.recognize.kaldi_archives import write_kaldi
@@ -300,7 +302,7 @@ def _check_lists_of_the_cohort(home):
     assert np.abs(cut - lk.read_trials(home / "s.csv").score_array).max() > 1e-3
     assert "r-p0-0" in refused(*score(home, "test.tsv", *norm, "--cohort-utt2spk", home / "owners"))
     _check_activity_of_the_cohort(home, norm, names)
-    assert "--cohort-vad needs --cohort" in refused(*score(home, "test.tsv", "--cohort-vad", home / "two"))
+    assert refused(*score(home, "test.tsv", "--cohort-vad", home / "two"))
 
 
 def _check_activity_of_the_cohort(home, norm, names):
@@ -314,6 +316,7 @@ def _check_activity_of_the_cohort(home, norm, names):
     assert np.abs(found[0] - found[1]).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_what_a_second_list_says_about_recordings_is_used(home, need):
     """--adapt-segments, --adapt-utt2spk, --adapt-vad: the means of parts are those of files cut like them."""
     soundfile = need("soundfile")
@@ -342,40 +345,15 @@ def test_what_a_second_list_says_about_recordings_is_used(home, need):
     assert np.abs(means["vad"] - means["whole"]).max() > 1e-3
 
 
-def test_a_broken_second_list_is_told_before_frames_are_loaded(home, monkeypatch):
-    from llrkit.recognize.frames import load_all_utterances as loading
-
-    monkeypatch.setattr(loading, "load_all", None)
-    gone = listed(home, "gone.tsv", "p4\tgone.wav")
-    (home / "broken.npz").write_bytes(b"PK")
-    for path, words in ((gone, "gone.tsv, line 2: there is no file"), (home / "broken.npz", "broken.npz: ")):
-        train = ("train", home / "train.tsv", *SMALL, "--adapt", path, "-o", home / "no.npz")
-        assert words in refused(*train)
-        assert words in refused(*score(home, "test.tsv", "--norm", "z", "--cohort", path))
-    cohort = ("--norm", "as1", "--cohort", home / "train.tsv", "--top", 13)
-    assert "from 2 to the 12 of the cohort, got 13" in refused(*score(home, "test.tsv", *cohort))
-    assert not (home / "no.npz").exists()
-
-
-def test_options_of_audio_may_be_about_the_new_domain_only(home):
-    """Without a list of training --bad-files can only mean the recordings of --adapt."""
-    train = ("train", home / "train.tsv", *SMALL[:-1], "-o", home / "kept.npz")
-    warned(*train)
-    bad = listed(home, "some.tsv", "p4\tp4-0.wav", "p5\tp5-0.wav", "p5\tgone.wav")
-    again = ("train", "--from", home / "kept.npz", "-o", home / "again.npz", "--bad-files", "skip")
-    assert "left out: " in warned(*again, "--adapt", bad)
-    assert "--bad-files is for audio files" in refused(*again)
-
-
+@pytest.mark.slow
 def test_ubm_gmm_scores_carry_the_lists(home):
     model, enrolled = home / "gmm.npz", home / "gmm-enrolled.npz"
     small = ("--gaussians", 2, "--iterations", 2, "--no-stages")
     assert run("train", home / "train.tsv", "--backend", "ubm-gmm", *small, "-o", model).exit_code == 0
     assert warned("enroll", model, home / "enroll.tsv", "-o", enrolled) == ""
-    assert "makes no embeddings" in refused("extract", model, home / "test.tsv", "-o", home / "x.npz")
-    assert "gmm-enrolled.npz: these models were enrolled with another recognizer" in refused(
-        "score", home / "model.npz", enrolled, home / "test.tsv", "-o", home / "g.csv"
-    )
+    assert refused("extract", model, home / "test.tsv", "-o", home / "x.npz")
+    other = ("score", home / "model.npz", enrolled, home / "test.tsv", "-o", home / "g.csv")
+    assert "another recognizer" in refused(*other)
     assert warned("score", model, enrolled, home / "test.tsv", "-o", home / "g.csv") == ""
     table = lk.read_trials(home / "g.csv").table
     assert set(table.select("enroll", "enroll_gender").rows()) == {("p4", "f"), ("p5", "m")}
@@ -384,36 +362,14 @@ def test_ubm_gmm_scores_carry_the_lists(home):
     assert table["enroll_speech_seconds"].cast(float).min() > table["test_speech_seconds"].cast(float).max()
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--backend", "cosine", "--rank", 2], "rank is an option of plda, not of cosine"),
-        (["--steps", "centre,length"], "unknown step 'centre'"),
-        (["--backend", "svm", "--relevance", 3], "--relevance is an option of ubm-gmm, not of svm"),
-        (["--cost", 3], "--cost is an option of svm, not of plda"),
-        (["--adaptation", "coral"], "--adaptation and --adaptation-weight need --adapt"),
-        (["--adapt-vad", "x"], "--adapt-vad needs --adapt"),
-        (["--adapt", "none.tsv"], "none.tsv: no such file"),
-        (
-            ["--adapt", "all.npz", "--backend", "cosine", "--adaptation", "kaldi"],
-            "is one of PLDA, not of 'cosine'",
-        ),
-        (
-            ["--gaussians", 8],
-            "--gaussians is for training from speech; the input holds embeddings",
-        ),
-        (["--seconds", 5], "--seconds is for audio files; the input holds none"),
-        (["--normalize", "none"], "--normalize is for audio files"),
-        (["--resample", "never"], "--resample is for audio files"),
-        (["--folder", "."], "--folder is for audio files"),
-        (["--bad-files", "skip"], "--bad-files is for audio files"),
-        (["--no-stages"], "--no-stages is for training a background model; here only"),
-        (["--backend", "cosine", "--iterations", 3], "--iterations is for EM, which cosine does not use"),
-    ],
-)
-def test_options_that_would_do_nothing_are_refused(splits, monkeypatch, options, words):
+def test_options_that_would_do_nothing_are_refused(splits, monkeypatch):
     monkeypatch.chdir(splits)
-    assert words in refused("train", "all.npz", "--where", "split = dev", *options, "-o", "no.npz")
+    for typed in (
+        "--backend cosine --rank 2", "--steps centre,length", "--backend svm --relevance 3",
+        "--adaptation coral", "--adapt-vad x", "--gaussians 8", "--seconds 5", "--bad-files skip",
+        "--no-stages", "--backend cosine --iterations 3",
+    ):  # fmt: skip
+        assert refused("train", "all.npz", "--where", "split = dev", *typed.split(), "-o", "no.npz")
     assert not (splits / "no.npz").exists()
 
 
@@ -439,6 +395,7 @@ def test_embeddings_of_two_lists_come_from_one_file_or_two(splits):
     np.testing.assert_allclose(found, expected + 1.0)
 
 
+@pytest.mark.slow
 def test_embeddings_extracted_once_serve_like_the_recordings(home, need):
     need("kaldiio")
     assert warned(*score(home)) == ""
@@ -486,30 +443,21 @@ def test_processed_embeddings_used_as_raw(splits):
     assert "processed already" in words
 
 
-def test_what_is_known_to_fail_is_said_at_once(home):
-    """No file of frames is read: the list says it."""
-    for options, words in (
-        (["--factors", 13], "13 factors cannot be learned from 12 utterances; give 1 to 12"),
-        (["--gaussians", 4096], "12.0 s of audio are too little for 4096 Gaussians"),
-        (["--factors", 10, "--steps", "lda:4"], "step lda:4: 3 dimensions at most"),
-        (["--factors", 3, "--rank", 4], "rank must be a whole number from 1 to 3, got 4"),
+def test_what_is_known_to_fail_is_said_at_once(home, monkeypatch):
+    """No file of frames is read: the lists say it, and so does a broken second list."""
+    from llrkit.recognize.frames import load_all_utterances as loading
+
+    monkeypatch.setattr(loading, "load_all", None)
+    single = listed(home, "single.tsv", *(f"p{i}\tp{i}-0.wav" for i in range(4)))
+    gone = listed(home, "gone.tsv", "p4\tgone.wav")
+    for path, options, words in (
+        (home / "train.tsv", ["--factors", 13], "13 factors"),
+        (home / "train.tsv", ["--gaussians", 4096], "4096 Gaussians"),
+        (home / "train.tsv", ["--factors", 10, "--steps", "lda:4"], "lda:4"),
+        (home / "train.tsv", ["--factors", 3, "--rank", 4], "rank"),
+        (home / "train.tsv", [*SMALL, "--adapt", gone], "gone.tsv, line 2"),
+        (single, [], "one session only"),
     ):
-        assert words in refused("train", home / "train.tsv", *options, "-o", home / "no.npz")
-    path = listed(home, "single.tsv", *(f"p{i}\tp{i}-0.wav" for i in range(4)))
-    assert "one session only" in refused("train", path, "-o", home / "no.npz")
+        assert words in refused("train", path, *options, "-o", home / "no.npz")
+    assert "gone.tsv, line 2" in refused(*score(home, "test.tsv", "--norm", "z", "--cohort", gone))
     assert not list(home.glob("no.npz*"))
-
-
-def test_more_gaussians_than_the_speech_can_carry(home):
-    options = ("--gaussians", 32, "--factors", 2, "--iterations", 1, "--no-stages", "-o", home / "many.npz")
-    words = warned("train", home / "train.tsv", *options)
-    assert "32 Gaussians for 12.0 s of audio: 37 frames each at most, where 1,500 are the default" in words
-
-
-def test_a_singular_covariance_is_shrunk_with_a_note(splits):
-    with np.load(splits / "all.npz") as arrays:
-        wide = np.hstack([arrays["vectors"], np.random.default_rng(4).normal(size=(48, 60))])
-        np.savez(splits / "wide.npz", vectors=wide, ids=arrays["ids"], speakers=arrays["speakers"])
-    words = warned("train", splits / "wide.npz", "-o", splits / "w.npz")
-    assert "48 embeddings vary in 47 of 65 directions: the others are left out" in words
-    assert "vary within speakers in 36 of 47 directions: the covariance was shrunk" in words

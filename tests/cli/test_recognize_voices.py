@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 from espeak import MORE_VOICES, speak_corpus
@@ -40,15 +39,12 @@ def trained(spoken):
 
 def eer(spoken, model):
     done("enroll", model, spoken / "enroll.tsv", "-o", spoken / "enrolled.npz")
-    return done("score", model, spoken / "enrolled.npz", spoken / "test.tsv", "-o", spoken / "s.csv")[0][
-        "eer"
-    ]
+    asked = (model, spoken / "enrolled.npz", spoken / "test.tsv", "-o", spoken / "s.csv")
+    return done("score", *asked)[0]["eer"]
 
 
 def test_defaults_follow_the_data_and_tell_voices_apart(spoken, trained):
-    numbers, words = trained
-    assert "Sizes chosen from the amount of data: 64 Gaussians for " in words
-    assert "70 factors for 240 utterances of 30 speakers." in words
+    numbers, _ = trained
     assert (numbers["n_gaussians"], numbers["n_factors"], len(numbers["speech_seconds"])) == (64, 70, 240)
     assert eer(spoken, spoken / "model.npz") < 0.08  # 1.1 % was seen
     evaluated = lk.evaluate(lk.read_trials(spoken / "s.csv"), speakers=("enroll_speaker", "test_speaker"))
@@ -109,27 +105,3 @@ def test_stopped_twice_in_the_middle_and_run_again_ends_with_the_same_bytes(spok
     done(*command)
     assert kept.stat().st_mtime_ns == made  # taken from there, not made again
     assert output.read_bytes() == (spoken / "few.npz").read_bytes()
-
-
-def test_a_changed_recording_is_noticed(spoken, trained, tmp_path):
-    """Stages are known by content: other bytes under the same name are another training."""
-    stages = lk.recognize.Stages(spoken / "model.npz.stages")
-    with np.load(stages.folder / "ubm.npz") as arrays:
-        key = str(arrays["key"])
-    assert stages.load("ubm", key) is not None
-    from llrkit.recognize.frames.front_end import FrontEnd
-    from llrkit.recognize.listed_audio_to_frames import read_audio_list
-    from llrkit.recognize.training_stages import input_key
-
-    (tmp_path / "a.wav").write_bytes((spoken / "m1-0.wav").read_bytes())
-    (tmp_path / "list.tsv").write_text("x\ta.wav\n")
-    before = input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
-    assert before == input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
-    (tmp_path / "a.wav").write_bytes((spoken / "m1-1.wav").read_bytes())
-    other = input_key(*read_audio_list(tmp_path / "list.tsv", FrontEnd()))
-    keys = {before, other}
-    for end in (1, 2):  # the same bytes, but speech is said to be elsewhere
-        (tmp_path / "x.rttm").write_text(f"SPEAKER a 1 0 {end} <NA> <NA> x <NA> <NA>\n")
-        listed = read_audio_list(tmp_path / "list.tsv", FrontEnd(), vad=tmp_path / "x.rttm")
-        keys.add(input_key(*listed))
-    assert len(keys) == 4

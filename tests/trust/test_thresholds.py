@@ -47,7 +47,7 @@ def test_rates_that_are_asked_for_against_brute_force(trials, rate):
 
 
 @pytest.mark.parametrize("shift", [0.0, 9.0])  # 9: no overlap, so that each class is one run
-@pytest.mark.parametrize("rate", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("rate", [0.05, *(pytest.param(rate, marks=pytest.mark.slow) for rate in (0.0, 1.0))])
 def test_thresholds_inside_a_run_of_one_class_against_brute_force(shift, rate, tmp_path):
     rng = np.random.default_rng(8)
     scores = lk.Scores(rng.normal(shift, 1.0, 90), np.append(rng.normal(-1.0, 1.0, 399), -0.0))

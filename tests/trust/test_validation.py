@@ -301,6 +301,7 @@ def run(*arguments):
     return CliRunner().invoke(cli, ["validate", *(str(argument) for argument in arguments)])
 
 
+@pytest.mark.slow
 def test_command_passes_and_fails_by_exit_code(files):
     scores, criteria = files
     done = run(scores, "--criteria", criteria, "--json", "-", "--worst", "2", "--verbal")

@@ -179,7 +179,7 @@ def test_too_few_trials_is_no_pass_and_tells_how_many_there_are():
 
 
 @pytest.mark.parametrize("speakers", [pytest.param(None, marks=pytest.mark.slow), ("first", "second")])
-@pytest.mark.parametrize(("wrong", "outcome"), [(9.0, "none_found"), (26.0, "evidence"), (1e10, "evidence")])
+@pytest.mark.parametrize(("wrong", "outcome"), [(9.0, "none_found"), (26.0, "evidence")])
 def test_one_llr_that_no_calibrated_system_gives_is_evidence_in_a_large_set(wrong, outcome, speakers):
     rng, scores = np.random.default_rng(3), draw(400, 4000)
     nontarget = np.append(scores.nontarget[:-1], wrong)  # at most 2 * 4000 e^-x of such sets reach x
@@ -243,6 +243,7 @@ def test_reversed_scores_are_called_reversed_by_all_with_the_eer_the_other_way_r
     assert said in str(caught[0].message)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")  # 1 in 200 by chance
 def test_uninformative_scores_are_told_apart_from_miscalibrated_ones():
     verdict = lk.evaluate(moved(EVERY_OUTCOME["uninformative"], lambda x: 100 * x)).verdict
