@@ -56,7 +56,7 @@ def test_no_word_is_there_twice_and_none_is_missing():
 
 
 def test_an_unknown_vocabulary_is_refused():
-    with pytest.raises(UnknownNameError, match="known are nist, forensic, biometrics"):
+    with pytest.raises(UnknownNameError):
         vocabulary("klingon")
 
 

@@ -238,6 +238,7 @@ def test_the_documents_hold_the_same_numbers(files, tmp_path, need):
     assert sum(p.style.name == "Caption" for p in document.paragraphs) == 5
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_llr_that_all_trials_would_give():
     pair = lk.theory.GaussianLLR.from_eer(0.1)  # whose LLRs are what they say
     inside = 0

@@ -62,21 +62,6 @@ def test_no_plot_shows_a_natural_logarithm(name, data):
 
 
 @pytest.mark.parametrize(("name", "data"), [one[1:] for one in EXAMPLES], ids=[one[0] for one in EXAMPLES])
-def test_amounts_in_words_are_divided_too(name, data):
-    nats, ten = drawn(name, data)
-    before, after = (
-        [float(text.replace("−", "-")) for text in NUMBERS.findall(f"{picture.title} {picture.described}")]
-        for picture in (nats, ten)
-    )
-    asked = [amount.llr for amount in nats.amounts if not (name == "fusion_weights" and amount.bare)]
-    changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
-    assert len(changed) <= len(nats.amounts)
-    for a, b in changed:
-        assert_allclose(b, a / np.log(10), atol=0.006)
-    assert len(changed) >= len([llr for llr in asked if abs(llr) > 0.01])
-
-
-@pytest.mark.parametrize(("name", "data"), [one[1:] for one in EXAMPLES], ids=[one[0] for one in EXAMPLES])
 def test_axes_and_marks_are_scaled_together(name, data):
     nats, ten = drawn(name, data)
     for which in ("x", "y"):

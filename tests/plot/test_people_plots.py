@@ -48,5 +48,5 @@ def test_zoo_means_are_counted_one_by_one():
 
 def test_zoo_without_common_speakers_is_refused():
     scores = lk.Scores([1.0], [0.0], {"who": (["a"], ["b"])})
-    with pytest.raises(lk.InputError, match="no value of 'who'"):
+    with pytest.raises(lk.InputError):
         zoo_curve(scores, "who")

@@ -9,8 +9,8 @@ from drawn import some_scores
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.report.word_file import LETTERS, column_widths
 
+pytestmark = pytest.mark.slow
 CRITERIA = """
 [options]
 ci = "trial"
@@ -89,42 +89,6 @@ def test_a_validation_begins_with_its_outcome(written, need):
     assert stated["system"] == "<b>bold</b> \N{REPLACEMENT CHARACTER}"
 
 
-def test_a_heading_stays_with_its_table_and_a_header_with_its_rows(written, need):
-    docx = need("docx")
-    document = docx.Document(str(written / "validate.docx"))
-    body = [
-        docx.text.paragraph.Paragraph(one, document) if one.tag.endswith("}p") else one
-        for one in document.element.body
-        if one.tag.endswith(("}p", "}tbl"))
-    ]
-    tables = [i for i, one in enumerate(body) if not hasattr(one, "style")]
-    assert tables
-    for i in tables:
-        before = i - 1
-        while not body[before].style.name.startswith("Heading"):
-            if body[before].style.name == "Caption" and before != i - 1:
-                break  # of a picture or table before
-            if before != i - 1 and not body[before].text:
-                break  # behind another table
-            assert body[before].paragraph_format.keep_with_next, body[before].text
-            before -= 1
-    for table in document.tables:
-        if table.rows[0]._tr.xpath("w:trPr/w:tblHeader"):
-            assert all(cell.paragraphs[0].paragraph_format.keep_with_next for cell in table.rows[0].cells)
-
-
-def test_no_word_of_provenance_is_too_wide_for_its_column():
-    """Widths of bold letters as matplotlib sets them, beside those of the columns less their margins."""
-    from matplotlib.textpath import TextPath
-
-    rows = [("command", "llrkit validate " * 20), ("made", "2026"), ("SHA-256 of files", "ab" * 32)]
-    first, _ = column_widths(rows, 6.75, LETTERS[9])
-    wide = max(TextPath((0, 0), word, size=9, prop="DejaVu Sans:bold").get_extents().width
-               for text, _ in rows for word in text.split())  # fmt: skip
-    assert wide / 72 < first - 0.15
-
-
-@pytest.mark.slow
 def test_its_pages_are_drawn_by_libreoffice(written, need_program):
     office, draw = need_program("soffice"), need_program("pdftoppm")
     profile = f"-env:UserInstallation={(written / 'profile').as_uri()}"
