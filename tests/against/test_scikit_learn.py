@@ -27,8 +27,9 @@ def test_roc_det_and_auc_against_scikit_learn(need, name):
     p_fa, p_hit, _ = metrics.roc_curve(labels, scores, drop_intermediate=False)
     roc = lk.evaluate(scores, labels, points=()).roc
     # ours leaves out points inside straight lines: each of ours is theirs, and theirs are on ours
-    theirs = {(round(m, 12), round(f, 12)) for m, f in zip(1 - p_hit, p_fa, strict=True)}
-    assert {(round(m, 12), round(f, 12)) for m, f in zip(roc.p_miss, roc.p_fa, strict=True)} <= theirs
+    n = np.array([roc.n_target, roc.n_nontarget])
+    ours, theirs = (np.rint(n * rates) for rates in (np.c_[roc.p_miss, roc.p_fa], np.c_[1 - p_hit, p_fa]))
+    assert np.isin(ours @ [1, 1j], theirs @ [1, 1j]).all()  # counts of misses and of false alarms
     steps = p_fa + p_hit  # rises strictly along both curves
     ours = roc.p_fa + (1 - roc.p_miss)
     order = np.argsort(ours)

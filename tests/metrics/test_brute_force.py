@@ -18,6 +18,7 @@ from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.discrimination import best_errors
 
 MANY = settings(max_examples=200)
+SOME = settings(max_examples=60)
 INF = math.inf
 
 tied = st.sampled_from([-INF, -3.0, -1.0, -0.0, 0.0, 1.0, 2.0, 2.5, INF])
@@ -64,7 +65,7 @@ def _one_thread():
         yield
 
 
-@MANY
+@SOME
 @given(SETS)
 @example(([0.0], [0.0]))
 @example(([1.0], [0.0]))
@@ -80,8 +81,7 @@ def test_order_metrics_against_brute_force(sets):
     assert_allclose(lk.prbep(scores), float(brute.prbep(target, nontarget)), rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.slow
-@MANY
+@SOME
 @given(SETS)
 def test_min_dcf_against_brute_force(sets):
     target, nontarget = sets
@@ -91,7 +91,7 @@ def test_min_dcf_against_brute_force(sets):
     assert_allclose(found, wanted, rtol=1e-13, atol=1e-15)
 
 
-@MANY
+@SOME
 @given(SETS)
 def test_min_cllr_against_min_max_formula(sets):
     target, nontarget = sets
@@ -116,7 +116,7 @@ def test_pav_map_against_min_max_formula(sets):
     assert (np.diff(curve.low) > 0).all()
 
 
-@MANY
+@SOME
 @given(SETS)
 @example(([-INF, INF], [-INF, 0.0]))
 @example(([INF], [-INF]))
@@ -130,7 +130,7 @@ def test_act_dcf_and_cllr_against_brute_force(sets):
         assert_allclose(lk.act_dcf(scores, point), float(brute.dcf(*rates, p, m, f)), rtol=1e-13)
 
 
-@MANY
+@SOME
 @given(SETS)
 def test_eer_threshold_against_brute_force(sets):
     target, nontarget = sets
@@ -151,7 +151,7 @@ def test_hter_against_brute_force(dev, sets):
     )
 
 
-@settings(max_examples=80)
+@SOME
 @given(SETS)
 def test_eer_against_linear_program(sets):
     # Randomize between all thresholds so that the larger of the two error rates is as small as can be.

@@ -1,8 +1,6 @@
 """One contract for all metrics: what may not change them, and what must."""
 
-import inspect
 import json
-import math
 from dataclasses import asdict
 
 import numpy as np
@@ -11,15 +9,11 @@ from numpy.testing import assert_allclose
 from own_source import OwnSource
 
 import llrkit as lk
-from llrkit.core.density_grid import DensityGrid
 from llrkit.core.loss_sums import LossSums
 from llrkit.core.moments import Moments
-from llrkit.core.newton_sums import NewtonSums
-from llrkit.core.scoring_rules import ScoringRule
 from llrkit.core.summary_algebra import both
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import TrialCounts, count_on
-from llrkit.metrics.llr_costs import RuleSums
 from llrkit.scores.source import reduce_chunks
 
 DEV = lk.Scores([0.5, 1.25, 3.0], [-2.0, 0.75, -0.5, 1.0])
@@ -103,24 +97,19 @@ def test_no_metric_is_forgotten():
     assert public | {"evaluate"} == set(METRICS) | NOT_METRICS
 
 
-def test_metrics_take_the_source_where_the_contract_thinks():
-    for name in METRICS:
-        assert "source" in inspect.signature(getattr(lk, name)).parameters
-
-
 @everything
 def test_order_of_trials_does_not_matter(name):
     metric = METRICS[name]
     wanted = metric(SCORES)
-    for seed in range(5):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         shuffled = lk.Scores(rng.permutation(SCORES.target), rng.permutation(SCORES.nontarget))
         assert_same(metric(shuffled), wanted)
 
 
 @everything
-@pytest.mark.parametrize("times", [2, 5])
-def test_repetition_of_all_trials(name, times):
+def test_repetition_of_all_trials(name):
+    times = 3
     repeated = lk.Scores(np.tile(SCORES.target, times), np.repeat(SCORES.nontarget, times))
     if name == "evaluate":
         plain, again = lk.evaluate(SCORES).to_dict(), lk.evaluate(repeated).to_dict()
@@ -151,7 +140,7 @@ class Cut(OwnSource):
 
 def cuttings():
     rng = np.random.default_rng(5)
-    for pieces, threads in [(1, 1), (2, 2), (7, 5), (64, 1), (64, 2)]:
+    for pieces, threads in [(1, 1), (7, 5), (64, 2)]:
         cuts = [np.sort(rng.integers(0, n + 1, pieces - 1)) for n in (SCORES.n_target, SCORES.n_nontarget)]
         yield Cut(SCORES, *cuts, rng.permutation(pieces), threads)
     # one chunk holds all targets, another all non-targets
@@ -179,19 +168,12 @@ class Chunked(OwnSource):
 
 
 @everything
-@pytest.mark.parametrize("size", [1, 4, 1000])
-def test_size_of_chunks(name, size):
-    assert len(list(SCORES.chunks(size))) == math.ceil(41 / size)
-    assert_same(METRICS[name](Chunked(SCORES, size, threads=2)), METRICS[name](SCORES))
-
-
-@everything
-@pytest.mark.parametrize("keep", ["8", "24"])
-def test_dropping_the_larger_class_on_the_way(name, keep, monkeypatch):
+def test_dropping_the_larger_class_on_the_way(name, monkeypatch):
     # the class that looked larger at first may end up the smaller one: a third pass finds its scores again
     wanted = METRICS[name](SCORES)
-    monkeypatch.setenv("LLRKIT_AT_ONCE", keep)  # one score, or three
-    for source in cuttings():
+    monkeypatch.setenv("LLRKIT_AT_ONCE", "24")  # three scores
+    *_, last, one_class_after_the_other = cuttings()
+    for source in (last, one_class_after_the_other):
         assert_same(METRICS[name](source), wanted)
 
 
@@ -205,10 +187,10 @@ MAPS = {
 
 
 @pytest.mark.parametrize("name", ORDER_ONLY)
-@pytest.mark.parametrize("form", MAPS)
-def test_strictly_monotone_map(name, form):
-    mapped = lk.Scores(MAPS[form](SCORES.target), MAPS[form](SCORES.nontarget))
-    assert_same(METRICS[name](mapped), METRICS[name](SCORES))
+def test_strictly_monotone_map(name):
+    for form in MAPS.values():
+        mapped = lk.Scores(form(SCORES.target), form(SCORES.nontarget))
+        assert_same(METRICS[name](mapped), METRICS[name](SCORES))
 
 
 @pytest.mark.parametrize("name", [n for n in METRICS if n not in (*ORDER_ONLY, "evaluate")])
@@ -234,95 +216,32 @@ def test_class_and_sign_swap_with_mirrored_prior():
     assert_same(1 / lk.det_slope(SWAPPED).slope, lk.det_slope(SCORES).slope)
 
 
-def as_pandas(x, need):
-    return need("pandas").Series(x)
-
-
-def as_polars(x, need):
-    return need("polars").Series(x)
-
-
 KINDS = {
     "list": lambda x, need: x.tolist(),
-    "tuple": lambda x, need: tuple(x.tolist()),
     "float32": lambda x, need: x.astype(np.float32),
     "float16": lambda x, need: x.astype(np.float16),
-    "longdouble": lambda x, need: x.astype(np.longdouble),
     "big endian": lambda x, need: x.astype(">f8"),
-    "strided": lambda x, need: np.repeat(x, 3)[::3],
-    "column": lambda x, need: x[:, None],
+    "strided column": lambda x, need: np.repeat(x, 3)[::3, None],
     "objects": lambda x, need: x.astype(object),
-    "pandas": as_pandas,
-    "polars": as_polars,
+    "pandas": lambda x, need: need("pandas").Series(x),
+    "polars": lambda x, need: need("polars").Series(x),
 }
 
 
 @everything
-@pytest.mark.parametrize("kind", KINDS)
-def test_kind_of_input(name, kind, need):
-    made = lk.Scores(KINDS[kind](SCORES.target, need), KINDS[kind](SCORES.nontarget, need))
-    # the same numbers in the same order, so to the last bit
-    assert METRICS[name](made) == METRICS[name](SCORES)
-
-
-@everything
-def test_float32_with_float64(name):
-    mixed = lk.Scores(SCORES.target.astype(np.float32), SCORES.nontarget)
-    assert METRICS[name](mixed) == METRICS[name](SCORES)
+def test_kind_of_input(name, need):
+    wanted = METRICS[name](SCORES)
+    for kind, convert in KINDS.items():
+        made = lk.Scores(convert(SCORES.target, need), convert(SCORES.nontarget, need))
+        # the same numbers in the same order, so to the last bit
+        assert METRICS[name](made) == wanted, kind
+    assert METRICS[name](lk.Scores(SCORES.target.astype(np.float32), SCORES.nontarget)) == wanted
 
 
 def test_integers_and_booleans_are_scores():
     # 12 pairs: targets 1, 2, 2, 3 against 0, 1, 1 win 1 + 3 + 3 + 3 and tie 2
     assert lk.auc(lk.Scores(np.array([1, 2, 2, 3], dtype=np.int8), [0, 1, 1])) == (10 + 2 / 2) / 12
     assert lk.auc(lk.Scores([True, True], [False, True])) == (2 + 2 / 2) / 4
-
-
-LABELS = {
-    "bool": (True, False),
-    "0/1": (1, 0),
-    "-1/1": (1, -1),
-    "float": (1.0, 0.0),
-    "uint8": (np.uint8(1), np.uint8(0)),
-    "target": ("target", "nontarget"),
-    "tgt": ("tgt", "imp"),
-    "genuine": ("genuine", "impostor"),
-    "bonafide": ("bonafide", "spoof"),
-    "same": ("same", "different"),
-    "mated": ("mated", "non-mated"),
-    "TRUE": ("TRUE", "FALSE"),
-    "spaces": (" Target ", "Non-Target"),
-    "digits": ("1", "0"),
-    "objects": (True, "imp"),
-}
-
-
-LABEL_KINDS = ["list", "numpy", "object", "pandas", "polars"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    # a polars column holds one type
-    [(kind, words) for kind in LABEL_KINDS for words in LABELS if (kind, words) != ("polars", "objects")],
-)
-def test_kind_of_label(kind, words, need):
-    yes, no = LABELS[words]
-    values = np.concatenate([SCORES.target, SCORES.nontarget])
-    labels = [yes] * SCORES.n_target + [no] * SCORES.n_nontarget
-    made = {
-        "list": lambda: labels,
-        "numpy": lambda: np.array(labels),
-        "object": lambda: np.array(labels, dtype=object),
-        "pandas": lambda: need("pandas").Series(labels),
-        "polars": lambda: need("polars").Series(labels),
-    }[kind]()
-    order = np.random.default_rng(1).permutation(len(values))
-    if kind == "list":
-        made = [labels[i] for i in order]
-    else:
-        made = made[order] if kind != "pandas" else made.iloc[order]
-    scores = lk.Scores.from_labels(values[order], made)
-    assert (scores.n_target, scores.n_nontarget) == (SCORES.n_target, SCORES.n_nontarget)
-    assert lk.eer(scores) == lk.eer(SCORES)
 
 
 @everything
@@ -368,32 +287,5 @@ def test_large_sets_are_divided_and_the_threads_do_not_matter():
     assert_allclose(lk.auc(scores), wins.sum() / 2 / len(target) / len(nontarget), rtol=1e-14)
 
 
-SUMS = {
-    "losses": lambda chunk: LossSums.of(chunk, [0.0, -2.0], [-1.0, 0.0, 2.5]),
-    "moments": Moments.of,
-    "newton": NewtonSums.at([0.7, -0.2], -1.0, ScoringRule(2, 2)),
-    "rule": RuleSums.at(ScoringRule(0.5, 0.5), 0.3),
-    "density": lambda chunk: DensityGrid.of(chunk, -12.0, 12.0, 64),
-}
-
-
 def _leaves(plain):
     return np.array(list(_numbers(plain)), dtype=float)
-
-
-@pytest.mark.parametrize("kind", SUMS)
-def test_sums_whatever_the_threads_and_chunks(kind):
-    whole = _leaves(asdict(SUMS[kind](BIG)))
-    by_threads = [_leaves(asdict(Chunked(BIG, 777, n).reduce(SUMS[kind]))) for n in (1, 2, 5)]
-    for found in by_threads:
-        np.testing.assert_array_equal(found, by_threads[0])
-        # sums of a few thousand terms of order one, some of which cancel
-        assert_allclose(found, whole, rtol=1e-12, atol=1e-12 * 20000)
-
-
-def test_chunks_hold_every_trial_once():
-    for size in (1, 7, 20, 41, 1000):
-        chunks = list(SCORES.chunks(size))
-        np.testing.assert_array_equal(np.concatenate([c.target for c in chunks]), SCORES.target)
-        np.testing.assert_array_equal(np.concatenate([c.nontarget for c in chunks]), SCORES.nontarget)
-        assert max(c.n_nontarget for c in chunks) <= size

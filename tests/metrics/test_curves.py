@@ -1,5 +1,4 @@
 import math
-from dataclasses import fields, is_dataclass
 
 import brute
 import numpy as np
@@ -7,15 +6,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 import llrkit as lk
-from llrkit.core.loss_sums import LossSums
-from llrkit.core.moments import Moments
 from llrkit.core.pav_and_hull import pav_blocks
 from llrkit.core.trial_counts import count_trials
-from llrkit.metrics.curves import BAYES_LOG_ODDS, cross_entropy_curve, histogram_pair
-from llrkit.metrics.det_shape import RANGE
+from llrkit.metrics.curves import BAYES_LOG_ODDS, cross_entropy_curve
 
 TOY = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
 RNG = np.random.default_rng(8)
@@ -135,7 +131,7 @@ def test_ece_curve_against_ramos_formula():
     # M-24: p mean_tar log2(1 + 1/(r o)) + (1 - p) mean_non log2(1 + r o)
     curve = lk.evaluate(TIED, ece=True).ece
     target, nontarget = TIED.target.tolist(), TIED.nontarget.tolist()
-    for i in (0, 13, 30, 47, 60):
+    for i in (0, 47):
         odds = 10.0 ** np.linspace(-3, 3, 61)[i]
         p = odds / (1 + odds)
         system = p * np.mean(np.log2(1 + 1 / (np.exp(TIED.target) * odds)))
@@ -165,18 +161,11 @@ def test_tippett_against_counting(scores):
     assert_array_equal(
         curve.llr[[0, -1]], [min(*scores.target, *scores.nontarget), max(*scores.target, *scores.nontarget)]
     )
-    for llr, t, n in zip(curve.llr, curve.target_at_or_above, curve.nontarget_at_or_above, strict=True):
-        assert_allclose([t, n], [(scores.target >= llr).mean(), (scores.nontarget >= llr).mean()], atol=1e-15)
+    found = curve.target_at_or_above, curve.nontarget_at_or_above
+    expected = [(own >= curve.llr[:, None]).mean(axis=1) for own in (scores.target, scores.nontarget)]
+    assert_allclose(found, expected, atol=1e-15)
     assert_allclose(curve.target_below, 1 - curve.target_at_or_above, rtol=1e-15)
     assert_allclose(curve.misleading, [(scores.target < 0).mean(), (scores.nontarget >= 0).mean()])
-
-
-def test_pav_curve_holds_the_counts():
-    curve = lk.evaluate(TOY).pav
-    assert_array_equal(curve.n_target, [0, 1, 1, 2])
-    assert_array_equal(curve.n_nontarget, [2, 2, 1, 0])
-    assert_array_equal(curve.low, [-3, -1, 0.5, 2])
-    assert_array_equal(curve.high, [-2, 0, 1, 3])
 
 
 def test_histogram_against_numpy():
@@ -192,15 +181,6 @@ def test_histogram_against_numpy():
     width = edges[1] - edges[0]
     assert_allclose((curve.target_density * width).sum(), 1.0, rtol=1e-12)
     assert_allclose((curve.nontarget_density * width).sum(), 900 / 903, rtol=1e-12)
-
-
-def test_histogram_with_other_bins():
-    scores = lk.Scores([0.0, 0.5, 1.0, 3.5, 4.0], [0.5, np.inf])
-    losses = LossSums.of(scores, thresholds=np.linspace(0, 4, 9))
-    curve = histogram_pair(losses, Moments.of(scores), 4)
-    assert_array_equal(curve.edges, [0, 1, 2, 3, 4])
-    assert_array_equal(curve.target, [2, 1, 0, 2])
-    assert_array_equal(curve.nontarget, [1, 0, 0, 0])
 
 
 def test_histogram_of_equal_scores():
@@ -221,52 +201,6 @@ def test_curves_of_degenerate_sets(target, nontarget):
     assert result.histogram.target.sum() == np.isfinite(target).sum()
 
 
-def arrays_in(value):
-    """Every array reachable through the fields of a result."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from arrays_in(part)
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from arrays_in(part)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from arrays_in(getattr(value, field.name))
-
-
-CURVES = ["roc", "rocch", "bayes_error", "tippett", "pav", "histogram", "det_slope", "ece"]
-
-
-@pytest.mark.parametrize("name", CURVES)
-def test_arrays_in_curves_are_read_only(name):
-    curve = getattr(lk.evaluate(TIED, ece=True), name)
-    found = list(arrays_in(curve))
-    assert len(found) >= 2
-    for array in found:
-        assert not array.flags.writeable
-    with pytest.raises(AttributeError):
-        curve.anything = 1
-
-
-@pytest.mark.parametrize("name", ["moments", "summaries"])
-def test_arrays_in_summaries_of_a_result_are_read_only(name):
-    found = list(arrays_in(getattr(lk.evaluate(TIED), name)))
-    assert len(found) > 4
-    assert [array.flags.writeable for array in found] == [False] * len(found)
-
-
-@pytest.mark.parametrize("name", CURVES)
-def test_curves_as_plain_lists(name):
-    curve = getattr(lk.evaluate(TIED, ece=True), name)
-    plain = curve.to_dict()
-    assert list(plain) == [field.name for field in fields(curve)]
-    for field in fields(curve):
-        assert_array_equal(plain[field.name], getattr(curve, field.name))
-        assert isinstance(plain[field.name], (list, tuple, str, int, float))
-
-
 # The slope of the DET
 
 
@@ -282,16 +216,6 @@ def test_det_slope_of_gaussian_quantiles_against_closed_form(sd_target, sd_nonta
     assert_allclose(found.slope, -sd_nontarget / sd_target, rtol=2e-3)
     distance = (-1.2 * sd_nontarget - 1.2 * sd_target) / sd_target
     assert_allclose(found.intercept, distance, rtol=2e-3)
-
-
-def test_det_slope_of_simulated_gaussians():
-    slopes = [
-        lk.det_slope(lk.Scores(rng.normal(1, 1, 3000), rng.normal(-1, 1, 3000))).slope
-        for rng in map(np.random.default_rng, range(20))
-    ]
-    error = np.std(slopes, ddof=1) / math.sqrt(len(slopes))
-    assert abs(np.mean(slopes) + 1) < 4 * error
-    assert 0.001 < error < 0.05
 
 
 def slopes_both_ways(target, nontarget):
@@ -341,18 +265,3 @@ def test_det_slope_of_separated_classes_is_nan(target, nontarget):
     found = lk.det_slope(lk.Scores(target, nontarget))
     assert math.isnan(found.slope)
     assert math.isnan(found.intercept)
-
-
-def test_det_slope_points_lie_on_the_det_and_in_the_range():
-    found = lk.det_slope(TIED)
-    low, high = ndtri(RANGE)
-    assert ((found.probit_miss >= low) & (found.probit_miss <= high)).all()
-    assert ((found.probit_fa >= low) & (found.probit_fa <= high)).all()
-    steps = np.diff(found.probit_miss - found.probit_fa)
-    assert_allclose(steps, steps[0] * np.round(steps / steps[0]), rtol=1e-6)
-    roc = lk.evaluate(TIED).roc
-    for m, f in zip(ndtr(found.probit_miss), ndtr(found.probit_fa), strict=True):
-        i = int(np.searchsorted(roc.p_miss - roc.p_fa, m - f))
-        i = min(max(i, 1), len(roc.p_miss) - 1)
-        m0, m1, f0, f1 = roc.p_miss[i - 1], roc.p_miss[i], roc.p_fa[i - 1], roc.p_fa[i]
-        assert abs((m1 - m0) * (f - f0) - (f1 - f0) * (m - m0)) < 1e-9

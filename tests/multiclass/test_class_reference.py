@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 import llrkit as lk
 
 mc = lk.multiclass
+pytestmark = pytest.mark.slow
 SETS = {
     "SST2 GPT2-4sh": "sst2_gpt2_4shot", "SST2 GPT2-0sh": "sst2_gpt2",
     "PNEUM Resnet-50": "pneumoniamnist_resnet50", "ADRENAL Resnet-50": "adrenalmnist_resnet50",

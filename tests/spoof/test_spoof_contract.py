@@ -90,7 +90,7 @@ def test_no_number_is_forgotten():
 
 @everything
 def test_order_of_trials_does_not_matter(name):
-    for seed in range(3):
+    for seed in range(2):
         order = np.random.default_rng(seed).permutation(len(TABLE["label"]))
         shuffled = made({column: values[order] for column, values in TABLE.items()})
         assert_same(METRICS[name](shuffled), METRICS[name](TRIALS))
@@ -138,8 +138,7 @@ def test_partition_into_chunks(name):
     systems = np.column_stack([TABLE[system] for system in SYSTEMS])
     columns = {name: (TABLE[name][target], TABLE[name][~target]) for name in ("label", "attack")}
     scores = lk.Scores(systems[target], systems[~target], columns)
-    for pieces, threads in ((1, 1), (7, 2), (40, 1)):
-        assert_same(METRICS[name](made(Cut(scores, pieces, threads))), METRICS[name](TRIALS))
+    assert_same(METRICS[name](made(Cut(scores, 13, 2))), METRICS[name](TRIALS))
 
 
 @pytest.mark.parametrize("name", ORDER_ONLY)
@@ -155,15 +154,12 @@ def test_scale_matters_where_a_threshold_is_given(name):
 
 
 @everything
-@pytest.mark.parametrize("kind", ["float32", "pandas", "polars", "objects"])
-def test_kind_of_input(name, kind, need):
-    table = {
-        "float32": lambda: {c: v.astype("f4") if v.dtype.kind == "f" else v for c, v in TABLE.items()},
-        "pandas": lambda: need("pandas").DataFrame(TABLE),
-        "polars": lambda: need("polars").DataFrame(TABLE),
-        "objects": lambda: {column: values.tolist() for column, values in TABLE.items()},
-    }[kind]()
-    assert METRICS[name](made(table)) == METRICS[name](TRIALS)
+def test_kind_of_input(name, need):
+    for table in (
+        {column: v.astype("f4") if v.dtype.kind == "f" else v for column, v in TABLE.items()},
+        need("pandas").DataFrame(TABLE),
+    ):
+        assert METRICS[name](made(table)) == METRICS[name](TRIALS)
 
 
 @everything
