@@ -4,6 +4,7 @@ import pytest
 
 import llrkit as lk
 from llrkit.engine.open_trials import open_trials
+from llrkit.engine.scanned_files import Files
 
 
 @pytest.fixture(scope="module")
@@ -22,15 +23,11 @@ def opened(request, monkeypatch):
 
     def open_file(path, reading):
         if request.param == "cluster":
-            source = open_trials(path, reading, client=request.getfixturevalue("client"))
-        else:
-            if request.param == "batches":
-                monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")
-            source = open_trials(path, reading)
-        assert (
-            type(source).__name__
-            == {"memory": "Trials", "batches": "Files", "cluster": "DaskSource"}[request.param]
-        )
+            return open_trials(path, reading, client=request.getfixturevalue("client"))
+        if request.param == "batches":
+            monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")
+        source = open_trials(path, reading)
+        assert isinstance(source, {"memory": lk.Trials, "batches": Files}[request.param])
         return source
 
     return open_file
