@@ -163,8 +163,8 @@ def apply_map(
     if len(paths) == 1:
         systems = fitted.system_names if fitted.n_systems > 1 and reading.score is None else None
         columns = systems or reading.score
-        if columns and (order := fitted.system_order(columns)):
-            columns = [columns[place] for place in order]
+        if columns and (places := fitted.system_order(columns)):
+            columns = [columns[place] for place in places]
         try:
             opened = replace(reading, score=tuple(columns)) if columns else reading
             scan = open_batches(paths[0], opened, held=True, trained=_trained_columns(fitted))

@@ -108,7 +108,7 @@ def named_systems(scores: object) -> tuple[str, ...]:
 
     Numbers, by which pandas calls columns without names, are none. The row of a pandas table has names, too.
     """
-    names = column_names(scores) or getattr(scores, "index", ())
+    names: object = column_names(scores) or getattr(scores, "index", None)
     found = tuple(names) if isinstance(names, Iterable) else ()  # a list has a method of this name
     return found if all(isinstance(name, str) for name in found) else ()
 
