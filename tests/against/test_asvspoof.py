@@ -1,9 +1,10 @@
 """Spoofing costs against the organizers' own programs.
 
-``asvspoof5.tsv`` holds what the functions of ASVspoof 5's evaluation package
-(github.com/asvspoof-challenge/asvspoof5, ``calculate_modules.py`` and ``a_dcf.py``) returned for the score
-sets of ``tests/support/generated_sets.py``, which formulas define: that test needs no data. The others use
-ASVspoof 2019 LA (development part) and are skipped where the data are not beside the clone.
+``asvspoof5.tsv`` holds what the functions of ASVspoof 5's evaluation package returned for the score sets of
+``tests/support/generated_sets.py``, which formulas define: no data are needed. The functions are those of
+github.com/asvspoof-challenge/asvspoof5, ``calculate_modules.py`` at 8db95086 and ``a_dcf.py`` at 517d5b3e,
+without their printing and checks of arguments. Other tests use ASVspoof 2019 LA (development part) and are
+skipped where the data are not beside the clone.
 """
 
 import json
