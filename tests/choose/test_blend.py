@@ -100,6 +100,7 @@ def test_a_blend_is_the_mean_of_its_methods_fitted_on_everything():
     assert_allclose(best.inverse(best(3.2)), 3.2, rtol=1e-6)  # bounded maps have a mean that can be undone
 
 
+@pytest.mark.slow
 def test_any_source_gives_the_same_weights():
     options = {"methods": "logistic,kde", "folds": 3, "repeats": 1}
     whole = lk.fit_best(skewed(), **options).details["weights"]
@@ -109,6 +110,7 @@ def test_any_source_gives_the_same_weights():
     assert_allclose(list(whole.values()), list(pieces.values()), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_no_worse_in_cross_validation_than_any_method_alone():
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -127,6 +129,7 @@ def test_llrs_are_held_to_four_times_as_many_trials():
         assert llrs.max() <= np.log(801.0) + 1e-12
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_method_stands_in_its_row():
     rng = np.random.default_rng(4)
     sure = lk.Scores(np.append(np.ones(150), rng.uniform(0, 1, 50)),

@@ -118,7 +118,7 @@ def skewed(n_target=4_000, n_nontarget=8_000):
 
 
 def test_fit_best_takes_the_lowest_and_fits_it_on_everything():
-    scores = skewed()
+    scores = skewed(1_500, 3_000)
     best = lk.fit_best(scores, methods=["cmlg", "logistic", "kde"], repeats=2, blend=False)
     table = best.details["cross_validation"]
     assert [row["method"] for row in table] == ["kde", "logistic", "cmlg"]

@@ -139,6 +139,7 @@ def test_a_det_at_45_degrees_does_not_license_cmlg(reference_set):
     assert found.check.costs.dcf_cmlg == pytest.approx(lk.act_dcf(fitted.on(scores), "sre08"), abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1.2, 1 / 1.2])
 def test_a_ratio_of_spreads_that_costs_is_flagged(ratio):
     rng = np.random.default_rng(12)

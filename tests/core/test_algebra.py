@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from modules import import_all
 from numpy.testing import assert_allclose, assert_array_equal
 
+import llrkit as lk
 from llrkit.core.column_values import ValueCounts
 from llrkit.core.density_grid import CellSums, DensityGrid
 from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
@@ -26,7 +27,6 @@ from llrkit.core.trial_counts import BelowCounts, TrialCounts
 from llrkit.metrics.eer_threshold_and_hter import ScoresBetween
 from llrkit.metrics.llr_costs import RuleSums
 from llrkit.metrics.probability_scores import _PosteriorBins
-from llrkit.scores import Scores
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
 VALUES = st.sampled_from(POINTS.tolist())
@@ -70,12 +70,12 @@ def chunk_of(target, nontarget):
     """A chunk, possibly without trials; each carries a column that depends on its place."""
     t, n = np.array(target, dtype=np.float64), np.array(nontarget, dtype=np.float64)
     columns = {"room": (np.arange(len(t)) % 3, np.arange(len(n)) % 2)}
-    return Scores.part(t, n, columns)
+    return lk.Scores.part(t, n, columns)
 
 
 def joined(*chunks):
     """One chunk with the trials of several."""
-    return Scores.part(
+    return lk.Scores.part(
         np.concatenate([c.target for c in chunks]),
         np.concatenate([c.nontarget for c in chunks]),
         {"room": tuple(np.concatenate([c.columns["room"][side] for c in chunks]) for side in (0, 1))},
@@ -101,7 +101,7 @@ def test_grouping_and_order_do_not_matter(name, chunks):
 
 
 @every
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(chunks=st.tuples(CHUNKS, CHUNKS))
 def test_sum_of_summaries_is_summary_of_all(name, chunks):
     summarize = SUMMARIES[name]
@@ -109,7 +109,7 @@ def test_sum_of_summaries_is_summary_of_all(name, chunks):
 
 
 @every
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(chunk=CHUNKS)
 def test_empty_chunk_is_the_zero(name, chunk):
     summary, nothing = SUMMARIES[name](chunk), SUMMARIES[name](chunk_of([], []))
@@ -119,7 +119,7 @@ def test_empty_chunk_is_the_zero(name, chunk):
 
 
 @every
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(chunk=CHUNKS, times=st.integers(1, 5))
 def test_whole_weight_is_repetition(name, chunk, times):
     summarize = SUMMARIES[name]
@@ -131,7 +131,7 @@ def test_whole_weight_is_repetition(name, chunk, times):
 
 
 @every
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(chunks=st.tuples(CHUNKS, CHUNKS), weight=st.sampled_from([0.5, 3.0, 0.125]))
 def test_weight_distributes_over_sums(name, chunks, weight):
     a, b = map(SUMMARIES[name], chunks)
@@ -139,7 +139,7 @@ def test_weight_distributes_over_sums(name, chunks, weight):
 
 
 @every
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(chunk=CHUNKS)
 def test_the_way_to_a_worker_and_back_is_exact(name, chunk):
     summary = SUMMARIES[name](chunk)
@@ -169,6 +169,7 @@ def test_every_summary_is_in_this_test():
     assert ours == tested | parts | collections
 
 
+@settings(max_examples=30)
 @given(CHUNKS, CHUNKS)
 def test_scores_between_are_those_of_both_chunks(a, b):
     summarize = ScoresBetween.at(-1.0, 1.0)
@@ -190,7 +191,7 @@ def test_samples_are_spread_evenly_and_bounded():
 
 
 def test_grouped_in_the_order_of_the_values_with_their_names():
-    chunk = Scores(
+    chunk = lk.Scores(
         [1.0, 2.0, 3.0], [0.0, -1.0], {"sex": ([2, 0, 2], [1, 0])}, categories={"sex": ("a", "b", "c")}
     )
     parts = grouped(Grid.of, "sex")(chunk).groups

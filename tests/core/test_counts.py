@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from own_source import OwnSource
 
+import llrkit as lk
 from llrkit.core.density_grid import DensityGrid
 from llrkit.core.pav_and_hull import crossing, error_path, pav_blocks
 from llrkit.core.threshold_grid import Grid, collect_again
 from llrkit.core.trial_counts import TrialCounts, count_on, count_trials
-from llrkit.scores import Scores
 from llrkit.scores.source import reduce_chunks
 
 VALUES = st.lists(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 2.0, 3.0, np.inf]), min_size=1, max_size=12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(VALUES, VALUES)
 def test_cells_against_counting(target, nontarget):
-    counts = count_trials(Scores(target, nontarget))
+    counts = count_trials(lk.Scores(target, nontarget))
     own, other = (target, nontarget) if len(target) <= len(nontarget) else (nontarget, target)
     assert counts.grid_class == ("target" if own is target else "nontarget")
     points = sorted(set(own))
@@ -37,7 +37,7 @@ def test_cells_against_counting(target, nontarget):
 
 
 def test_counts_are_whole_until_weighted():
-    counts = count_trials(Scores([1.0, 2.0], [0.0, 1.0, 3.0]))
+    counts = count_trials(lk.Scores([1.0, 2.0], [0.0, 1.0, 3.0]))
     assert counts.at.dtype == counts.cells.dtype == np.int64
     assert isinstance(counts.n_target, int)
     weighted = counts.weighted(0.5, 2.0)
@@ -46,7 +46,7 @@ def test_counts_are_whole_until_weighted():
 
 def test_weights_of_either_grid_class():
     few, many = [1.0, 2.0], [0.0, 1.0, 3.0]
-    for scores in (Scores(few, many), Scores(many, few)):
+    for scores in (lk.Scores(few, many), lk.Scores(many, few)):
         bins = count_trials(scores).weighted(10, 1).bins()
         assert (bins.n_target, bins.n_nontarget) == (10 * scores.n_target, scores.n_nontarget)
 
@@ -57,9 +57,9 @@ def test_third_pass_when_the_dropped_class_is_the_smaller(first, monkeypatch):
     big, small = np.arange(40.0), np.arange(40.0, 63.0) - 30.5
     none = np.array([])
     # a long run of the finally smaller class comes first, so it is dropped on the way
-    chunks = [Scores.part(small, none), Scores.part(none, big)]
+    chunks = [lk.Scores.part(small, none), lk.Scores.part(none, big)]
     if first == "nontarget":
-        chunks = [Scores.part(c.nontarget, c.target) for c in chunks]
+        chunks = [lk.Scores.part(c.nontarget, c.target) for c in chunks]
 
     class Source(OwnSource):
         passes = 0
@@ -86,7 +86,7 @@ def test_third_pass_when_the_dropped_class_is_the_smaller(first, monkeypatch):
 
 def test_large_class_is_dropped_and_counts_stay_exact():
     rng = np.random.default_rng(0)
-    scores = Scores(rng.integers(0, 50, 300) / 8, rng.integers(-40, 40, 70_000) / 8)
+    scores = lk.Scores(rng.integers(0, 50, 300) / 8, rng.integers(-40, 40, 70_000) / 8)
     assert scores.reduce(Grid.of).nontarget is None
     counts = count_trials(scores)
     assert_array_equal(counts.grid, np.unique(scores.target))
@@ -96,7 +96,7 @@ def test_large_class_is_dropped_and_counts_stay_exact():
 
 def test_paths_of_a_toy_set():
     # sorted: n n T(tie)n n T n T T
-    bins = count_trials(Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])).bins()
+    bins = count_trials(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])).bins()
     roc = error_path(bins)
     assert_array_equal(roc.n_miss, [0, 0, 1, 1, 2, 2, 4])
     assert_array_equal(roc.n_fa, [5, 3, 2, 1, 1, 0, 0])
@@ -112,7 +112,7 @@ def test_paths_of_a_toy_set():
 def test_every_threshold_of_a_path_gives_its_errors():
     rng = np.random.default_rng(3)
     target, nontarget = rng.integers(0, 30, 40) / 4, rng.integers(-10, 20, 60) / 4
-    bins = count_trials(Scores(target, nontarget)).bins()
+    bins = count_trials(lk.Scores(target, nontarget)).bins()
     for path in (error_path(bins), error_path(pav_blocks(bins))):
         for m, f, t in zip(path.n_miss[:-1], path.n_fa[:-1], path.threshold[:-1], strict=True):
             assert ((target < t).sum(), (nontarget >= t).sum()) == (m, f)
@@ -129,7 +129,7 @@ def test_density_cells_against_numpy_histogram():
     rng = np.random.default_rng(0)
     target, nontarget = rng.normal(2, 1, 500), rng.normal(-1, 2, 900)
     low, high = float(min(target.min(), nontarget.min())), float(max(target.max(), nontarget.max()))
-    grid = DensityGrid.of(Scores(target, nontarget), low, high, 64)
+    grid = DensityGrid.of(lk.Scores(target, nontarget), low, high, 64)
     edges = np.linspace(low, high, 65)
     assert_allclose(grid.edges, edges, rtol=1e-14, atol=1e-14)
     assert_allclose(grid.centers, (edges[1:] + edges[:-1]) / 2, rtol=1e-14, atol=1e-14)
@@ -147,9 +147,9 @@ def test_density_cells_against_numpy_histogram():
 
 
 def test_density_of_equal_huge_and_infinite_scores():
-    same = DensityGrid.of(Scores([2.0, 2.0], [2.0]), 2.0, 2.0, 8)
+    same = DensityGrid.of(lk.Scores([2.0, 2.0], [2.0]), 2.0, 2.0, 8)
     assert (same.target.count.sum(), same.nontarget.count.sum()) == (2, 1)
-    huge = DensityGrid.of(Scores([1e308], [-1e308, np.inf, -np.inf]), -1e308, 1e308, 8)
+    huge = DensityGrid.of(lk.Scores([1e308], [-1e308, np.inf, -np.inf]), -1e308, 1e308, 8)
     assert_array_equal(huge.target.count, [0, 0, 0, 0, 0, 0, 0, 1])
     assert_array_equal(huge.nontarget.count, [1, 0, 0, 0, 0, 0, 0, 0])
     assert (huge.nontarget.n_neg_inf, huge.nontarget.n_pos_inf) == (1, 1)
@@ -157,6 +157,6 @@ def test_density_of_equal_huge_and_infinite_scores():
 
 
 def test_counts_of_a_chunk_without_trials():
-    empty = TrialCounts.of(Scores.part(np.array([]), np.array([])), np.array([1.0, 2.0]), "target")
+    empty = TrialCounts.of(lk.Scores.part(np.array([]), np.array([])), np.array([1.0, 2.0]), "target")
     assert_array_equal(empty.cells, np.zeros(5))
     assert_array_equal(empty.at, [0, 0])

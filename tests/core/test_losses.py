@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import llrkit as lk
 from llrkit.core.elementary_functions import binary_entropy, logit, probability, probit, sigmoid, softplus
 from llrkit.core.loss_sums import LossSums, softplus_sums
-from llrkit.errors import InputError
-from llrkit.scores import Scores
 
 
 def exact_sum(values, shift=0.0):
@@ -31,15 +30,15 @@ RANGES = {
 
 
 @pytest.mark.parametrize("form", RANGES)
-@pytest.mark.parametrize("n", [1, 15, 16, 17, 333])
-def test_softplus_sums_against_mpmath(form, n):
-    values = np.sort(np.random.default_rng(n).uniform(*RANGES[form], n))
-    shifts = [0.0, -6.9, 6.9, 2.3]
-    wanted = [exact_sum(values, shift) for shift in shifts]
-    assert_allclose(softplus_sums(values, shifts), wanted, rtol=1e-12)
+def test_softplus_sums_against_mpmath(form):
+    for n in (1, 15, 16, 17, 133):
+        values = np.sort(np.random.default_rng(n).uniform(*RANGES[form], n))
+        shifts = [0.0, -6.9, 6.9, 2.3]
+        wanted = [exact_sum(values, shift) for shift in shifts]
+        assert_allclose(softplus_sums(values, shifts), wanted, rtol=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=40), st.floats(-20, 20))
 def test_softplus_sums_of_anything_against_mpmath(values, shift):
     ordered = np.sort(values)
@@ -63,14 +62,14 @@ def test_sixteen_at_the_border_do_not_overflow():
     assert_allclose(softplus_sums(values, [0.0]), [exact_sum(values)], rtol=1e-14)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     st.lists(st.sampled_from([-2.0, -0.5, 0.0, 1.0, np.inf, -np.inf]), min_size=1, max_size=9),
     st.lists(st.sampled_from([-2.0, -0.5, 0.0, 1.0, np.inf, -np.inf]), min_size=1, max_size=9),
 )
 def test_hard_errors_against_counting(target, nontarget):
     thresholds = [-np.inf, -2.0, -1.0, 0.0, 1.0, 1.5, np.inf]
-    losses = LossSums.of(Scores.from_classes(target, nontarget), thresholds=thresholds)
+    losses = LossSums.of(lk.Scores.from_classes(target, nontarget), thresholds=thresholds)
     assert_array_equal(losses.n_miss, [sum(x < t for x in target) for t in thresholds])
     assert_array_equal(losses.n_fa, [sum(x >= t for x in nontarget) for t in thresholds])
     assert_allclose(losses.p_miss, losses.n_miss / len(target), rtol=1e-15)
@@ -80,7 +79,7 @@ def test_hard_errors_against_counting(target, nontarget):
 
 
 def test_thresholds_in_any_order():
-    scores = Scores([0.0, 1.0, 2.0], [-1.0, 0.5])
+    scores = lk.Scores([0.0, 1.0, 2.0], [-1.0, 0.5])
     losses = LossSums.of(scores, thresholds=[5.0, 0.5, -5.0, 0.5])
     assert_array_equal(losses.n_miss, [3, 1, 0, 1])
     assert_array_equal(losses.n_fa, [0, 1, 2, 1])
@@ -117,5 +116,5 @@ def test_special_functions_at_the_ends():
 
 def test_probability_refuses():
     for bad in (0, 1, -0.1, 1.5, math.nan, math.inf, "x", None, [0.5, 0.5]):
-        with pytest.raises(InputError):
+        with pytest.raises(lk.InputError):
             probability(bad, "prior")

@@ -1,6 +1,7 @@
 """The Newton loop settles also where rounding makes the objective jitter."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
@@ -19,6 +20,7 @@ def test_a_bottom_that_jitters_by_rounding_is_a_bottom():
     assert_allclose(found.x, 0.3, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_logistic_regression_settles_on_many_sets():
     model = lk.theory.GaussianLLR.from_eer(0.05)
     rng = np.random.default_rng(1)

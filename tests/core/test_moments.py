@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
+import llrkit as lk
 from llrkit.core.moments import ClassMoments, Moments
-from llrkit.scores import Scores
 
 
 def pieces(values, n, seed=0):
@@ -71,7 +71,7 @@ def test_large_offset_keeps_the_digits(offset):
 
 
 def test_infinite_scores_are_counted_apart():
-    found = Moments.of(Scores([1.0, np.inf, 3.0], [-np.inf, np.inf, -np.inf, 0.0]))
+    found = Moments.of(lk.Scores([1.0, np.inf, 3.0], [-np.inf, np.inf, -np.inf, 0.0]))
     assert (found.target.n, found.target.n_pos_inf, found.target.n_neg_inf) == (2, 1, 0)
     assert (found.nontarget.n, found.nontarget.n_pos_inf, found.nontarget.n_neg_inf) == (1, 1, 2)
     assert (found.nontarget.count, found.nontarget.n_infinite) == (4, 3)

@@ -9,10 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 
+import llrkit as lk
 from llrkit.core.newton_sums import NewtonSums
 from llrkit.core.scoring_rules import _CLOSED_MISS, NAMED_RULES, ScoringRule, scoring_rule
-from llrkit.errors import InputError, UnknownNameError
-from llrkit.scores import Scores
 
 CLOSED = [
     (1, 1), (2, 2), (0.5, 0.5), (2, 1), (1, 2), (1, 0.5), (0.5, 1), (1.5, 1.5), (2, 0.5), (0.5, 2),
@@ -179,10 +178,10 @@ def test_rules_by_name(name):
 
 
 def test_wrong_rules_are_refused():
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(lk.UnknownNameError):
         scoring_rule("cubic")
     for bad in ((0, 1), (1, -1), (1, math.inf), (1, math.nan), (1, "x"), (1,), (1, 2, 3), 5, None):
-        with pytest.raises(InputError):
+        with pytest.raises(lk.InputError):
             scoring_rule(bad)
 
 
@@ -194,7 +193,7 @@ NEWTON_RULES = [(1, 1), (2, 2), (0.5, 0.5), (2, 1), (1.5, 1.5), (0.5, 1.5), (3, 
 def test_newton_sums_against_finite_differences(a, b, systems):
     rng = np.random.default_rng(4)
     shape = (lambda n: (n,)) if systems == 1 else (lambda n: (n, systems))
-    scores = Scores(rng.normal(1, 1, shape(13)), rng.normal(-1, 1.5, shape(17)))
+    scores = lk.Scores(rng.normal(1, 1, shape(13)), rng.normal(-1, 1.5, shape(17)))
     w = rng.normal(0.3, 0.4, systems + 1)
     log_odds, rule, h = -0.8, ScoringRule(a, b), 1e-5
     sums = NewtonSums.of(scores, w, log_odds, rule)
@@ -225,7 +224,7 @@ def test_newton_sums_against_finite_differences(a, b, systems):
 
 
 def test_logistic_newton_sums_against_mpmath():
-    scores = Scores([1.5, -0.5, 30.0], [-2.0, 0.25])
+    scores = lk.Scores([1.5, -0.5, 30.0], [-2.0, 0.25])
     slope, offset, log_odds = 0.8, -0.3, 1.1
     sums = NewtonSums.of(scores, [slope, offset], log_odds)
     with mpmath.workdps(40):

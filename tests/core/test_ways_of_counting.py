@@ -22,19 +22,18 @@ from llrkit.core.score_bins import ScoreBins
 from llrkit.core.threshold_grid import Grid
 from llrkit.core.trial_counts import count_trials
 from llrkit.metrics.discrimination import eer_roc_from_ranking
-from llrkit.scores import Scores
-from llrkit.scores.source import ScoreSource, reduce_chunks
+from llrkit.scores.source import reduce_chunks
 
 THRESHOLDS = np.array([-np.inf, -1e300, -1.0, 0.0, 1e-50, 0.1, 2.0, 1e300, np.inf])
 
 
-class Pieces(ScoreSource):
+class Pieces(lk.ScoreSource):
     """Scores in chunks of any kind, one class empty at times; nothing is known beforehand."""
 
     def __init__(self, scores, size, threads=2):
         self.chunks, self.threads, self.passes = list(scores.chunks(size)), threads, 0
         none = scores.target[:0]
-        self.chunks += [Scores.part(none, none)]
+        self.chunks += [lk.Scores.part(none, none)]
 
     @property
     def roles(self):
@@ -283,7 +282,7 @@ def test_large_classes_are_ranked_without_bins_as_with_them(digits):
     ranks = np.searchsorted(nontarget, target) + np.searchsorted(nontarget, target, side="right")
     assert classes.doubled_wins == ranks.sum()
     assert eer_roc_from_ranking(classes) == eer_roc_from_ranking(bins)
-    scores = Scores.from_classes(target, nontarget)
+    scores = lk.Scores.from_classes(target, nontarget)
     result = lk.evaluate(scores)
     assert_array_equal(result.roc.p_fa, lk.evaluate(Pieces(scores, 70_001)).roc.p_fa)
 

@@ -33,7 +33,13 @@ PAIRS = {
     "tilted callable": tilt(lambda x: -0.5 * (x / 1.5) ** 2 - np.log(1.5 * np.sqrt(2 * np.pi))),
     "tilted half-line": tilt(stats.gamma(3.0, scale=0.4)),
 }
-every_pair = pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
+every_pair = pytest.mark.parametrize(
+    "pair",
+    [
+        pytest.param(pair, id=name, marks=[pytest.mark.slow] if "PLDA" in name else [])
+        for name, pair in PAIRS.items()
+    ],
+)
 
 
 def grid(pair, n=3000):
@@ -100,6 +106,7 @@ def test_exceedance_identities_against_simpson(pair):
     assert np.all(pair.p_fa(np.arange(0.0, 30.0)) <= np.exp(-np.arange(0.0, 30.0)) + 1e-15)
 
 
+@pytest.mark.slow
 @every_pair
 def test_samples_follow_the_distribution_by_monte_carlo(pair):
     # 28 comparisons in all: the level is low enough that chance alone fails none of them; over many seeds

@@ -23,7 +23,15 @@ def mp_cllr(sigma):
     return loss / mp.log(2)
 
 
-@pytest.mark.parametrize("sigma", [1e-3, 0.05, 0.5, 2.0, 3.99, 4.01, 7.5, 12.0])
+@pytest.mark.parametrize(
+    "sigma",
+    [
+        1e-3,
+        2.0,
+        4.01,
+        *(pytest.param(sigma, marks=pytest.mark.slow) for sigma in (0.05, 0.5, 3.99, 7.5, 12.0)),
+    ],
+)
 def test_cllr_and_information_against_mpmath(sigma):
     with mp.workdps(40):
         exact = mp_cllr(sigma)
@@ -90,11 +98,6 @@ def test_constructors_agree():
     assert pair.eer_threshold == 0.0
 
 
-def test_log_ratio_is_x():
-    x = np.linspace(-30, 30, 301)
-    assert np.max(np.abs(GaussianLLR(2.7).log_ratio(x) - x)) < 1e-12
-
-
 def test_det_line_holds_at_every_threshold_against_mpmath():
     pair = GaussianLLR(3.0)
     line = pair.det_line()
@@ -110,18 +113,13 @@ def test_det_line_holds_at_every_threshold_against_mpmath():
 
 def test_no_threshold_beats_the_bayes_threshold():
     pair = GaussianLLR.from_eer(0.08)
+    assert_allclose(pair.bayes_error(0.0), 0.08, rtol=1e-14)  # at even odds it is the EER
     t = np.linspace(-10, 10, 4001)
     for point in (OperatingPoint(0.01), OperatingPoint(0.3, 2, 1), OperatingPoint(0.9)):
         costs = point.cost(*pair.error_rates(t))
         assert pair.act_dcf(point) == pair.min_dcf(point)
         assert pair.min_dcf(point) <= np.min(costs) + 1e-15
         assert np.min(costs) - pair.min_dcf(point) < 1e-5
-
-
-def test_bayes_error_at_even_odds_is_the_eer():
-    pair = GaussianLLR.from_eer(0.08)
-    assert_allclose(pair.bayes_error(0.0), 0.08, rtol=1e-14)
-    assert_allclose(pair.bayes_error([-1.0, 1.0])[0], pair.bayes_error(1.0), rtol=1e-14)
 
 
 def test_means_are_divergences_by_monte_carlo():

