@@ -1,4 +1,4 @@
-"""The table of bad input in docs/reference/calibrators.md: each row is a test, each test a row."""
+"""The table of bad input in docs/reference/calibrators.md: each row is a test."""
 
 import numpy as np
 import pytest

@@ -174,18 +174,13 @@ def test_bad_input_of_sources():
         lk.bound_sources(LINE, scores, speakers="who")
     with pytest.raises(lk.UnknownNameError):
         lk.bound_sources(LINE, scores, speakers="speaker")
-    for columns in (("a", "b", "c"), ()):
+    for wrong in (
+        {"source": scores, "speakers": ("a", "b", "c")}, {"source": scores, "speakers": ()},
+        {"source": scores, "n_sources": 3}, {"source": 3, "n_sources": 3}, {"source": 3, "speakers": "who"},
+        {"n_sources": (1, 2, 3)}, {"n_sources": (1,)}, {"n_sources": (0, 5)}, {"n_sources": None},
+    ):  # fmt: skip
         with pytest.raises(lk.InputError):
-            lk.bound_sources(LINE, scores, speakers=columns)
-    with pytest.raises(lk.InputError):
-        lk.bound_sources(LINE, scores, n_sources=3)
-    with pytest.raises(lk.InputError):
-        lk.bound_sources(LINE, 3, n_sources=3)
-    with pytest.raises(lk.InputError):
-        lk.bound_sources(LINE, 3, speakers="who")
-    for numbers in ((1, 2, 3), (1,), (0, 5), None):
-        with pytest.raises(lk.InputError):
-            lk.bound_sources(LINE, n_sources=numbers)
+            lk.bound_sources(LINE, **wrong)
 
 
 # bounds by name

