@@ -15,7 +15,7 @@ class Prepared:
     def value(self):
         """What takes long."""
         self.times += 1
-        self.both_inside.wait(timeout=30)  # breaks if the other thread is kept out
+        self.both_inside.wait(timeout=120)  # breaks if the other thread is kept out
         return 7
 
 

