@@ -294,6 +294,7 @@ def test_one_component_is_cmlg(gaussian_scores):
     assert_allclose(fitted.details["log_likelihood"], line.details["log_likelihood"], atol=1e-10)
 
 
+@pytest.mark.slow
 def test_more_components_are_never_less_likely():
     scores = drawn(MixtureLLR((0.2, 0.5, 0.3), (0.5, 3.0, 9.0)), 5_000, 5_000, 13)
     values = [lk.fit_mixture(scores, components=k).details["log_likelihood"] for k in (1, 2, 3)]
@@ -486,6 +487,7 @@ def test_bigaussian_is_the_algorithm_step_by_step(decimals):
     assert_allclose(fitted(-99.0), fitted(min(nontarget.min(), target.min())))
 
 
+@pytest.mark.slow
 def test_bigaussian_on_cells_stays_within_its_stated_error():
     rng = np.random.default_rng(24)
     target, nontarget = rng.normal(1.5, 1.2, 60_000), rng.normal(-1.0, 1.0, 90_000)

@@ -62,6 +62,7 @@ def test_a_map_clearly_worse_than_logistic_regression_is_warned_of():
     assert lk.cllr(fitted.on(scores)) > line + 0.05
 
 
+@pytest.mark.slow
 def test_no_fit_of_scores_that_suit_it_is_warned_of():
     for method in ("pav", "kde", "logistic", "saturating"):
         assert warnings_of(METHODS[method], saturated()) == [], method

@@ -26,7 +26,11 @@ MEMBERS = [("cmlg", "logistic"), ("cmlg", "kde"), ("nig", "saturating"), ("logis
 
 # PAV goes up or not at all, also where the scores are reversed
 @pytest.mark.parametrize(
-    ("names", "sign"), [*((names, 1.0) for names in MEMBERS), *((names, -1.0) for names in MEMBERS[:3])]
+    ("names", "sign"),
+    [
+        *((names, 1.0) for names in MEMBERS),
+        *(pytest.param(names, -1.0, marks=pytest.mark.slow) for names in MEMBERS[:3]),
+    ],
 )
 def test_inverse(names, sign):
     mean = mean_of(*names, sign=sign)

@@ -65,6 +65,7 @@ def test_single_trials_are_dealt_out_evenly_in_each_class_whatever_the_chunks():
     assert (other[1] != whole[1]).any()
 
 
+@pytest.mark.slow
 def test_tied_scores_and_affine_changes_do_not_matter_to_the_choice():
     rng = np.random.default_rng(2)
     target, nontarget = rng.integers(1, 6, 300), rng.integers(0, 5, 900)
@@ -174,6 +175,7 @@ def test_what_every_method_refuses_is_said_once_by_its_own_error():
         lk.fit_best(lk.Scores(one, two))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
 def test_classes_far_apart_give_numbers_that_can_be():
     rng = np.random.default_rng(0)

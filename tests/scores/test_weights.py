@@ -65,7 +65,26 @@ def test_metrics(tmp_path, monkeypatch, kind):
             assert metric(lk.Trials(TABLE), *arguments) != expected, name  # weights do matter
 
 
-@pytest.mark.parametrize("name", [name for name in FITS if name != "fit_lineup"])
+QUICK = (
+    "fit_cmlg",
+    "fit_logistic",
+    "fit_pav",
+    "fit_kde",
+    "fit_gaussian",
+    "fit_fusion",
+    "fit_by",
+    "fit_quality",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
+        for name in FITS
+        if name != "fit_lineup"
+    ],
+)
 def test_fits(name):
     score = ["score", "other"] if name == "fit_fusion" else "score"
     repeated = lk.Trials(REPEATED, score=score)

@@ -47,7 +47,10 @@ def test_uninformative_trials_add_a_point_mass():
     assert_allclose(np.mean(pair.nontarget.rvs(100_000, rng=2) == 0.0), 0.25, atol=0.005)
 
 
-@pytest.mark.parametrize(("shape", "scale"), [(0.3, 4.0), (1.0, 1.0), (2.5, 1.3)])
+@pytest.mark.parametrize(
+    ("shape", "scale"),
+    [(0.3, 4.0), *(pytest.param(*p, marks=pytest.mark.slow) for p in ((1.0, 1.0), (2.5, 1.3)))],
+)
 def test_variance_gamma_density_against_quadrature_over_mu(shape, scale):
     pair = HyperbolicLLR.from_variance_gamma(shape, scale)
     weight = stats.gamma(shape, scale=scale)

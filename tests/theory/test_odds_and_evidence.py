@@ -67,6 +67,7 @@ def test_moments_of_the_ratio_against_quad(order):
     assert_allclose(lr_moment(pair, order), lr_moment(pair, order - 1, given="target"), rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("eer", "trials", "median"),
     [(0.02, 1000, 0.28), (0.02, 10_000, 0.517), (0.05, 10_000, 0.83), (0.15, 10_000, 0.99)],
