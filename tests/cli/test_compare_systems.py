@@ -48,6 +48,7 @@ def test_holm_against_a_computation_by_hand():
     assert_allclose(holm([0.02, 0.02]), [0.04, 0.04])
 
 
+@pytest.mark.slow
 def test_two_systems_are_those_of_compare_systems(folder, trials):
     two = lk.Trials(trials.table, score=["a", "b"])
     wanted = lk.compare_systems(two, ci="speaker", speakers=SIDES)

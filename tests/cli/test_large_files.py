@@ -98,7 +98,7 @@ COMMANDS = {
 FORMS = ["directory", "glob", "blanks", "arrow"]
 
 
-QUICK = ("evaluate", "by", "fuse")
+QUICK = ("evaluate", "fuse")
 NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS]
 
 

@@ -117,7 +117,6 @@ theory absent.json
 prior-scan a.csv
 two-gaussians a.csv --eer 5%
 det both.csv --score-columns plda --score-column plda
-det a.csv --width wide
 """.strip().splitlines()
 
 

@@ -117,6 +117,7 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path):
     assert (tmp_path / "there" / "mine.txt").read_text() == "keep"
 
 
+@pytest.mark.slow
 def test_plda_trials_are_exact_llrs_unless_asked_otherwise(tmp_path):
     size = ("--speakers", 20, "--models", 40, "--tests", 60, "--dim", 60, "--json", "-")
     found = json.loads(run("plda", *size, "-o", tmp_path / "t.parquet").stdout)

@@ -22,7 +22,9 @@ def run(*arguments):
     return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("kind", ["none", "trial", "speaker", "bootstrap"])
+@pytest.mark.parametrize(
+    "kind", ["none", "trial", "speaker", pytest.param("bootstrap", marks=pytest.mark.slow)]
+)
 def test_intervals_in_table_and_json_equal_the_library(trial_file, kind):
     options = {"speaker": ["--speakers", "left,right"]}
     options["bootstrap"] = [*options["speaker"], "--replicates", "100", "--seed", "4"]

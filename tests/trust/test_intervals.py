@@ -172,8 +172,7 @@ def repeated(trials, resampling, replicate):
     return chunk.select(*(np.repeat(np.arange(len(n)), n) for n in times))
 
 
-@pytest.mark.parametrize("recordings", [None, ("left_file", "right_file")])
-@pytest.mark.parametrize("most", ["1G", "8000"])
+@pytest.mark.parametrize(("recordings", "most"), [(None, "1G"), (("left_file", "right_file"), "8000")])
 def test_replicates_are_evaluations_of_repeated_trials(recordings, most, monkeypatch):
     monkeypatch.setenv("LLRKIT_AT_ONCE", most)
     trials, dev = sample(9, 600, seed=6), sample(9, 200, seed=7)

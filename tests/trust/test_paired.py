@@ -256,6 +256,7 @@ def test_trial_groups_are_the_trials_themselves_if_these_are_few():
     assert_allclose(one.standard_error, np.sqrt(variance), rtol=0.25)
 
 
+@pytest.mark.slow
 def test_bootstrap_uses_the_same_replicates_for_both_systems():
     trials = two_systems(noise=4.0)
     found = lk.compare_systems(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=3)

@@ -60,10 +60,7 @@ def validated(folder, name, *more, calibration="dev.json"):
     return run("validate", folder / name, *arguments, *more)
 
 
-COPIES = [".csv", ".parquet", "_single.parquet", "_llrs.csv", "_renamed.csv", "_llrs_only.csv"]
-
-
-@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("copy", [".csv", "_llrs.csv", "_single.parquet", "_llrs_only.csv"])
 def test_training_trials_are_recognized_in_another_file(folder, copy):
     for name, flagged in (("dev", True), ("eval", False)):
         trials = lk.read_trials(folder / f"{name}{copy}")
@@ -82,6 +79,7 @@ def test_training_trials_are_recognized_by_the_command(folder):
         assert [IN_ROW in row["note"] for row in found["matrix"]] == [flagged] * 2
 
 
+@pytest.mark.slow
 def test_fitted_in_python_and_validated_on_the_same_trials_is_flagged(folder):
     for name, flagged in (("dev", True), ("eval", False)):
         trials, fitted = (

@@ -178,7 +178,8 @@ def test_too_few_trials_is_no_pass_and_tells_how_many_there_are():
     assert not lk.validate(scores, criteria).passed
 
 
-@pytest.mark.parametrize("speakers", [pytest.param(None, marks=pytest.mark.slow), ("first", "second")])
+@pytest.mark.slow
+@pytest.mark.parametrize("speakers", [None, ("first", "second")])
 @pytest.mark.parametrize(("wrong", "outcome"), [(9.0, "none_found"), (26.0, "evidence")])
 def test_one_llr_that_no_calibrated_system_gives_is_evidence_in_a_large_set(wrong, outcome, speakers):
     rng, scores = np.random.default_rng(3), draw(400, 4000)
