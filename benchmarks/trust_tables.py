@@ -25,7 +25,7 @@ from typing import Any
 HERE = Path(__file__).parent
 ROWS = HERE / "trust_rows.jsonl"
 _NAMES = ("coverage.md", "calibration-check-measured.md")
-PAGES = tuple(HERE.parent / "docs" / "explanation" / name for name in _NAMES)
+PAGES = tuple(HERE.parent / "docs" / "notes" / name for name in _NAMES)
 DESIGN = ("effects", "speakers", "sessions", "genders", "seed", "runs")
 _MARKED = re.compile(r"(<!-- rows: ([a-z ]+) -->\n).*?(<!-- end of rows -->)", re.DOTALL)
 

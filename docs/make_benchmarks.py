@@ -18,7 +18,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 FIGURES = HERE.parent / "benchmarks" / "figures"
-PAGES = tuple(HERE / "explanation" / name for name in ("benchmarks.md", "benchmarks-models.md"))
+PAGES = tuple(HERE / "notes" / name for name in ("benchmarks.md", "benchmarks-models.md"))
 FILES = ("shapes", "bench", "large_files")
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""Every command that writes JSON, in this process: what it writes fits its published schema."""
+"""Every command that writes JSON, in this process: it fits its published schema, with the frozen numbers."""
 
 import json
 import tomllib
@@ -8,6 +8,7 @@ from pathlib import Path
 import kills
 import pytest
 from commands import run
+from golden import assert_golden
 from json_outputs import OUTPUTS, assert_fits_schema, closed, more_inputs
 
 from llrkit.cli import cli
@@ -47,6 +48,7 @@ def test_what_a_command_writes_fits_its_schema(command, place, monkeypatch):
     words = command.split()
     wanted = "-".join(words[:2]) if words[0] == "recognize" else words[0]
     assert assert_fits_schema(document) == wanted
+    assert_golden("commands", command, {"exit": code, **document})
 
 
 def test_every_command_with_json_has_a_schema_and_is_run():

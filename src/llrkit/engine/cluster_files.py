@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from llrkit.engine import cluster_worker_tasks as worker_tasks
-from llrkit.engine.cluster_results import result_of
+from llrkit.engine.cluster_results import results_of
 from llrkit.engine.cluster_worker_tasks import Unreadable
 from llrkit.engine.partitions import RowGroups, expand, pieces_in_one_schema
 from llrkit.errors import InputError, LlrkitError
@@ -36,7 +36,7 @@ def header_on_cluster(
 ) -> HeaderRoles:
     """The roles of the columns of the first file that can be read; where none can, the usual names."""
     for file in files:
-        names = result_of(client, client.submit(worker_tasks.header, file, pure=False))
+        [names] = results_of(client, [client.submit(worker_tasks.header, file, pure=False)])
         if not isinstance(names, LlrkitError):
             header = header_roles(names, score=score, label=label, where=file)
             require_named_roles(header.roles, names, file)
@@ -52,7 +52,7 @@ def partitions_on_cluster(
     """Runs of row groups of at most ``most`` rows, and what is to be said of files that cannot be read."""
     if unreadable not in ("error", "skip"):
         raise InputError(f"unreadable must be 'error' or 'skip', got {unreadable!r}")
-    footers = result_of(client, client.map(worker_tasks.footer, files, header=header, most=most, pure=False))
+    footers = results_of(client, client.map(worker_tasks.footer, files, header=header, most=most, pure=False))
     failed = [footer for footer in footers if isinstance(footer, LlrkitError)]
     if failed and unreadable == "error":
         raise failed[0]

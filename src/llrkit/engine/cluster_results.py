@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, cast
 
 from llrkit.errors import ClusterError
 
@@ -70,20 +70,14 @@ def timeout_now() -> float:
     return float(config.get(TIMEOUT_SETTING, TIMEOUT))
 
 
-@overload
-def result_of(client: Client, future: Future[T]) -> T: ...
-@overload
-def result_of(client: Client, future: list[Future[T]]) -> list[T]: ...
-def result_of(client: Client, future: Future[T] | list[Future[T]]) -> T | list[T]:
-    """The result of a future or a list of them; what goes wrong with the cluster itself is said plainly."""
+def results_of(client: Client, futures: Sequence[Future[Any]]) -> list[Any]:
+    """The results of futures; what goes wrong with the cluster itself is said plainly."""
     from distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
 
-    if not isinstance(future, list):
-        return result_of(client, [future])[0]
     try:
-        finished(client, set(future), "ALL_COMPLETED")
-        return synchronous(client.gather(future), list)
+        finished(client, set(futures), "ALL_COMPLETED")
+        return synchronous(client.gather(list(futures)), list)
     except KilledWorker as error:
         raise ClusterError(
             f"workers died repeatedly at the same partition, probably for lack of memory ({error})"

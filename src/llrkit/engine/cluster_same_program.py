@@ -18,7 +18,7 @@ from llrkit.engine.cluster_results import (
     Versions,
     address_of,
     finished,
-    result_of,
+    results_of,
     scheduler_of,
     synchronous,
     timeout_now,
@@ -125,7 +125,7 @@ def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Itera
         done = finished(client, waiting, "FIRST_COMPLETED")
         waiting -= done
         for future in done:
-            yield result_of(client, future)
+            yield results_of(client, [future])[0]
 
 
 async def _versions_of(client: Client, worker: str) -> Versions:

@@ -18,7 +18,7 @@ from llrkit._warn import warn_caller
 from llrkit.engine import cluster_worker_tasks as worker_tasks
 from llrkit.engine.chunks_of_rows import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
-from llrkit.engine.cluster_results import result_of
+from llrkit.engine.cluster_results import results_of
 from llrkit.engine.cluster_same_program import require_agreement, sources_digest
 from llrkit.engine.cluster_worker_tasks import T, Unreadable
 from llrkit.engine.partitions import RowGroups, Table, runs
@@ -365,7 +365,7 @@ class DaskSource(ScoreSource):
         """The results of tasks that hold such summaries, which Dask's own types do not say."""
         futures = self.client.compute(tasks)
         assert isinstance(futures, list)  # as of a list of tasks
-        return result_of(self.client, futures)
+        return results_of(self.client, futures)
 
     def _leaves(self, summarize: Callable[[Scores], T], chunking: AnyChunking) -> list[Delayed]:
         from dask.delayed import delayed
