@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
-from llrkit.engine.scanned_files import Files
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
@@ -74,7 +73,12 @@ def test_every_metric_of_a_source_is_here():
     assert found - takes_two_sets == set(METRICS)
 
 
-@pytest.mark.parametrize("name", FITS)
+COSTLY = {"fit_best", "fit_lineup", "fit_expectation"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in COSTLY else name for name in FITS]
+)
 def test_calibrators_equal_those_in_memory(name, table, tmp_path, monkeypatch):
     small_batches(monkeypatch)
     table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
@@ -84,19 +88,6 @@ def test_calibrators_equal_those_in_memory(name, table, tmp_path, monkeypatch):
     trials = lk.Trials(table, score=score)
     from_files, in_memory = getattr(lk, name)(scanned, **options), getattr(lk, name)(trials, **options)
     assert_allclose(lk.cllr(from_files.on(scanned)), lk.cllr(in_memory.on(trials)), rtol=1e-7)
-
-
-def test_small_sets_are_read_once_and_large_ones_every_time(table, tmp_path, monkeypatch):
-    table.write_parquet(tmp_path / "t.parquet")
-    reads = []
-    read = Files._read
-    monkeypatch.setattr(Files, "_read", lambda self: reads.append(1) or read(self))
-    source = lk.scan_trials(tmp_path / "t.parquet")
-    expected = lk.evaluate(source).to_dict()
-    assert len(reads) == 1
-    monkeypatch.setenv("LLRKIT_AT_ONCE", "1000")
-    assert_same(lk.evaluate(lk.scan_trials(tmp_path / "t.parquet")).to_dict(), expected)
-    assert len(reads) == 3
 
 
 def test_very_large_sets_are_summarized_in_larger_chunks(table, tmp_path, monkeypatch):
