@@ -8,7 +8,7 @@ from pathlib import Path
 import kills
 import pytest
 from commands import run
-from golden import assert_golden
+from golden_numbers import assert_golden
 from json_outputs import OUTPUTS, assert_fits_schema, closed, more_inputs
 
 from llrkit.cli import cli

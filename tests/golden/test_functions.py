@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from golden_numbers import assert_golden
 
 import llrkit as lk
-from golden import assert_golden
 
 SPEAKERS = ("enroll_speaker", "test_speaker")
 FITS = [
