@@ -13,7 +13,7 @@ from mixed_folders import check_folder, check_text, folder_case, text_case
 ATTACK = Path(__file__).parents[2] / "benchmarks" / "attack.py"
 
 
-@pytest.mark.parametrize(("texts", "folders"), [(100, 15), pytest.param(2000, 300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("texts", "folders"), [(60, 12), pytest.param(2000, 300, marks=pytest.mark.slow)])
 def test_tables_and_folders_are_read_as_python_reads_them(tmp_path, texts, folders):
     rng = random.Random(19)
     seen = Counter(check_text(tmp_path / "scores.csv", *text_case(rng)) for _ in range(texts))
