@@ -12,6 +12,8 @@ if not find_spec("torchmetrics"):  # too large to be asked of everybody
         "docs/tutorials/training.md",
         "docs/coming-from/torchmetrics.md",
     ]
+if not find_spec("distributed"):  # nor Dask
+    collect_ignore_glob += ["src/llrkit/engine/cluster*.py", "src/llrkit/engine/dask_source.py"]
 
 
 def _may_be_skipped(reason):

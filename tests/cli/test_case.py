@@ -204,6 +204,7 @@ def test_distances_are_read_as_the_training_scores_were(files, tmp_path):
     assert_allclose(got["interval"]["low"], same["interval"]["low"], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_documents_hold_the_same_numbers(files, tmp_path, need):
     docx = need("docx")
     written = {name: tmp_path / f"case.{name}" for name in ("html", "docx", "md")}

@@ -11,7 +11,7 @@ import llrkit as lk
 SPEAKERS = ("enroll_speaker", "test_speaker")
 FITS = [
     "bayes", "bigaussian", "cmlg", "expectation", "gamma", "gaussian", "kde", "logistic", "mixture", "nig",
-    "pav", "rule", "saturating", "student_t", "tied_nig", "unsupervised", "best",
+    "pav", "rule", "saturating", "student_t", "tied_nig", "unsupervised",
 ]  # fmt: skip
 
 
@@ -32,7 +32,7 @@ def _no_warnings():
         yield
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("name", [*FITS, pytest.param("best", marks=pytest.mark.slow)])
 def test_fits(name, dev):
     fitted = getattr(lk, f"fit_{name}")(dev)
     at = np.linspace(-6.0, 8.0, 29)
