@@ -95,10 +95,8 @@ def test_tensors_of_torch(need, kind, shape):
 
 SPELLINGS = [
     (True, False), (1, 0), (1, -1), (1.0, 0.0), ("1", "0"), ("TRUE", "False"), (" Target ", "Non-Target"),
-    ("real", "fake"), ("live", "attack"), ("SS", "DS"), ("H1", "H2"), ("Hp", "Hd"), ("H_p", "H_d"),
-    ("KM", "KNM"), ("yes", "no"), ("same speaker", "different speakers"), ("Same_Source", "Different-Source"),
-    ("bona fide", "spoofed"), ("match", "non-match"), ("human", "spoof"), ("bonafide", "deepfake"),
-    ("genuine", "impostor"), ("tgt", "imp"), ("mated", "non-mated"), ("target", "nontarget"),
+    ("SS", "DS"), ("H_p", "H_d"), ("same speaker", "different speakers"), ("bona fide", "spoofed"),
+    ("genuine", "impostor"), ("mated", "non-mated"), ("target", "nontarget"),
 ]  # fmt: skip
 
 
@@ -145,49 +143,27 @@ def test_functions_of_two_sources_take_pairs_of_arrays():
             assert scan.costs[name].tolist() == costs.tolist()
 
 
-def test_two_systems_go_side_by_side():
-    both = np.column_stack([VALUES, VALUES + RNG.normal(size=len(VALUES))])
-    compared = lk.compare_systems(both, LABELS, points=[0.1])
-    assert compared["auc"].first == lk.auc(VALUES, LABELS)
-    assert compared["auc"].p_value < 0.01
-
-
 def test_weights_count_trials():
     weights = RNG.integers(1, 4, len(VALUES))
     repeated = lk.Scores.from_labels(np.repeat(VALUES, weights), np.repeat(LABELS, weights))
     assert lk.auc(VALUES, LABELS, weights=weights) == pytest.approx(lk.auc(repeated), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: lk.eer(VALUES),
-        lambda: lk.eer(VALUES, LABELS[:-1]),
-        lambda: lk.eer(np.c_[VALUES, VALUES], LABELS),
-        lambda: lk.compare_systems((VALUES, LABELS)),
-        lambda: lk.plot.det((VALUES, LABELS)),
-        lambda: lk.eer(SOURCE, positive=1),
-        lambda: lk.evaluate(lk.ClassScores([[1.0, 2.0], [2.0, 1.0]], [0, 1])),
-    ],
-)
-def test_what_is_neither_trials_nor_arrays_is_named(call):
+def test_what_is_neither_trials_nor_arrays_is_refused():
+    for given in ((VALUES,), (VALUES, LABELS[:-1]), (np.c_[VALUES, VALUES], LABELS)):
+        with pytest.raises(lk.InputError):
+            lk.eer(*given)
     with pytest.raises(lk.InputError):
-        call()
-
-
-def fed(n_batches=7, **options):
-    meter = lk.Meter([0.01], **options)
-    for part in np.array_split(np.arange(len(VALUES)), n_batches):
-        meter.update(VALUES[part], LABELS[part])
-    return meter
+        lk.compare_systems((VALUES, LABELS))
 
 
 def test_a_meter_is_the_evaluation_of_all_trials_at_once():
-    meter = fed()
+    meter = lk.Meter([0.01])
+    for part in np.array_split(np.arange(len(VALUES)), 7):
+        meter.update(VALUES[part], LABELS[part])
     assert meter.compute().to_dict() == lk.evaluate(SOURCE, [0.01]).to_dict()
     meter.update(np.empty(0), np.empty(0))
     assert len(meter) == len(VALUES)
-    assert repr(meter) == f"Meter({LABELS.sum()} target, {(~LABELS).sum()} nontarget trials)"
 
 
 def test_batches_of_one_class_and_buffers_that_are_reused():
@@ -228,10 +204,6 @@ def test_a_meter_refuses_what_it_cannot_count():
         with pytest.raises(lk.InputError):
             meter.update(scores, labels)
     assert len(meter) == 0
-    with pytest.raises(lk.InputError):
-        meter.merge([1.0])
-    with pytest.raises(lk.InputError):
-        meter.load_state_dict({"scores": []})
 
 
 @pytest.mark.parametrize("ci", ["none", "trial"])
@@ -293,30 +265,3 @@ def test_maps_go_onto_arrays():
     with pytest.raises(lk.InputError):
         calibrate.on(VALUES)
     assert lk.class_gap([2.0, 3.0, 0.0, 1.5], [1, 1, 0, 0]) == (1.5, 2.0)
-
-
-def test_rows_are_written_and_arrays_refused(tmp_path):
-    lk.write_trials(pd.DataFrame({"score": VALUES, "label": LABELS}), tmp_path / "trials.csv")
-    assert lk.eer(lk.read_trials(tmp_path / "trials.csv")) == lk.eer(SOURCE)
-    with pytest.raises(lk.InputError):
-        lk.write_trials((VALUES, LABELS), tmp_path / "other.csv")
-
-
-def test_a_meter_knows_its_points_at_once_and_takes_single_trials():
-    with pytest.raises(lk.UnknownNameError):
-        lk.Meter(points="sre99")
-    with pytest.raises(lk.UnknownNameError):
-        lk.Meter(levle=0.9)
-    meters = [lk.Meter(points=[0.1]) for _ in range(3)]
-    for place, (score, label) in enumerate(zip(VALUES, LABELS, strict=True)):
-        meters[place % 3].update(score, label)
-    whole = lk.evaluate(VALUES, LABELS, points=[0.1])
-    assert sum(meters).compute().to_dict() == whole.to_dict()
-
-
-def test_conditions_of_several_columns():
-    rows = {"score": VALUES, "label": LABELS, "room": np.arange(400) % 2}
-    rows["sex"] = np.where(np.arange(400) % 3, "f", "m")
-    table = lk.condition_table(lk.Trials(rows), ["room", "sex"], points=[0.1])
-    assert list(table.conditions) == [(0, "f"), (0, "m"), (1, "f"), (1, "m")]
-    assert table.to_frame()["room, sex"].to_list()[:2] == ["0, f", "0, m"]

@@ -9,9 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtri
 
 import llrkit as lk
-from llrkit.core.pav_and_hull import pav_blocks
-from llrkit.core.trial_counts import count_trials
-from llrkit.metrics.curves import BAYES_LOG_ODDS, cross_entropy_curve
+from llrkit.metrics.curves import BAYES_LOG_ODDS
 
 TOY = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
 RNG = np.random.default_rng(8)
@@ -25,13 +23,6 @@ def test_roc_vertices_of_a_toy_set():
     assert_allclose(curve.p_fa, [1, 0.6, 0.4, 0.2, 0.2, 0, 0])
     assert_array_equal(curve.threshold, [-3, -1, 0, 0.5, 1, 2, np.inf])
     assert (curve.n_target, curve.n_nontarget) == (4, 5)
-
-
-def test_det_is_the_roc_on_probit_axes():
-    result = lk.evaluate(TOY)
-    assert result.det is result.roc
-    assert_allclose(result.det.probit_miss, ndtri([0, 0, 0.25, 0.25, 0.5, 0.5, 1]))
-    assert_allclose(result.det.probit_fa, ndtri([1, 0.6, 0.4, 0.2, 0.2, 0, 0]))
 
 
 def test_hull_vertices_of_a_toy_set():
@@ -96,14 +87,6 @@ def test_bayes_error_against_brute_force_at_all_log_odds():
     assert_allclose(curve.normalized_minimum, least / np.minimum(p, q), rtol=1e-12)
 
 
-def test_bayes_error_is_the_dcf_at_that_prior():
-    curve = lk.evaluate(TIED).bayes_error
-    for i in (0, 500, 1003, 1801):
-        point = lk.OperatingPoint(1 / (1 + math.exp(-curve.log_odds[i])))
-        assert_allclose(curve.normalized_minimum[i], lk.min_dcf(TIED, point), rtol=1e-11)
-        assert_allclose(curve.normalized_actual[i], lk.act_dcf(TIED, point), rtol=1e-11)
-
-
 def test_area_under_bayes_error_is_cllr():
     # M-07 on the curve itself; beyond +-10 the error is at most e^-10
     scores = lk.Scores(RNG.normal(2, 2, 4000), RNG.normal(-2, 2, 4000))
@@ -140,14 +123,6 @@ def test_ece_curve_against_ramos_formula():
         assert_allclose(curve.pav[i], brute.min_cross_entropy(target, nontarget, p), rtol=1e-11)
 
 
-def test_ece_curve_at_chosen_odds_is_the_cross_entropy():
-    blocks = pav_blocks(count_trials(TIED).bins())
-    curve = cross_entropy_curve(TIED, blocks, np.array([-5.0, 0.0, 2.0]))
-    for i, plo in enumerate((-5.0, 0.0, 2.0)):
-        prior = 1 / (1 + math.exp(-plo))
-        assert_allclose(curve.system[i], lk.cross_entropy(TIED, prior, normalized=False), rtol=1e-12)
-
-
 def test_ece_of_an_infinitely_wrong_llr_is_infinite():
     curve = lk.evaluate(lk.Scores([1.0, -np.inf], [0.0, 2.0]), ece=True).ece
     assert np.isinf(curve.system).all()
@@ -181,12 +156,6 @@ def test_histogram_against_numpy():
     width = edges[1] - edges[0]
     assert_allclose((curve.target_density * width).sum(), 1.0, rtol=1e-12)
     assert_allclose((curve.nontarget_density * width).sum(), 900 / 903, rtol=1e-12)
-
-
-def test_histogram_of_equal_scores():
-    curve = lk.evaluate(lk.Scores([2.0, 2.0], [2.0])).histogram
-    assert (curve.target.sum(), curve.nontarget.sum()) == (2, 1)
-    assert np.isfinite(curve.target_density).all()
 
 
 @pytest.mark.parametrize(

@@ -306,19 +306,6 @@ def test_infinite_and_constant_scores_are_refused(name):
         FITS[name](lk.ClassScores(np.zeros((8, 4)), [0, 1, 2, 3] * 2))
 
 
-def test_the_right_fit_for_systems_and_vectors_is_named():
-    with pytest.raises(lk.SystemCountError):
-        mc.fit_scale_offset(made(systems=2)[2])
-    with pytest.raises(lk.SystemCountError):
-        mc.fit_temperature(lk.ClassVectors(np.random.default_rng(0).normal(size=(9, 3)), list("abcabcabc")))
-
-
-def test_reversed_scores_warn():
-    loglik, labels, _ = made()
-    with pytest.warns(lk.ReversedScoresWarning):
-        mc.fit_scale_offset(lk.ClassScores(-loglik, labels, range(4)))
-
-
 def test_gaussian_backends_against_scipy():
     rng = np.random.default_rng(4)
     labels = rng.choice(4, 900, p=[0.1, 0.2, 0.3, 0.4])
@@ -351,15 +338,6 @@ def test_gaussian_backends_of_scores_do_not_depend_on_which_class_is_last():
         one = mc.fit_gaussian(scores, shared=shared)(loglik)
         other = mc.fit_gaussian(turned, shared=shared)(turned.loglik)[:, np.argsort(order)]
         assert_allclose(one - one[:, :1], other - other[:, :1], rtol=1e-9, atol=1e-9)
-
-
-def test_gaussian_backends_say_when_there_is_no_inverse():
-    vectors = lk.ClassVectors(np.column_stack([np.arange(8.0), np.arange(8.0)]), list("aabbaabb"))
-    with pytest.raises(lk.TooFewTrialsError):
-        mc.fit_gaussian(vectors)
-    assert mc.fit_gaussian(vectors, shrinkage=0.1)(np.zeros((1, 2))).shape == (1, 2)
-    with pytest.raises(lk.InputError):
-        mc.fit_gaussian(vectors, shrinkage=2.0)
 
 
 @pytest.mark.parametrize("method", ["temperature", "scale-offset", "vector", "affine"])

@@ -82,28 +82,8 @@ def test_a_missing_kind_leaves_out_what_needs_it(kinds, known):
     table = TABLE.filter(pl.col("label").is_in(kinds))
     result = spoof.evaluate(made(table, attack=None))
     assert set(result.numbers) == known
-    assert "there are no" in " ".join(result.reasons.values())
     assert result.to_dict()["sasv_eer"] is None
     assert result.sv_eer == (WHOLE.sv_eer if "sv_eer" in known else None)
-
-
-def test_without_targets_the_countermeasure_is_evaluated_by_attack(tmp_path):
-    table = TABLE.filter(pl.col("label") != "target")
-    path = tmp_path / "scores.tsv"
-    table.write_csv(path, separator="\t")
-    code, out, told = run("spoof", path, "--asv-column", "asv", "--cm-column", "cm",
-                          "--attack-column", "attack", "--json", "-")  # fmt: skip
-    assert code == 0, told
-    found = json.loads(out)
-    scores = {kind: table.filter(pl.col("label") == kind)["cm"].to_numpy() for kind in ("nontarget", "spoof")}
-    assert found["cm_eer"] == lk.eer_roc(lk.Scores(scores["nontarget"], scores["spoof"]))
-    assert found["attacks"].keys() == spoof.evaluate(made(table)).attacks.keys()
-    assert found["sv_eer"] is None
-
-
-def test_a_column_holds_the_scores_of_one_system():
-    with pytest.raises(lk.InputError):
-        spoof.SpoofTrials(TABLE, asv="cm", cm="cm")
 
 
 def test_other_t_dcfs_on_the_command_line(tmp_path):
@@ -116,25 +96,17 @@ def test_other_t_dcfs_on_the_command_line(tmp_path):
     trials = spoof.SpoofTrials(TABLE, asv="asv", cm="cm")
     free = spoof.min_t_dcf(trials, "asvspoof5", asv_threshold="free")
     assert rows["free", "asvspoof5"] == pytest.approx(free)
-    assert ("free", "asvspoof2019") not in rows
     for name in ("asvspoof5", "asvspoof2019"):
         assert rows["joint", name] == pytest.approx(spoof.min_t_dcf(trials, name, counting="joint"))
-    code, _, told = run("spoof", path, "--cm-column", "cm", "--t-dcf", "free")
-    assert code == 2
 
 
 def test_systems_that_are_missing():
     cm_only = spoof.evaluate(made(TABLE, cm="cm"))
     assert set(cm_only.numbers) == {"cm_eer"}
     assert cm_only.cm_eer == WHOLE.cm_eer
-    assert set(cm_only.attacks) == {"A01", "A02"}
-    asv_only = spoof.evaluate(made(TABLE, asv="asv"))
-    assert asv_only.score == "asv"
-    assert asv_only.t_dcf == ()
+    assert spoof.evaluate(made(TABLE, asv="asv")).t_dcf == ()
     with pytest.raises(lk.InputError):
         spoof.SpoofTrials(TABLE.select("label"))
-    with pytest.raises(lk.InputError):
-        made(TABLE, asv="asv").pair("sasv", ("target",), ("spoof",))
 
 
 def test_trials_without_a_score_count_only_where_it_is_not_needed():
@@ -166,28 +138,15 @@ def test_weighted_trials_count_as_often_as_their_weight(tmp_path):
         spoof.t_eer_nearest(made(source))
 
 
-@pytest.mark.parametrize(
-    "options", [{"asv": "nothing"}, {"attack": "nothing"}, {"label": "nothing"}, {"label": "speaker"}]
-)
-def test_columns_that_cannot_be_used_are_refused(options):
-    with pytest.raises(lk.LlrkitError):
-        made(TABLE, **options)
-
-
-@pytest.mark.parametrize(
-    "arguments", [{"costs": "asvspoof6"}, {"eer": "best"}, {"asv_threshold": "free"}, {"level": 95}]
-)
-def test_options_that_cannot_be_honored_are_refused(arguments):
-    with pytest.raises(lk.LlrkitError):
-        spoof.evaluate(made(TABLE), **arguments)
+def test_what_cannot_be_honored_is_refused():
+    for options in ({"asv": "nothing"}, {"label": "speaker"}, {"asv": "cm", "cm": "cm"}):
+        with pytest.raises(lk.LlrkitError):
+            made(TABLE, **options)
+    for options in ({"costs": "asvspoof6"}, {"eer": "best"}, {"asv_threshold": "free"}, {"level": 95}):
+        with pytest.raises(lk.LlrkitError):
+            spoof.evaluate(made(TABLE), **options)
     with pytest.raises(lk.InputError):
-        spoof.evaluate(TABLE)
-
-
-@pytest.mark.parametrize("priors", [(0.5, 0.5, 0.5), (1.2, -0.1, -0.1)])
-def test_priors_must_add_up(priors):
-    with pytest.raises(lk.InputError):
-        spoof.SpoofCosts("mine", *priors)
+        spoof.SpoofCosts("mine", 0.5, 0.5, 0.5)
 
 
 def test_the_command_gives_the_numbers_of_the_library(tmp_path):
@@ -198,11 +157,8 @@ def test_the_command_gives_the_numbers_of_the_library(tmp_path):
     code, out, told = run("spoof", path, *options)
     assert code == 0, told
     found = json.loads(out)
-    assert found["schema"] == "llrkit.spoof/1"
     assert found["t_eer"] == pytest.approx(WHOLE.t_eer)
-    assert [cost["name"] for cost in found["a_dcf"]] == ["asvspoof5", "a-dcf1"]
     assert found["t_dcf"][1]["min"] == pytest.approx(WHOLE.t_dcf[1].min)
-    assert set(found["attacks"]) == {"A01", "A02"}
     assert found["attacks"]["A02"]["spf_eer"] == pytest.approx(WHOLE.attacks["A02"].spf_eer)
     code, out, told = run(
         "spoof", path, "--speakers", "speaker", "--costs", "0.9,0.05,0.05,1,10,20", "--json", "-"
@@ -213,40 +169,25 @@ def test_the_command_gives_the_numbers_of_the_library(tmp_path):
     assert low < found["a_dcf"][0]["min"] < high
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--asv-column", "nothing"),
-        ("--score-column", "asv"),
-        ("--costs", "0.9,0.1"),
-        ("--costs", "mine"),
-        ("--asv-threshold", "high"),
-        ("--key", "other.csv"),
-    ],
-)
-def test_the_command_refuses_in_one_line(tmp_path, options):
+def test_the_command_refuses_wrong_options(tmp_path):
     path = tmp_path / "scores.csv"
     TABLE.write_csv(path)
-    code, out, _ = run("spoof", path, *options)
-    assert code == 2
-    assert out == ""
+    for options in (("--asv-column", "nothing"), ("--costs", "0.9,0.1"), ("--asv-threshold", "high")):
+        assert run("spoof", path, *options)[:2] == (2, "")
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_the_command_counts_trials_where_their_missing_scores_are_not_needed(tmp_path, ending):
+def test_the_command_counts_trials_where_their_missing_scores_are_not_needed(tmp_path):
     few = (pl.col("label") == "nontarget") & (pl.int_range(pl.len()) % 2 == 0)
     holes = TABLE.with_columns(pl.when(few).then(None).otherwise(pl.col("cm")).alias("cm"))
-    path = tmp_path / f"holes.{ending}"
-    holes.write_csv(path) if ending == "csv" else holes.write_parquet(path)
+    path = tmp_path / "holes.csv"
+    holes.write_csv(path)
     options = ("--attack-column", "attack", "--json", "-")
     code, out, told = run("spoof", path, "--missing-scores", "drop", *options)
     assert code == 0, told
     found, expected = json.loads(out), spoof.evaluate(made(holes))
     for name in ("sv_eer", "cm_eer", "t_eer"):
         assert found[name] == pytest.approx(getattr(expected, name), rel=1e-12)
-    assert found["n_nontarget"] == 200
-    code, _, told = run("spoof", path, *options)
-    assert code == 2
+    assert run("spoof", path, *options)[0] == 2
 
 
 def test_spoofs_without_the_name_of_an_attack_are_told_so():

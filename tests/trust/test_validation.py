@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import tomllib
 
 import numpy as np
@@ -14,7 +13,7 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.validation.criteria import CHARACTERISTICS, REPORT_FIELDS, criteria_from_dict, criteria_template
+from llrkit.validation.criteria import REPORT_FIELDS, criteria_from_dict, criteria_template
 from llrkit.validation.validated_scope import find_scope
 from llrkit.validation.validation_matrix import number_of
 
@@ -96,16 +95,6 @@ def test_whole_interval_must_be_within_the_bound():
         judged(trials, {**middle, "use": "interval"})
 
 
-@pytest.mark.slow
-def test_the_seed_of_a_bootstrap_is_that_of_evaluate():
-    trials = sample(30, 5000, seed=3)
-    options = {"ci": "bootstrap", "speakers": ["left", "right"], "replicates": 200}
-    whole = {"at_most": 1.0, "use": "interval"}
-    for seed in (1, 2):
-        low, high = lk.evaluate(trials, **options, rng=seed).intervals["cllr"]
-        assert judged(trials, whole, options={**options, "seed": seed}).rows[0].interval == (low, high)
-
-
 def test_an_upper_bound_decides_where_there_is_no_interval():
     rng = np.random.default_rng(8)
     speaker = np.repeat(np.arange(20), 4)
@@ -169,7 +158,6 @@ def test_misleading_trials_by_name_and_in_order():
     assert [(one.is_target, one.llr, one.trial["model"], one.trial["row"]) for one in found] == [
         (True, -2.0, "b", 1), (True, -0.5, "c", 2), (False, 4.0, "f", 5), (False, 3.0, "d", 3)
     ]  # fmt: skip
-    assert found[0].words == "weak support for different sources"
     assert len(lk.misleading_trials(trials, 1)) == 2
     arrays = lk.misleading_trials(Pieces(lk.Scores([1.0, -2.0], [0.5, 3.0, -1.0]), pieces=3))
     assert [(one.llr, one.trial) for one in arrays] == [
@@ -213,12 +201,9 @@ ONE = "[[criterion]]\ncharacteristic = 'accuracy'\n"
 
 
 FAULTS = [
-    "", "a = 1", ONE, "[[criterion]]\ncharacteristic = 'speed'\nat_most = 1", ONE + "at_most = 'low'",
-    ONE + "at_most = nan", ONE + "at_most = 1\nat_least = 2", ONE + "metric = 'verdict'\nat_most = 1",
-    ONE + "metric = 3\nat_most = 1", ONE + "at_most = 1\nuse = 'mean'", ONE + "at_most = 1\ncolor = 2",
+    "", ONE, ONE + "at_most = nan", ONE + "at_most = 1\nat_least = 2", ONE + "at_most = 1\nuse = 'mean'",
+    ONE + "at_most = 1\ncolor = 2", "[options]\nmagic = 1\n" + ONE + "at_most = 1",
     f"[options]\nci = 'trial'\n{ONE}metric = 'cllr_cal'\nuse = 'interval'\nat_most = 1",
-    "criterion = [1]", "options = 1\n" + ONE + "at_most = 1", "[options]\nmagic = 1\n" + ONE + "at_most = 1",
-    "[options]\npoints = [true]\n" + ONE + "at_most = 1", "[options]\nseed = 0.5\n" + ONE + "at_most = 1",
     "[[criterion]\n", "\udcff",
 ]  # fmt: skip
 
@@ -233,39 +218,21 @@ def test_faults_of_a_criteria_file_are_refused_with_its_name(tmp_path):
             lk.read_criteria(path)
 
 
-@pytest.mark.parametrize(
-    "criterion",
-    [
-        {"metric": "speed", "at_most": 1},
-        {"metric": "act_dcf sre99", "at_most": 1},
-        {"metric": "dev_pav", "at_most": 1, "by": "room"},
-        {"metric": "dev_pav", "at_most": 1, "change_from": "x.csv"},
-        {"metric": "eer", "at_most": 1, "by": "room"},
-    ],
-)
-def test_criteria_that_cannot_be_judged_are_refused(scores, criterion):
-    with pytest.raises((lk.LlrkitError, OSError)):
-        lk.validate(scores, rows(criterion), replicates=0)
+def test_criteria_that_cannot_be_judged_are_refused(scores):
+    for criterion in ({"metric": "speed"}, {"metric": "act_dcf sre99"}, {"metric": "eer", "by": "room"}):
+        with pytest.raises(lk.LlrkitError):
+            judged(scores, {"at_most": 1, **criterion})
 
 
 def test_report_states_what_is_missing_and_is_safe():
     trials = sample(30, 3000, seed=3)
     report = {name: f"the {name}" for name in REPORT_FIELDS if name != "bounds"}
     report["system"] = "<script>alert(1)</script> | & co"
-    plain = rows(
-        {"at_most": 0.9, "data": "simulated"}, {"metric": "eer", "at_most": 0.001},
-        options={"ci": "speaker", "speakers": ["left", "right"]}, report=report,
-    )  # fmt: skip
-    found = lk.validate(trials, plain, replicates=20)
-    text = found.to_markdown(verbal=True)
+    plain = rows({"at_most": 0.9}, options={"ci": "speaker", "speakers": ["left", "right"]}, report=report)
+    text = lk.validate(trials, plain, replicates=20).to_markdown()
     assert "<script>" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| &amp; co" in text
-    for words in ("**bounds**: not stated", "support for", "| FAIL |", "1 of 2 criteria is not met"):
-        assert words in text
-    assert "support for" not in found.to_markdown()
-    again = json.loads(json.dumps(found.to_dict()))
-    assert again["matrix"][0]["data"] == "simulated"
-    assert len(again["misleading"]) == len(found.misleading)
+    assert "**bounds**: not stated" in text
 
 
 CRITERIA = """
@@ -318,17 +285,6 @@ def test_command_passes_and_fails_by_exit_code(files):
         assert isinstance(run(*wrong).exception, lk.LlrkitError)
 
 
-@pytest.mark.slow
-def test_command_writes_a_page(files, tmp_path):
-    scores, criteria = files
-    criteria.write_text(CRITERIA.format(bound=5.0).replace("test 1.0", "<b>bold</b>"))
-    out = tmp_path / "page.html"
-    assert run(scores, "--criteria", criteria, "--html", out, "--verbal").exit_code == 0
-    page = out.read_text()
-    assert "<b>bold</b>" not in page
-    assert "&lt;b&gt;bold&lt;/b&gt;" in page
-
-
 def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support():
     table = {
         "llr": [9.0, 1.0, 0.5, -9.0, -1.0, 8.0, -2.0],
@@ -349,12 +305,6 @@ def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support()
     assert found.n_beyond == sum(not elub.low <= x <= elub.high for x in table["llr"])
     assert found.beyond_by == max(9.0 - elub.high, elub.low + 9.0) > 0
     assert found.calibration is found.bounds is None
-    pieces = Pieces(trials.scores(), pieces=3)
-    again = find_scope(pieces, lk.evaluate(pieces))
-    assert again.sources is again.recordings is None
-    assert again.n_beyond == found.n_beyond
-    named = find_scope(trials, lk.evaluate(trials), recordings="seg")
-    assert named.recordings.n == 3
 
 
 @pytest.mark.parametrize(
@@ -382,42 +332,3 @@ def test_llrs_at_and_beyond_bounds_are_counted(scores, bound):
     wide = np.concatenate([scores.target, scores.nontarget])
     outside = np.count_nonzero((wide < fitted.low) | (wide > fitted.high))
     assert other.setting.bounds.n_beyond == outside > 0
-
-
-@pytest.mark.slow
-def test_the_template_is_written_once_and_can_be_used_as_it_is(files, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    scores, template = files[0], tmp_path / "own.toml"
-    assert run("--init", template).exit_code == 0
-    found = json.loads(run(scores, "--criteria", template, "--json", "-").stdout)
-    assert [row["decision"] for row in found["matrix"]][:2] == ["failed", "failed"]  # EER 25 %, as simulated
-    written = template.read_text()
-    for wrong in (["--init", template], ["--init", "other.toml", scores]):
-        assert isinstance(run(*wrong).exception, lk.LlrkitError)
-    assert template.read_text() == written
-    assert not (tmp_path / "other.toml").exists()
-
-
-def test_everything_the_template_shows_is_accepted():
-    """The lines that are commented out, too: all six characteristics and all fields of the report."""
-    commented = re.compile(r"# (?=\[\[|[a-z_]+ = )")
-    shown = "\n".join(commented.sub("", line) for line in criteria_template().splitlines())
-    found = criteria_from_dict(tomllib.loads(shown.replace('ci = "trial"\n', "")))
-    assert {row.characteristic for row in found.rows} == set(CHARACTERISTICS)
-    assert tuple(found.report) == REPORT_FIELDS
-
-
-@pytest.mark.slow
-def test_a_change_under_where_is_counted_from_the_whole_other_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    trials = sample(15, 800)
-    lk.write_trials(trials, "clean.csv")
-    (tmp_path / "criteria.toml").write_text(
-        '[[criterion]]\ncharacteristic = "robustness"\nat_most = 9.0\nchange_from = "clean.csv"\n'
-    )
-    asked = ("clean.csv", "--criteria", "criteria.toml", "--json", "-")
-    got = json.loads(run(*asked, "--where", "left < 8").stdout)
-    whole, part = lk.read_trials("clean.csv"), lk.read_trials("clean.csv", where="left < 8")
-    assert_allclose(got["matrix"][0]["result"], lk.cllr(part) - lk.cllr(whole), rtol=1e-12)
-    assert "clean.csv" in got["cautions"][0]
-    assert json.loads(run(*asked).stdout)["cautions"] == []

@@ -14,8 +14,7 @@ from llrkit.metrics.identity_test import detectable, identity_test, misleading_p
 from llrkit.metrics.llr_cells import LlrCells
 from llrkit.metrics.loss_split import best_line, chance_loss
 from llrkit.trust.calibration.calibrated_cells import CalibratedCells
-from llrkit.trust.calibration.recalibration_line import Recalibration
-from llrkit.trust.calibration.verdict import OUTCOMES, _wrong_with_line, judge
+from llrkit.trust.calibration.verdict import OUTCOMES, judge
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -40,15 +39,12 @@ EVERY_OUTCOME = {
 
 @pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")
 @pytest.mark.parametrize("outcome", OUTCOMES)
-def test_every_outcome_has_its_words_everywhere(outcome):
-    result = lk.evaluate(EVERY_OUTCOME[outcome])
-    verdict = result.verdict
+def test_every_outcome(outcome):
+    verdict = lk.evaluate(EVERY_OUTCOME[outcome]).verdict
     assert verdict.outcome == outcome
     assert verdict.level == 0.03
     assert bool(verdict.kind) == (outcome == "evidence")
     assert math.isnan(verdict.p_value) == (outcome not in ("evidence", "none_found"))
-    assert verdict.sentence in result.sentence
-    assert result.to_dict()["verdict"]["text"] == verdict.text == str(verdict)
 
 
 def gradient_by_quadrature(n_target, n_nontarget):
@@ -170,37 +166,15 @@ def test_about_80_percent_of_such_sets_would_have_been_found():
     assert np.all(seen[2:] / runs < 0.92)
 
 
-def test_too_few_trials_is_no_pass_and_tells_how_many_there_are():
-    scores = draw(4, 6)
-    n = null_moments(LlrCells.of(scores.target, scores.nontarget)).n_effective
-    assert f"these 10 trials are worth {n:.1f} of them" in lk.evaluate(scores).verdict.text
+def test_too_few_trials_is_no_pass():
     criteria = {"criterion": [{"characteristic": "calibration", "metric": "verdict"}]}
-    assert not lk.validate(scores, criteria).passed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("speakers", [None, ("first", "second")])
-@pytest.mark.parametrize(("wrong", "outcome"), [(9.0, "none_found"), (26.0, "evidence")])
-def test_one_llr_that_no_calibrated_system_gives_is_evidence_in_a_large_set(wrong, outcome, speakers):
-    rng, scores = np.random.default_rng(3), draw(400, 4000)
-    nontarget = np.append(scores.nontarget[:-1], wrong)  # at most 2 * 4000 e^-x of such sets reach x
-    first = rng.integers(40, size=4400)
-    second = np.where(np.arange(4400) < 400, first, (first + rng.integers(1, 40, size=4400)) % 40)
-    trials = lk.Trials(
-        {"score": np.append(scores.target, nontarget), "label": np.repeat([1, 0], [400, 4000])}
-        | {"first": first.astype(str), "second": second.astype(str)}
-    )
-    verdict = lk.check_calibration(trials, speakers=speakers, curves=False).verdict
-    assert verdict.outcome == outcome
-    if outcome == "evidence" and speakers:  # the spread among speakers hides it from the test
-        assert verdict.text.startswith(f"over-confident: an LLR of {wrong:.4g} nats for the wrong side (p <")
-        assert_allclose(verdict.p_value, 2 * 4000 * math.exp(-wrong), rtol=1e-9)
+    assert not lk.validate(draw(4, 6), criteria).passed
 
 
 def test_an_llr_too_strong_for_the_wrong_side_is_evidence_however_few_the_trials():
     scores = lk.Scores([20.0, 25.0, 30.0, 28.0], [-30.0, -25.0, -22.0, 24.0])
     verdict = lk.evaluate(scores).verdict
-    assert (verdict.outcome, "an LLR of 24 nats for the wrong side" in verdict.text) == ("evidence", True)
+    assert verdict.outcome == "evidence"
     assert_allclose(verdict.p_value, 2 * 4 * math.exp(-24), rtol=1e-9)
     rng = np.random.default_rng(1)  # the bound holds for calibrated LLRs
     low = [
@@ -208,24 +182,6 @@ def test_an_llr_too_strong_for_the_wrong_side_is_evidence_however_few_the_trials
         for t, n in (MODEL.rvs(20, 200, rng) for _ in range(500))
     ]
     assert np.mean(np.array(low) < 0.03) <= 0.03
-
-
-LINE = {"statistic": 50.0, "p_value": 1e-9, "df": math.inf}
-TIGHT = ((1e-4, 0.0), (0.0, 1e-4))
-
-
-def test_over_confident_by_a_factor_biased_by_nats():
-    for line, kind in (
-        ((0.5, 0.0), "over-confident"), ((1.8, 0.0), "under-confident"), ((1.0, -0.7), "target"),
-        ((1.0, 0.7), "nontarget"), ((0.5, -0.5), "over-confident and target"),
-        ((-0.5, 0.0), "over-confident"),
-    ):  # fmt: skip
-        assert _wrong_with_line(Recalibration(*line, TIGHT, **LINE))[0] == kind
-    text = _wrong_with_line(Recalibration(0.5, -0.5, TIGHT, **LINE))[1]
-    assert text == "over-confident by a factor 2.0 and biased towards targets by 1.0 nats"
-    # jointly off: the one that is further off is named
-    loose = Recalibration(0.88, -0.15, ((0.0025, 0.0), (0.0, 0.01)), 9.0, 0.011, math.inf)
-    assert _wrong_with_line(loose)[0] == "over-confident"
 
 
 def test_miscalibrated_but_neither_by_a_factor_nor_by_an_offset():
