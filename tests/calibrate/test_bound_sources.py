@@ -13,9 +13,8 @@ import llrkit as lk
 from llrkit.calibrate.bounds import source_counts as source_counts
 from llrkit.calibrate.bounds.source_counts import count_sources
 from llrkit.choose.folds import crossed_source, training_source
-from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
+from llrkit.core.distinct_numbers import JoinedNumbers
 
-LN10 = math.log(10.0)
 LINE = lk.AffineMap(a=1.0, b=0.0, method="line")
 SIDES = ("left", "right")
 
@@ -132,16 +131,6 @@ def test_too_many_pairs_are_estimated_and_said():
     assert_allclose(bounded.high, math.log(pairs + 1), atol=0.005)
 
 
-@pytest.mark.parametrize("n", [1, 7, 1000, 1001, 50_000])
-def test_distinct_numbers_are_exact_up_to_the_limit(n):
-    rng = np.random.default_rng(n)
-    numbers = rng.permutation(np.repeat(np.arange(n) * 977 + 5, 2))
-    summary = DistinctNumbers.of(numbers[:n], limit=1000) + DistinctNumbers.of(numbers[n:], limit=1000)
-    assert summary.exact == (n <= 1000)
-    assert len(summary.words) <= 1000
-    assert_allclose(summary.count, n, rtol=0 if n <= 1000 else 4 / math.sqrt(1000))
-
-
 def test_joined_numbers_against_brute_force():
     rng = np.random.default_rng(4)
     left, right = rng.integers(0, 40, 25), rng.integers(0, 40, 25)
@@ -161,23 +150,21 @@ def test_numbers_in_place_of_data(n_sources):
 
 def test_bad_input_of_sources():
     scores = lk.Scores([1.0], [0.0], {"who": (["a"], [None])})
-    for bound in ("", "tight", "sources:3", "elub,sources", "fix:-1,1", None, 3, ("none",)):
+    for bound in ("", "tight", "sources:3", None):
         with pytest.raises(lk.UnknownNameError):
             lk.bound_map(LINE, scores, bound)
-    for limits in ("", "1", "-1,2,3", "a,b", "1,2", "-2,-1", "nan,1", "-1;2"):
+    for limits in ("", "1", "a,b", "1,2", "nan,1"):
         with pytest.raises(lk.InputError):
             lk.bound_map(LINE, scores, f"fixed:{limits}")
-    for bound in ("none", "elub", "invariance", "fixed:-1,1"):  # which do not look at speakers
-        with pytest.raises(lk.InputError):
-            lk.bound_map(LINE, scores, bound, speakers=SIDES)
+    with pytest.raises(lk.InputError):
+        lk.bound_map(LINE, scores, "elub", speakers=SIDES)  # which does not look at speakers
     with pytest.raises(lk.InputError):
         lk.bound_sources(LINE, scores, speakers="who")
     with pytest.raises(lk.UnknownNameError):
         lk.bound_sources(LINE, scores, speakers="speaker")
     for wrong in (
-        {"source": scores, "speakers": ("a", "b", "c")}, {"source": scores, "speakers": ()},
-        {"source": scores, "n_sources": 3}, {"source": 3, "n_sources": 3}, {"source": 3, "speakers": "who"},
-        {"n_sources": (1, 2, 3)}, {"n_sources": (1,)}, {"n_sources": (0, 5)}, {"n_sources": None},
+        {"source": scores, "speakers": ("a", "b", "c")}, {"source": scores, "n_sources": 3},
+        {"source": 3, "speakers": "who"}, {"n_sources": (1, 2, 3)}, {"n_sources": (0, 5)},
     ):  # fmt: skip
         with pytest.raises(lk.InputError):
             lk.bound_sources(LINE, **wrong)
@@ -202,9 +189,6 @@ def dev():
         ("invariance", lk.bound_invariance),
         ("sources", lk.bound_sources),
         ("fixed:-1.5,2", lambda fitted, source: lk.bound_fixed(fitted, -1.5, 2.0)),
-        ("fixed:0,inf", lambda fitted, source: lk.bound_fixed(fitted, 0.0, math.inf)),
-        (" Fixed: -1 , 1e0 ", lambda fitted, source: lk.bound_fixed(fitted, -1.0, 1.0)),
-        ("SOURCES", lk.bound_sources),
     ],
 )
 def test_every_name_of_a_bound(bound, same, dev):
@@ -212,16 +196,6 @@ def test_every_name_of_a_bound(bound, same, dev):
     bounded, expected = lk.bound_map(fitted, dev, bound), same(fitted, dev)
     assert_array_equal(bounded(new), expected(new))
     assert_array_equal(reloaded(bounded)(new), expected(new))
-    if bound == "none":
-        assert bounded is fitted
-        return
-    details = bounded.details
-    assert details["bound"] == bound.strip().lower().partition(":")[0] == bounded.method.partition("+")[2]
-    assert (details["low"], details["high"]) == (bounded.low, bounded.high)
-    assert_allclose([details["low_log10"], details["high_log10"]], [bounded.low / LN10, bounded.high / LN10])
-    assert "gap" not in details
-    # the default is "sources"
-    assert lk.bound_map(fitted, dev).high == lk.bound_sources(fitted, dev).high
 
 
 # classes that do not overlap
@@ -241,12 +215,9 @@ def apart():
     ("fit", "exceeds"),
     [
         (lk.fit_cmlg, True),
-        (lambda source: lk.fit_logistic(source, regularization=0.01), True),
         (lk.fit_pav, False),  # its extra trials are the same bounds
-        (lk.fit_kde, False),
         (lk.fit_best, False),  # it is held to four times as many trials
     ],
-    ids=["cmlg", "logistic", "pav", "kde", "best"],
 )
 def test_separated_classes_are_bounded_by_their_numbers(fit, exceeds, apart):
     fitted, new = fit(apart), np.linspace(-0.5, 1.5, 401)

@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import polars as pl
 import pytest
-import scipy.stats
 from commands import run
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -84,19 +83,13 @@ def test_python_warns_of_scores_outside_the_training_range_too(files, similarity
     """A cosine of 5.2 does not become an LLR in silence, whoever asks."""
     fitted = lk.fit_cmlg(lk.read_trials(files / "distance.csv", distance=True))
     low = (-similarity[0]).min()
-    with pytest.warns(lk.TrainingRangeWarning, match=r"1 of 2 scores .* the furthest is -5.2"):
+    with pytest.warns(lk.TrainingRangeWarning):
         extrapolated = fitted([0.1, -5.2])
     assert_allclose(extrapolated, fitted([0.1, -5.2], outside="ignore"), rtol=0)
     with pytest.warns(lk.TrainingRangeWarning):
         assert_allclose(fitted(-5.2, outside="bound"), fitted(low), rtol=1e-12)
     with pytest.raises(lk.InputError):
         fitted([0.1, -5.2], outside="error")
-    pl.DataFrame({"score": [0.1, -5.2], "label": [1, 0]}).write_csv(files / "case.csv")
-    for trials in (lk.read_trials(files / "case.csv"), lk.read_trials(files / "case.csv", distance=True)):
-        with pytest.warns(lk.TrainingRangeWarning):
-            fitted(trials)
-    with pytest.raises(lk.UnknownNameError):
-        fitted(0.1, outside="loud")
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -116,12 +109,8 @@ def test_a_bound_in_python_is_that_of_the_command_line(files):
     fitted = lk.fit_logistic(lk.read_trials(files / "plain.csv"), bound="sources")
     assert isinstance(fitted, BoundedMap)
     assert fitted.to_dict()["details"] == lk.load_map(files / "cal.json").to_dict()["details"]
-    for wrong in ({"bound": "tight"}, {"speakers": "test"}):  # speakers need bound="sources"
-        with pytest.raises(lk.LlrkitError):
-            lk.fit_logistic(lk.read_trials(files / "plain.csv"), **wrong)
-    for bound in ("tight", "fixed:3,2", "fixed:"):
-        code, _, _ = run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "no.json")
-        assert (code, (files / "no.json").exists()) == (2, False)
+    code, _, _ = run("calibrate", files / "plain.csv", "--bound", "fixed:3,2", "-o", files / "no.json")
+    assert (code, (files / "no.json").exists()) == (2, False)
 
 
 @pytest.mark.parametrize("trained", FLAGS)
@@ -161,13 +150,6 @@ def test_a_flag_that_contradicts_the_calibration_is_refused(files, trained, flag
     assert not (files / "out.csv").exists()
 
 
-def test_another_label_of_the_targets_than_in_training_is_refused(files):
-    calibrate(files, "plain.csv", "--positive", "target")
-    assert apply(files, "cal.json", "plain.csv", "--positive", "Target")[0] == 0
-    assert apply(files, "cal.json", "plain.csv", "--positive", "nontarget", output="no.csv")[0] == 2
-    assert not (files / "no.csv").exists()
-
-
 @pytest.mark.parametrize(("name", "factor"), [("distance", -1.0), ("log10", LN10)])
 def test_a_file_of_the_first_version_obeys_flags_and_says_what_it_does_not_know(files, name, factor):
     plain = lk.AffineMap(a=2.0, b=1.0, method="cmlg").to_dict()
@@ -176,15 +158,13 @@ def test_a_file_of_the_first_version_obeys_flags_and_says_what_it_does_not_know(
         plain.pop(unknown, None)
     (files / "old.json").write_text(json.dumps(plain))
     assert map_from_dict(plain).reading is None
-    code, err = apply(files, "old.json", f"{name}.csv", f"--{name}")
-    assert code == 0
-    assert "does not say how its training scores were read" in err
+    assert apply(files, "old.json", f"{name}.csv", f"--{name}")[0] == 0
     table, held = pl.read_csv(files / "out.csv"), pl.read_csv(files / f"{name}.csv")
     assert_array_equal(table["score"], held["score"])
     assert_allclose(table["llr"], 2.0 * factor * held["score"].to_numpy() + 1.0, rtol=1e-9)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "tsv"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_what_a_map_wrote_is_read_as_llrs_and_not_calibrated_again(files, ending):
     calibrate(files, "plain.csv")
     out = files / f"out.{ending}"
@@ -211,15 +191,6 @@ def test_force_or_a_map_of_llrs_calibrates_again_and_keeps_what_was_there(files)
     assert code == 0
     assert_array_equal(twice["llr_before"], once["llr"])
     assert_allclose(twice["llr"], lk.load_map(files / "cal.json")(once["llr"].to_numpy()), rtol=1e-12)
-
-
-def test_files_with_raw_score_are_still_understood(files, similarity):
-    pl.DataFrame({"score": similarity[0], "label": similarity[1], "raw_score": -similarity[0]}).write_csv(
-        files / "before.csv"
-    )
-    assert lk.read_trials(files / "before.csv").roles.calibrated
-    calibrate(files, "plain.csv")
-    assert apply(files, "cal.json", "before.csv", output="out.csv")[0] == 2
 
 
 def test_llrs_to_base_ten_are_read_as_such(files):
@@ -255,33 +226,6 @@ def test_a_calibration_of_llrs_to_base_ten_takes_them_as_they_are_and_natural_on
             assert_allclose(again(lk.read_trials(files / f"{given}.csv")), table["llr"], rtol=1e-9, atol=1e-9)
 
 
-def test_llrs_to_base_ten_take_the_place_of_those_that_were_there(files, similarity):
-    """A column of that name that the user made is no LLR of a map, and is not read as one."""
-    own = pl.read_csv(files / "plain.csv").with_columns(llr=pl.lit(99.0))
-    own.write_csv(files / "own.csv")
-    calibrate(files, "plain.csv")
-    code, _ = apply(files, "cal.json", "own.csv", "--score-column", "score", "--base-10")
-    assert code == 0
-    assert set(pl.read_csv(files / "out.csv")["llr_before"]) == {99.0}
-    trials = lk.read_trials(files / "out.csv")
-    assert trials.roles.score == ("log10_lr",)
-    wanted = lk.load_map(files / "cal.json")(similarity[0])
-    assert lk.cllr(trials) == pytest.approx(lk.cllr(wanted, similarity[1]), abs=1e-9)
-
-
-def test_llrs_to_base_ten_become_natural_ones_when_they_are_converted(files):
-    calibrate(files, "plain.csv")
-    apply(files, "cal.json", "plain.csv", "--base-10", output="tens.csv")
-    for output in ("o.parquet", "o.csv"):
-        code, _, err = run("convert", files / "tens.csv", files / output)
-        assert code == 0, err
-    assert lk.read_trials(files / "o.parquet").roles.score == ("llr",)
-    for output in ("o.parquet", "o.csv"):
-        assert lk.cllr(lk.read_trials(files / output)) == pytest.approx(
-            lk.cllr(lk.read_trials(files / "tens.csv")), abs=1e-9
-        )
-
-
 @pytest.mark.parametrize("name", ["plain", "distance"])
 def test_scores_outside_the_training_range_are_counted_refused_or_held(files, similarity, name):
     flags = [] if name == "plain" else ["--distance"]
@@ -303,39 +247,6 @@ def test_scores_outside_the_training_range_are_counted_refused_or_held(files, si
     assert not (files / "no.csv").exists()
 
 
-def test_the_file_of_a_calibration_says_range_counts_shape_and_reading(files):
-    calibrate(files, "distance.csv", "--distance")
-    plain = json.loads((files / "cal.json").read_text())
-    assert plain["format"] == "llrkit.map/2"
-    assert plain["reading"] == {
-        "score": ["score"], "log10": False, "distance": True, "positive": None, "calibrated": False,
-    }  # fmt: skip
-    assert {"n_target", "n_nontarget", "low", "high", "std_target", "std_nontarget"} <= set(
-        plain["provenance"]
-    )
-    values = -pl.read_csv(files / "distance.csv").filter(pl.col("label") == "target")["score"].to_numpy()
-    assert plain["provenance"]["skewness_target"] == pytest.approx(scipy.stats.skew(values), abs=1e-12)
-    assert plain["provenance"]["kurtosis_target"] == pytest.approx(scipy.stats.kurtosis(values), abs=1e-12)
-
-
-@pytest.mark.parametrize("method", ["cmlg", pytest.param("best", marks=pytest.mark.slow)])
-def test_the_command_line_bounds_llrs_and_says_by_what(tmp_path, method):
-    """Classes that do not overlap: the strength of evidence rests on the bounds alone."""
-    rng = np.random.default_rng(3)
-    table = {
-        "score": np.append(rng.uniform(0.647, 1.0, 30), rng.uniform(-0.5, 0.233, 200)),
-        "label": ["target"] * 30 + ["nontarget"] * 200,
-    }
-    pl.DataFrame(table).write_csv(tmp_path / "dev.csv")
-    code, out, _ = run("calibrate", tmp_path / "dev.csv", "--method", method, "-o", tmp_path / "cal.json")
-    assert code == 0
-    assert "LLRs are bounded to [-3.43, 5.30]" in out
-    llrs = lk.load_map(tmp_path / "cal.json")(np.linspace(-1.0, 2.0, 200))
-    assert -math.log(31) - 1e-12 <= llrs.min() <= llrs.max() <= math.log(201) + 1e-12
-    plain = json.loads((tmp_path / "cal.json").read_text())
-    assert (plain["kind"], plain["details"]["bound"]) == ("bounded", "sources")
-
-
 @pytest.mark.slow
 def test_a_choice_among_methods_is_bounded_by_speakers_like_any_fit(tmp_path):
     trials, to = tmp_path / "t.csv", ("-o", tmp_path / "cal.json")
@@ -355,49 +266,26 @@ def test_a_choice_among_methods_is_bounded_by_speakers_like_any_fit(tmp_path):
 
 @pytest.mark.parametrize("bound", ["none", "elub", "invariance", "fixed:-2,3"])
 def test_every_bound_of_the_command_line_is_obeyed(files, bound):
-    code, out, _ = run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "cal.json")
-    assert code == 0
-    fitted, trials = lk.load_map(files / "cal.json"), lk.read_trials(files / "plain.csv")
+    assert run("calibrate", files / "plain.csv", "--bound", bound, "-o", files / "cal.json")[0] == 0
+    fitted = lk.load_map(files / "cal.json")
     if bound == "none":
         assert isinstance(fitted, lk.AffineMap)
         return
-    free = fitted.map.on(trials)
-    llrs = np.append(free.target, free.nontarget)
-    held = int(((llrs < fitted.low) | (llrs > fitted.high)).sum())
-    assert f"They limit {held} of {len(llrs)} training LLRs" in out.replace(",", "")
+    wanted = lk.bound_map(fitted.map, lk.read_trials(files / "plain.csv"), bound)
+    assert_allclose([fitted.low, fitted.high], [wanted.low, wanted.high], rtol=1e-12)
     assert fitted([-99.0, 99.0]).tolist() == [fitted.low, fitted.high]
-
-
-CRITERIA = '[[criterion]]\ncharacteristic = "accuracy"\nat_most = 0.9\n'
-
-
-@pytest.mark.slow
-def test_validation_on_the_training_file_is_flagged(files):
-    (files / "criteria.toml").write_text(CRITERIA)
-    calibrate(files, "plain.csv")
-    held_out = pl.read_csv(files / "plain.csv").with_columns(pl.col("score") + 0.01)
-    held_out.write_csv(files / "other.csv")
-    arguments = ("--criteria", files / "criteria.toml", "--map", files / "cal.json")
-    said = "These comparisons trained the calibration"
-    for name, flagged in (("plain.csv", True), ("other.csv", False)):
-        report, page = files / "report.md", files / "report.html"
-        code, out, _ = run("validate", files / name, *arguments, "--report", report, "--html", page)
-        assert code == 0
-        for text in (out, report.read_text(), page.read_text()):
-            assert (said in text) == flagged
 
 
 @pytest.mark.slow
 def test_validate_applies_the_map_to_raw_scores_and_not_to_llrs(files):
-    (files / "criteria.toml").write_text(CRITERIA)
+    (files / "criteria.toml").write_text('[[criterion]]\ncharacteristic = "accuracy"\nat_most = 0.9\n')
     calibrate(files, "distance.csv", "--distance")
     apply(files, "cal.json", "distance.csv")
     arguments = ("--criteria", files / "criteria.toml", "--map", files / "cal.json", "--json", "-")
     results = {}
     for name in ("distance.csv", "out.csv"):
-        code, out, err = run("validate", files / name, *arguments)
+        code, out, _ = run("validate", files / name, *arguments)
         assert code == 0
-        assert ("is applied to the scores" in err) == (name == "distance.csv")
         results[name] = json.loads(out)["evaluation"]
     assert results["distance.csv"]["cllr"] == pytest.approx(results["out.csv"]["cllr"], abs=1e-12)
     wanted = lk.cllr(lk.load_map(files / "cal.json").on(lk.read_trials(files / "distance.csv")))

@@ -1,7 +1,6 @@
 """The commands on files of several classes: recognized, calibrated, applied, compared, fused."""
 
 import json
-import re
 
 import numpy as np
 import polars as pl
@@ -10,7 +9,6 @@ from commands import run
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.cli.plot import OF_CLASSES
 
 mc = lk.multiclass
 CLASSES = ["english", "dutch", "thai"]
@@ -117,31 +115,9 @@ def test_fuse_joins_on_ids_and_apply_takes_one_file_per_system(files):
     expected = fitted(np.stack([one.loglik for one in both], axis=2))
     assert_allclose(mc.read_classes(files / "fused.csv").loglik, expected, rtol=1e-9, atol=1e-9)
     second.head(500).write_csv(files / "short.csv")
-    code, _, err = run("fuse", files / "dev.tsv", files / "short.csv", "-o", files / "f.json")
-    assert code == 2
-    assert "short.csv: no scores for 100 trials" in err
+    assert run("fuse", files / "dev.tsv", files / "short.csv", "-o", files / "f.json")[0] == 2
     second.with_columns(label=pl.lit("thai")).write_csv(files / "other.csv")
     assert run("fuse", files / "dev.tsv", files / "other.csv", "-o", files / "f.json")[0] == 2
-
-
-@pytest.mark.slow
-def test_report_and_html_have_the_classes_and_the_numbers(files):
-    assert run("evaluate", files / "eval.tsv", "--html", files / "a.html")[0] == 0
-    assert run("report", files / "eval.tsv", "-o", files / "b.html")[0] == 0
-    found = mc.evaluate(mc.read_classes(files / "eval.tsv"))
-    for name in ("a.html", "b.html"):
-        page = (files / name).read_text()
-        for words in (*CLASSES, f"{found.cllr:.4f}", f"{found.cavgs[1].actual:.4f}"):
-            assert words in page
-    assert run("report", files / "eval.tsv", files / "dev.tsv", "-o", files / "c.html")[0] == 2
-
-
-@pytest.mark.slow
-def test_plots_of_classes(files):
-    for kind in OF_CLASSES:
-        code, _, err = run("plot", kind, files / "eval.tsv", "-o", files / "out.svg")
-        assert code == 0, err
-        assert (files / "out.svg").read_text().startswith("<?xml")
 
 
 @pytest.mark.slow
@@ -167,16 +143,12 @@ def test_posteriors_are_read_as_such(shared):
     "typed",
     [
         "evaluate eval.tsv --by label",
-        "evaluate eval.tsv --log10",
         "evaluate eval.tsv --prior 0.5",
         "evaluate eval.tsv --prior english=0.5,dutch=0.5",
-        "evaluate eval.tsv --classes english,french",
         "evaluate eval.tsv --classes english,dutch",
-        "evaluate eval.tsv --point lre11",
         "evaluate two.csv --prior flat",
         "evaluate unlabeled.csv --classes english,dutch,thai",
         "calibrate dev.tsv --method pav -o x.json",
-        "calibrate dev.tsv --option foo=1 -o x.json",
         "fuse dev.tsv eval.tsv --quality label -o x.json",
         "apply dev.json two.csv -o x.csv",
     ],
@@ -234,59 +206,24 @@ def test_every_layout_goes_through_every_command_like_the_wide_table(files, layo
     assert_allclose(answers[layout], answers["wide"], rtol=1e-9)
 
 
-def bad_tables(folder):
-    """Tables with one fault each."""
-    good = table(0, 60)
-    loglik, codes = good.select(CLASSES).to_numpy(), np.array([CLASSES.index(c) for c in good["label"]])
-
-    def write(name, values, labels):
-        columns = {c: values[:, i] for i, c in enumerate(CLASSES)}
-        pl.DataFrame({"segmentid": good["segmentid"][: len(values)], **columns}).with_columns(
-            label=pl.Series(labels)
-        ).write_csv(folder / f"{name}.csv")
-
-    def with_row(values):
-        changed = loglik.copy()
-        changed[5] = values
-        return changed
-
-    names = good["label"].to_list()
-    write("absent", loglik[codes < 2], [c for c in names if c != "thai"])
-    write("single", loglik, ["dutch"] * 60)
-    write("stranger", loglik, [*names[:5], "klingon", *names[6:]])
-    write("nan", with_row([1.0, np.nan, 2.0]), names)
-    write("hopeless", with_row([-np.inf] * 3), names)
-    write("infinite", with_row([-np.inf if i == codes[5] else 0.0 for i in range(3)]), names)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("stranger", "klingon"),
-        ("infinite", "trial 5"),
-        *slowly(("absent", "thai"), ("single", "english, thai"), ("nan", "NaN"), ("hopeless", "trial 5")),
-    ],
-)
-def test_bad_trials_are_named_by_every_command(files, name, words):
-    bad_tables(files)
-    mc.fit_temperature(mc.read_classes(files / "dev.tsv")).save(files / "cal.json")
-    bad, before = files / f"{name}.csv", sorted(path.name for path in files.iterdir())
-    commands = [
+@pytest.mark.parametrize("fault", ["klingon", "NaN"])
+def test_bad_trials_are_named_by_every_command(files, fault):
+    bad, sixth = files / "bad.csv", pl.int_range(pl.len()) == 5
+    column = "label" if fault == "klingon" else "dutch"
+    value = pl.when(sixth).then(pl.lit(fault)).otherwise(pl.col(column).cast(pl.String))
+    table(0, 60).with_columns(value.alias(column)).write_csv(bad)
+    for command in (
         ("calibrate", bad, "-o", files / "x.json"),
         ("fuse", bad, bad, "-o", files / "x.json"),
         ("compare", bad, files / "eval.tsv"),
-    ]
-    if name == "infinite":
-        assert run("evaluate", bad)[0] == 0  # legal for metrics
-    else:
-        commands += [("evaluate", bad), ("report", bad, "-o", files / "x.html")]
-    if name in ("nan", "hopeless"):
-        commands += [("apply", files / "cal.json", bad, "-o", files / "x.csv")]
-    for command in commands:
+        ("evaluate", bad),
+        ("report", bad, "-o", files / "x.html"),
+    ):
         code, out, err = run(*command)
         assert (code, out) == (2, ""), command
-        assert re.search(rf"{name}\.csv.*{words}", err), (command, err)
-    assert sorted(path.name for path in files.iterdir()) == before
+        assert "bad.csv" in err
+        assert fault in err
+    assert not list(files.glob("x.*"))
 
 
 def test_names_of_classes_with_commas_can_be_applied(tmp_path):
