@@ -133,14 +133,6 @@ def test_functions_of_two_sources_take_pairs_of_arrays():
     assert str(lk.compare(pair, pair, "cmlg")) == str(lk.compare(SOURCE, SOURCE, "cmlg"))
     fixed = lk.evaluate(*pair, threshold_from=pair).fixed
     assert fixed.threshold == lk.evaluate(SOURCE, threshold_from=SOURCE).fixed.threshold
-    given = {"log_odds": [-2.0, 0.0], "point": 0.1}
-    scans = [
-        lk.alpha_scan(SOURCE, SOURCE, **given), lk.alpha_scan(pair, pair, **given),
-        lk.alpha_scan(VALUES, LABELS, pair, **given), lk.alpha_scan(VALUES, LABELS, test=pair, **given),
-    ]  # fmt: skip
-    for scan in scans[1:]:
-        for name, costs in scans[0].costs.items():
-            assert scan.costs[name].tolist() == costs.tolist()
 
 
 def test_weights_count_trials():

@@ -41,18 +41,13 @@ def assert_same(found, expected=WHOLE):
         assert_same(found.attacks[attack], expected.attacks[attack])
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "tsv.gz"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_files_give_the_numbers_of_memory(tmp_path, ending):
     path = tmp_path / f"scores.{ending}"
     if ending == "parquet":
         TABLE.write_parquet(path, row_group_size=100)
-    elif ending == "csv":
-        TABLE.write_csv(path)
     else:
-        import gzip
-
-        with gzip.open(path, "wb") as file:
-            TABLE.write_csv(file, separator="\t")
+        TABLE.write_csv(path)
     source = lk.scan_trials(path, score=["asv", "cm", "sasv"], label="label", positive="target")
     assert_same(spoof.evaluate(made(source)))
 
@@ -241,10 +236,3 @@ def test_pairs_are_not_counted_twice_in_eers_against_independent_trials():
             ratios.append(found.uncertainty.standard_error[name] / expected)
     # counted twice: 1.32, 1.36 and 1.29 times that
     np.testing.assert_allclose(np.reshape(ratios, (8, 3)).mean(axis=0), 1.0, atol=0.15)
-
-
-def test_spoofs_alone_are_refused():
-    scores = {"asv": [1.0, 2.0], "cm": [0.5, 0.1]}
-    trials = lk.spoof.SpoofTrials({**scores, "label": ["spoof", "spoof"], "attack": ["A1", "A2"]})
-    with pytest.raises(lk.InputError):
-        lk.spoof.evaluate(trials)

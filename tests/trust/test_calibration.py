@@ -1,6 +1,5 @@
 """Idempotence as a measurement: identities, null distributions, the recalibrating line, the verdict."""
 
-import json
 import math
 
 import numpy as np
@@ -225,7 +224,7 @@ def test_shared_speakers_are_taken_into_account():
         assert one.standard_error > other.standard_error
 
 
-def test_check_holds_everything_and_can_be_written_down():
+def test_curves_of_every_method():
     found = lk.check_calibration(moved(draw(300, 1500), lambda x: 1.5 * x), replicates=40)
     assert {curve.method for curve in found.curves} == {"logistic", "pav", "gaussian", "kde"}
     for curve in found.curves:
@@ -235,10 +234,6 @@ def test_check_holds_everything_and_can_be_written_down():
     line = next(curve for curve in found.curves if curve.method == "logistic")
     assert_allclose(np.diff(line.estimate) / np.diff(line.llr), found.recalibration.a, rtol=1e-2)
     assert line.share_outside > 0.5
-    plain = found.to_dict()
-    assert (plain["verdict"]["outcome"], plain["verdict"]["kind"]) == ("evidence", "over-confident")
-    assert plain["p_values"]["cv_loss"] == 1 / 41
-    assert json.loads(json.dumps(plain["recalibration"], allow_nan=False))["factor"] > 1.2
 
 
 @pytest.mark.parametrize(
@@ -252,7 +247,6 @@ def test_check_holds_everything_and_can_be_written_down():
 def test_scores_far_from_llrs_are_judged(change, kind):
     found = lk.check_calibration(moved(draw(100, 500, 4), change), replicates=30, curves=False)
     assert (found.verdict.outcome, found.verdict.kind) == ("evidence", kind)
-    assert json.dumps(found.to_dict())
 
 
 @pytest.mark.parametrize(
@@ -271,7 +265,6 @@ def test_classes_that_do_not_overlap_are_judged_without_a_number(change, kind):
     assert found.verdict.kind == kind
     assert found.verdict.outcome == ("evidence" if kind else "too_few")
     assert found.curves == ()
-    assert found.to_dict()["recalibration"] is None
 
 
 def test_wrong_use_is_refused():

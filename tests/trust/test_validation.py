@@ -1,18 +1,15 @@
 """The validation matrix: criteria read, numbers judged, faults named, reports complete and safe."""
 
-import json
 import math
 import tomllib
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.testing import assert_allclose
 from pieces import Pieces
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.cli import cli
 from llrkit.validation.criteria import REPORT_FIELDS, criteria_from_dict, criteria_template
 from llrkit.validation.validated_scope import find_scope
 from llrkit.validation.validation_matrix import number_of
@@ -233,56 +230,6 @@ def test_report_states_what_is_missing_and_is_safe():
     assert "<script>" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| &amp; co" in text
     assert "**bounds**: not stated" in text
-
-
-CRITERIA = """
-[options]
-ci = "speaker"
-speakers = ["left", "right"]
-points = ["sre08", 0.3]
-
-[report]
-system = "test 1.0"
-
-[[criterion]]
-characteristic = "accuracy"
-at_most = {bound}
-use = "interval"
-
-[[criterion]]
-characteristic = "discriminating power"
-metric = "act_dcf P=0.3"
-at_most = 2.0
-"""
-
-
-@pytest.fixture
-def files(tmp_path):
-    scores, criteria = tmp_path / "llrs.csv", tmp_path / "criteria.toml"
-    lk.write_trials(sample(20, 1500, names=True), scores)
-    criteria.write_text(CRITERIA.format(bound=5.0))
-    return scores, criteria
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli, ["validate", *(str(argument) for argument in arguments)])
-
-
-@pytest.mark.slow
-def test_command_passes_and_fails_by_exit_code(files):
-    scores, criteria = files
-    done = run(scores, "--criteria", criteria, "--json", "-", "--worst", "2", "--verbal")
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["passed"] is True
-    assert [row["characteristic"] for row in found["matrix"]] == ["accuracy", "discriminating power"]
-    assert len(found["matrix"][0]["interval"]) == 2
-    assert len(found["misleading"]) == 4
-    for bound in (0.01, lk.cllr(lk.read_trials(scores))):  # failed, not decided
-        criteria.write_text(CRITERIA.format(bound=bound))
-        assert run(scores, "--criteria", criteria).exit_code == 1
-    for wrong in ([scores], ["--criteria", criteria]):
-        assert isinstance(run(*wrong).exception, lk.LlrkitError)
 
 
 def test_setting_counts_sources_recordings_and_llrs_beyond_what_trials_support():

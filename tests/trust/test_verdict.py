@@ -40,9 +40,10 @@ EVERY_OUTCOME = {
 @pytest.mark.filterwarnings("ignore::llrkit.ReversedScoresWarning")
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_every_outcome(outcome):
-    verdict = lk.evaluate(EVERY_OUTCOME[outcome]).verdict
+    result = lk.evaluate(EVERY_OUTCOME[outcome])
+    verdict = result.verdict
     assert verdict.outcome == outcome
-    assert verdict.level == 0.03
+    assert verdict.level == result.to_dict()["verdict"]["level"] == 0.03
     assert bool(verdict.kind) == (outcome == "evidence")
     assert math.isnan(verdict.p_value) == (outcome not in ("evidence", "none_found"))
 
