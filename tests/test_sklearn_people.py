@@ -219,11 +219,3 @@ def test_cross_fitting_routes_weights_and_groups(tools, data):
     assert (inside > -0.4).all()
     unweighted = tools.LLRClassifierCV(LogisticRegression(), cv=GroupKFold(3)).fit(X, y, groups=groups)
     assert np.abs(unweighted.transform(X) - plain.transform(X)).max() > 1e-3
-
-
-def test_cross_fitting_refuses_folds_that_do_not_partition(tools, data):
-    from sklearn.model_selection import ShuffleSplit
-
-    X, y, _ = data
-    with pytest.raises(lk.InputError):
-        tools.LLRClassifierCV(cv=ShuffleSplit(3, random_state=0)).fit(X, y)

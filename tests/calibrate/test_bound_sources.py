@@ -10,7 +10,6 @@ from pieces import Pieces, reloaded, speaker_trials
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.calibrate.bounds import source_counts as source_counts
 from llrkit.calibrate.bounds.source_counts import count_sources
 from llrkit.choose.folds import crossed_source, training_source
 from llrkit.core.distinct_numbers import JoinedNumbers
@@ -60,10 +59,6 @@ def test_one_column_counts_its_values_in_each_class():
     scores = lk.Scores([1.0, 2.0, 3.0], [0.0, -1.0, -2.0, -3.0], columns)
     counts = count_sources(scores, "who")
     assert (counts.n_target, counts.n_nontarget) == (2, 3)
-    attacks = lk.Scores([1.0, 2.0], [0.0, 0.5, 0.2], {"attack": (["-", "-"], ["A1", "A2", "A2"])})
-    counts_of_attacks = count_sources(attacks, "attack")  # one value: its trials are counted
-    assert (counts_of_attacks.n_target, counts_of_attacks.target) == (2, "trials of one speaker")
-    assert (counts_of_attacks.n_nontarget, counts_of_attacks.nontarget) == (2, "speakers")
     assert count_sources(scores, ["who"]) == counts
 
 
@@ -142,12 +137,6 @@ def test_joined_numbers_against_brute_force():
     assert_array_equal(JoinedNumbers.of(40, left, right).lowest, [min(group) for group in groups])
 
 
-@pytest.mark.parametrize("n_sources", [50, (50, 50), [50, 50]])
-def test_numbers_in_place_of_data(n_sources):
-    for bounded in (lk.bound_sources(LINE, n_sources), lk.bound_sources(LINE, n_sources=n_sources)):
-        assert_allclose([bounded.low, bounded.high], [-math.log(51), math.log(51)])
-
-
 def test_bad_input_of_sources():
     scores = lk.Scores([1.0], [0.0], {"who": (["a"], [None])})
     for bound in ("", "tight", "sources:3", None):
@@ -199,33 +188,6 @@ def test_every_name_of_a_bound(bound, same, dev):
 
 
 # classes that do not overlap
-
-
-@pytest.fixture(scope="module")
-def apart():
-    """30 targets from 0.647 up, 200 non-targets up to 0.233."""
-    rng = np.random.default_rng(5)
-    target, nontarget = rng.normal(0, 0.045, 30), rng.normal(0, 0.075, 200)
-    return lk.Scores(target - target.min() + 0.647, nontarget - nontarget.max() + 0.233)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
-@pytest.mark.parametrize(
-    ("fit", "exceeds"),
-    [
-        (lk.fit_cmlg, True),
-        (lk.fit_pav, False),  # its extra trials are the same bounds
-        (lk.fit_best, False),  # it is held to four times as many trials
-    ],
-)
-def test_separated_classes_are_bounded_by_their_numbers(fit, exceeds, apart):
-    fitted, new = fit(apart), np.linspace(-0.5, 1.5, 401)
-    assert (fitted(new).max() > 7.0 and fitted(new).min() < -5.0) == exceeds
-    bounded = lk.bound_map(fitted, apart)
-    assert_allclose([bounded.low, bounded.high], [-math.log(31), math.log(201)])
-    assert_array_equal(bounded(new), np.clip(fitted(new), -math.log1p(30), math.log1p(200)))
-    assert_allclose(bounded.details["gap"], [0.233, 0.647])
 
 
 def test_gap_of_fused_systems_is_that_of_the_llrs():

@@ -1,7 +1,6 @@
 """Fusion of several systems, and calibration with side information."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -143,8 +142,6 @@ def test_missing_systems_by_each_policy():
     alone = lk.fit_logistic(lk.Trials({"score": kept.table["b"], "label": kept.table["label"]}))
     assert_allclose(llrs[~there], alone(gaps["b"][~there]), rtol=1e-9)
     assert_allclose(llrs[there], dropped(kept), rtol=1e-12)
-    again = map_from_dict(json.loads(json.dumps(fitted.to_dict())))
-    assert_array_equal(again(trials), llrs)
     # what wraps a fusion can do what it can
     assert_allclose(fitted.then(lk.AffineMap(a=2.0, b=1.0))(trials), 2 * llrs + 1, rtol=1e-12)
     assert_allclose(lk.bound_fixed(fitted, -1.0, 1.0)(trials), np.clip(llrs, -1, 1), rtol=1e-12)
@@ -261,19 +258,6 @@ def test_systems_of_other_names_are_refused_and_named(named):
                 use(wrong)
 
 
-def test_maps_without_names_go_by_position(named):
-    whole, _, _ = named
-    kept = json.loads((Path(__file__).parents[1] / "saved_maps/fusion.json").read_text())
-    values = whole.select("a", "b").to_numpy()
-    for fitted in (map_from_dict(kept["map"]), lk.fit_fusion(values, whole["label"])):
-        for names in (["a", "b"], ["b", "a"]):
-            trials = lk.Trials(whole, score=names)
-            assert_array_equal(fitted(trials, outside="ignore"),
-                               fitted(whole.select(names).to_numpy(), outside="ignore"))  # fmt: skip
-    named_later = lk.fit_fusion(values, whole["label"], systems=["a", "b"])
-    assert_array_equal(named_later(lk.Trials(whole, score=["b", "a"])), named_later(values))
-
-
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_apply_matches_columns_by_name(named, tmp_path, ending):
     whole, fitted, llrs = named
@@ -306,20 +290,6 @@ def test_infinite_scores_that_contradict_each_other_are_named():
     assert fitted([[np.inf, 0.0]])[0] == np.inf
     with pytest.raises(lk.NaNScoreError, match="trial 1"):
         fitted([[0.0, 0.0], [np.inf, -np.inf]])
-
-
-def test_bad_options():
-    values = table()
-    trials = lk.Trials({**values, "a": 50 + 20 * values["a"]}, score=["a", "b"])
-    for options, error in (
-        ({"method": "neural"}, lk.UnknownNameError),
-        ({"quality_columns": ["d1"], "features": "durations"}, lk.InputError),
-        ({"quality_columns": ["d1"], "method": "gaussian"}, lk.InputError),
-        ({"method": "precalibrated"}, lk.InputError),
-        ({"method": "gaussian", "alpha": 2.0}, lk.InputError),
-    ):
-        with pytest.raises(error):
-            lk.fit_fusion(trials, **options)
 
 
 def test_the_wrong_number_of_systems_is_refused():

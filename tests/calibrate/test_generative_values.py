@@ -9,7 +9,6 @@ from scipy.optimize import minimize, minimize_scalar
 
 import llrkit as lk
 from llrkit.calibrate.affine.bayesian import NormalGamma
-from llrkit.calibrate.affine.unsupervised import unsupervised_from_points
 from llrkit.calibrate.densities.gamma_ratio import gamma_from_training
 from llrkit.calibrate.densities.mixture import mixture_from_training
 from llrkit.calibrate.densities.nig import log_nig, nig_from_training
@@ -73,26 +72,12 @@ def ungridded(scores):
     return TrainingPoints(Moments.of(scores), *points)
 
 
-def unsupervised_ungridded(training):
-    none = WeightedPoints(np.empty(0), np.empty(0))
-    pooled = np.sort(np.append(training.target.points, training.nontarget.points))
-    return unsupervised_from_points(
-        (WeightedPoints(pooled, np.ones(len(pooled))), none, none), training.moments, None, {}
-    )
-
-
-GRID = [0.5, 2.0, 8.0]
 PLAIN = {
     "student_t": (lk.fit_student_t, lambda t: student_from_training(t, True)),
     "nig": (lk.fit_nig, lambda t: nig_from_training(t, True)),
     "tied_nig": (lk.fit_tied_nig, lambda t: tied_from_training(t, 0.5)),
     "mixture": (lk.fit_mixture, lambda t: mixture_from_training(t, 2, None, 0.5, None)),
-    "mixture grid": (
-        lambda s: lk.fit_mixture(s, components=GRID),
-        lambda t: mixture_from_training(t, GRID, np.array(GRID), 0.5, None),
-    ),
     "gamma": (lk.fit_gamma, lambda t: gamma_from_training(t, 0.5, None)),
-    "unsupervised": (lk.fit_unsupervised, unsupervised_ungridded),
 }
 
 
@@ -150,10 +135,6 @@ def test_nig_is_the_maximum_against_scipy(skewed):
         options={"maxiter": 4000, "xatol": 1e-8, "fatol": 1e-10},
     )
     assert_allclose(best, search.fun, atol=1e-6)
-    assert (
-        lk.fit_nig(skewed).details["log_likelihood"]
-        >= lk.fit_gaussian(skewed).details["log_likelihood"] - 1e-9
-    )
 
 
 @pytest.mark.slow
@@ -360,14 +341,6 @@ def test_bayes_turns_back_to_its_limit(distance):
     assert_allclose(held([peak.x, 50.0, np.inf]), -peak.fun, atol=1e-8)
 
 
-def test_bayes_of_many_trials_is_cmlg():
-    scores = drawn(GaussianLLR.from_eer(0.1), 200_000, 600_000, 21)
-    x = np.linspace(-6.0, 6.0, 25)
-    assert_allclose(lk.fit_bayes(scores)(x), lk.fit_cmlg(scores, alpha=0.25)(x), atol=2e-4)
-    quadratic = lk.fit_gaussian(scores, monotone=False)
-    assert_allclose(lk.fit_bayes(scores, shared_variance=False)(x), quadratic(x), atol=2e-3)
-
-
 # --- bi-Gaussianized --------------------------------------------------------------------------------------
 
 
@@ -554,15 +527,6 @@ def test_unsupervised_is_where_em_with_clamped_labels_ends(prior, n_known):
     found = [d["mean_nontarget"], d["mean_target"], d["variance"], d["prior"]]
     assert_allclose(found, [m0, m1, v, p], rtol=1e-6)
     assert_allclose(fitted.a, (m1 - m0) / v, rtol=1e-6)
-
-
-def test_all_labels_used_is_pooled_cmlg():
-    rng = np.random.default_rng(29)
-    target, nontarget = rng.normal(3.0, 1.0, 300), rng.normal(0.0, 1.3, 1200)
-    scores = lk.Scores(target, nontarget, {"known": (np.ones(300, bool), np.ones(1200, bool))})
-    fitted, line = lk.fit_unsupervised(scores, supervised="known"), lk.fit_cmlg(scores, alpha=0.2)
-    assert_allclose([fitted.a, fitted.b], [line.a, line.b], rtol=1e-8)
-    assert_allclose(fitted.details["prior"], 0.2, rtol=1e-8)
 
 
 @pytest.mark.slow

@@ -140,18 +140,6 @@ def test_a_fit_without_labels_is_judged_by_them_if_they_are_known(prior):
     assert len(warnings_of(lk.fit_unsupervised, Pieces(scores, pieces=5, seed=3), prior=prior)) == 1
 
 
-def test_a_fit_without_labels_is_not_judged_by_labels_that_are_not_known():
-    scores = far_outliers()
-    unknown = np.zeros(scores.n_target, dtype=bool), np.zeros(scores.n_nontarget, dtype=bool)
-    with warnings.catch_warnings(action="error"):
-        alone = lk.fit_unsupervised(np.append(scores.target, scores.nontarget))
-        some = lk.fit_unsupervised(
-            lk.Scores(scores.target, scores.nontarget, {"known": unknown}), supervised="known"
-        )
-    assert_allclose([alone.a, alone.b], [some.a, some.b], rtol=1e-9)
-    assert alone.densities is None
-
-
 def test_a_bounded_rule_does_not_run_away_from_mislabeled_trials():
     rng = np.random.default_rng(3)
     target, nontarget = rng.normal(6.0, 1.0, 100), rng.normal(0.0, 1.0, 1_000)

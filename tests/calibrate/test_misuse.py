@@ -11,9 +11,7 @@ from commands import run
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.calibrate.bounds.bounded_map import BoundedMap
 from llrkit.calibrate.composite.mean_of_maps import MeanMap
-from llrkit.calibrate.map_files import map_from_dict
 from llrkit.choose.methods import METHODS
 
 LN10 = math.log(10.0)
@@ -104,15 +102,6 @@ def test_every_fit_takes_a_bound(method, similarity):
     assert (llrs.min(), llrs.max()) == (-0.5, 0.25)
 
 
-def test_a_bound_in_python_is_that_of_the_command_line(files):
-    calibrate(files, "plain.csv", method="logistic")
-    fitted = lk.fit_logistic(lk.read_trials(files / "plain.csv"), bound="sources")
-    assert isinstance(fitted, BoundedMap)
-    assert fitted.to_dict()["details"] == lk.load_map(files / "cal.json").to_dict()["details"]
-    code, _, _ = run("calibrate", files / "plain.csv", "--bound", "fixed:3,2", "-o", files / "no.json")
-    assert (code, (files / "no.json").exists()) == (2, False)
-
-
 @pytest.mark.parametrize("trained", FLAGS)
 @pytest.mark.parametrize("read", FLAGS)
 def test_trials_know_how_they_were_read_and_get_the_same_llrs(files, similarity, trained, read):
@@ -148,20 +137,6 @@ def test_a_flag_that_contradicts_the_calibration_is_refused(files, trained, flag
     calibrate(files, f"{trained}.csv", *flags)
     assert apply(files, "cal.json", f"{trained}.csv", flag, output="out.csv")[0] == 2
     assert not (files / "out.csv").exists()
-
-
-@pytest.mark.parametrize(("name", "factor"), [("distance", -1.0), ("log10", LN10)])
-def test_a_file_of_the_first_version_obeys_flags_and_says_what_it_does_not_know(files, name, factor):
-    plain = lk.AffineMap(a=2.0, b=1.0, method="cmlg").to_dict()
-    plain["format"] = "llrkit.map/1"
-    for unknown in ("reading", "sha256"):
-        plain.pop(unknown, None)
-    (files / "old.json").write_text(json.dumps(plain))
-    assert map_from_dict(plain).reading is None
-    assert apply(files, "old.json", f"{name}.csv", f"--{name}")[0] == 0
-    table, held = pl.read_csv(files / "out.csv"), pl.read_csv(files / f"{name}.csv")
-    assert_array_equal(table["score"], held["score"])
-    assert_allclose(table["llr"], 2.0 * factor * held["score"].to_numpy() + 1.0, rtol=1e-9)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -274,6 +249,8 @@ def test_every_bound_of_the_command_line_is_obeyed(files, bound):
     wanted = lk.bound_map(fitted.map, lk.read_trials(files / "plain.csv"), bound)
     assert_allclose([fitted.low, fitted.high], [wanted.low, wanted.high], rtol=1e-12)
     assert fitted([-99.0, 99.0]).tolist() == [fitted.low, fitted.high]
+    code, _, _ = run("calibrate", files / "plain.csv", "--bound", "fixed:3,2", "-o", files / "no.json")
+    assert (code, (files / "no.json").exists()) == (2, False)
 
 
 @pytest.mark.slow

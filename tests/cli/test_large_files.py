@@ -205,7 +205,7 @@ def test_convert_streams_and_changes_what_it_is_told(table, tmp_path, monkeypatc
     assert_array_equal(found.is_target, table["label"] == "nontarget")
 
 
-def test_repeated_trials_are_counted_and_said(table, tmp_path):
+def test_repeated_trials_are_counted(table, tmp_path):
     pl.concat([table, table.head(3)]).write_csv(tmp_path / "t.csv")
     done = run("evaluate", tmp_path / "t.csv", "--json", "-")
     assert json.loads(done.stdout)["repeated_trials"] == 3

@@ -174,13 +174,10 @@ def test_stereo_and_other_rates_at_every_stage(home, need):
     for command in (score(home, path), ("enroll", home / "model.npz", path, "-o", home / "e.npz")):
         assert "call.wav" in refused(*command)
         assert warned(*command, "--channel", 1) == ""
-    of_channel = {}
-    for channel in (0, 1):
-        run(*score(home, path, "--channel", channel))
-        of_channel[channel] = lk.read_trials(home / "s.csv").score_array
+    run(*score(home, path, "--channel", 1))
+    of_channel = lk.read_trials(home / "s.csv").score_array
     run(*score(home, listed(home, "one.tsv", "p4\tp4-2.wav")))
-    np.testing.assert_allclose(of_channel[1], lk.read_trials(home / "s.csv").score_array, atol=1e-6)
-    assert np.abs(of_channel[0] - of_channel[1]).max() > 0.01
+    np.testing.assert_allclose(of_channel, lk.read_trials(home / "s.csv").score_array, atol=1e-6)
     soundfile.write(home / "wide.wav", np.repeat(right, 2), 2 * RATE)
     path = listed(home, "wide.tsv", "p4\twide.wav")
     assert warned(*score(home, path))

@@ -68,21 +68,13 @@ def test_an_empty_class_and_several_systems_are_refused_and_nothing_is_modified(
     assert_array_equal(nontarget, kept[1])
 
 
-@pytest.mark.parametrize("columns", [1, 2])
-@pytest.mark.parametrize("writeable", [True, False])
-def test_large_arrays_are_copied_and_searched_for_nan_piece_by_piece(columns, writeable):
+def test_large_arrays_are_copied_and_searched_for_nan_piece_by_piece():
     rows = 700_001  # more than a thread copies at a time, and no multiple of it
-    values = np.arange(float(rows * columns)).reshape(rows, columns).copy()
-    values.flags.writeable = writeable
-    scores = lk.Scores(values, values[:3])
-    assert_array_equal(scores.target, values[:, 0] if columns == 1 else values)
-    assert np.shares_memory(scores.target, values) is not writeable
-    bad = values.copy()
-    bad[rows - 2, columns - 1] = np.nan
-    bad.flags.writeable = writeable
-    place = f"{rows - 2}, system 1" if columns == 2 else str(rows - 2)
-    with pytest.raises(lk.NaNScoreError, match=f"target scores: NaN at index {place};"):
-        lk.Scores(bad, values[:3])
+    values = np.arange(float(2 * rows)).reshape(rows, 2)
+    assert_array_equal(lk.Scores(values, values[:3]).target, values)
+    values[rows - 2, 1] = np.nan
+    with pytest.raises(lk.NaNScoreError, match=f"index {rows - 2}, system 1"):
+        lk.Scores(values, values[:3])
 
 
 def test_nan_is_refused_with_its_place():
@@ -91,8 +83,6 @@ def test_nan_is_refused_with_its_place():
         ([1.0, 2.0, np.nan, np.nan], [0.0], "target scores: NaN at index 2;"),
         ([1.0], [np.nan, 1.0], "nontarget scores: NaN at index 0;"),
         ([[1.0, 2.0], [np.nan, 0.0]], [[0.0, 1.0]], "target scores: NaN at index 1, system 0;"),
-        ([1.0, None], [0.0], "NaN at index 1;"),
-        (np.array([np.nan, np.inf], dtype=np.float32), [0.0], "NaN at index 0;"),
         (nothing, [0.0], "NaN at index 1;"),
     ):
         with pytest.raises(lk.NaNScoreError, match=place):
@@ -129,18 +119,6 @@ def test_wrong_shapes_and_text_are_refused():
 
 def test_digits_as_text_are_numbers():
     assert_array_equal(lk.Scores(["1.5", "-inf"], ["2"]).target, [1.5, -np.inf])
-
-
-def test_columns_are_read_only_and_checked():
-    room = np.array([1, 2])
-    scores = lk.Scores([1.0, 2.0], [0.0], {"room": (room, [3])})
-    with pytest.raises(ValueError, match="read-only"):
-        scores.columns["room"][0][0] = 7
-    assert room.flags.writeable
-    with pytest.raises(lk.InputError):
-        lk.Scores([1.0, 2.0], [0.0], {"room": ([1], [3])})
-    with pytest.raises(lk.UnknownNameError):
-        scores.with_columns("noise")
 
 
 def test_columns_from_labels_are_split_like_the_scores():
@@ -212,35 +190,6 @@ def test_very_large_llrs_give_a_finite_and_right_cllr():
     assert lk.cllr(lk.Scores([800.0], [-800.0])) == pytest.approx(0.0, abs=1e-300)
     np.testing.assert_allclose(lk.cllr(lk.Scores([-800.0], [-800.0])), 400 / np.log(2), rtol=1e-15)
     np.testing.assert_allclose(lk.cllr(lk.Scores([800.0], [800.0, -800.0])), 200 / np.log(2), rtol=1e-15)
-
-
-@pytest.mark.parametrize("shift", [60, -60, 1e6])
-def test_adding_a_constant_leaves_the_eer_alone(shift):
-    rng = np.random.default_rng(0)
-    # on 64ths, so that the shift is exact
-    target, nontarget = np.round(64 * rng.normal(2, 2, 300)) / 64, np.round(64 * rng.normal(-2, 2, 700)) / 64
-    plain, moved = lk.Scores(target, nontarget), lk.Scores(target + shift, nontarget + shift)
-    assert lk.eer(moved) == lk.eer(plain)
-    assert 0.1 < lk.eer(plain) < 0.2
-
-
-def test_ties_in_any_row_order():
-    values, labels = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 2.0]), np.array([1, 0, 0, 1, 0, 1])
-    rng = np.random.default_rng(0)
-    found = set()
-    for _ in range(30):
-        order = rng.permutation(6)
-        scores = lk.Scores.from_labels(values[order], labels[order])
-        found.add(
-            (
-                lk.eer(scores),
-                lk.eer_roc(scores),
-                lk.auc(scores),
-                lk.min_cllr(scores),
-                lk.min_dcf(scores, "sre08"),
-            )
-        )
-    assert len(found) == 1
 
 
 @pytest.mark.parametrize(
