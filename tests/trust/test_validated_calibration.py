@@ -1,5 +1,7 @@
 """What a validation makes of its calibration: applied or not, on whose trials, and what is said about it."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -155,3 +157,36 @@ def test_a_change_is_counted_between_llrs_of_the_same_calibration(folder, tmp_pa
     found = lk.validate(trials, {"criterion": [row]}, calibration=fitted, replicates=0)
     before = lk.cllr(fitted.on(lk.read_trials(folder / "dev.csv")))
     assert found.rows[0].result == pytest.approx(lk.cllr(fitted.on(trials)) - before, abs=1e-12)
+
+
+def validated(folder, name, *more, calibration="dev.json"):
+    arguments = ("--criteria", folder / "criteria.toml", "--map", folder / calibration)
+    return run("validate", folder / name, *arguments, *more)
+
+
+@pytest.mark.slow
+def test_training_trials_are_recognized_by_the_command(folder):
+    for name, flagged in (("dev", True), ("eval", False)):
+        code, out, err = validated(folder, f"{name}_llrs.csv", "--json", "-")
+        assert code in (0, 1), err
+        found = json.loads(out)
+        assert any(TRAINED in caution for caution in found["cautions"]) == flagged
+        assert [IN_ROW in row["note"] for row in found["matrix"]] == [flagged] * 2
+
+
+@pytest.mark.slow
+def test_raw_scores_may_be_taken_and_a_file_of_the_same_content_is_the_same_map(folder):
+    asked = ("--score-column", "score")
+    assert validated(folder, "eval_llrs.csv", *asked, calibration="other.json")[0] in (0, 1)
+    (folder / "renamed.json").write_bytes((folder / "dev.json").read_bytes())
+    assert validated(folder, "eval_llrs.csv", calibration="renamed.json")[0] in (0, 1)
+
+
+@pytest.mark.slow
+def test_a_calibration_of_llrs_is_applied_to_those_of_another_one(folder, tmp_path):
+    second = tmp_path / "second.json"
+    assert run("calibrate", folder / "dev_llrs.csv", "--method", "cmlg", "-o", second)[0] == 0
+    code, _, err = validated(folder, "eval_llrs.csv", calibration=second)
+    assert code in (0, 1), err
+    with pytest.raises(lk.InputError):
+        lk.validate(lk.read_trials(folder / "eval_llrs.csv"), ROWS, calibration=lk.load_map(second))

@@ -266,3 +266,21 @@ def test_calibrated_llrs_are_accused_in_at_most_5_percent_of_the_sets(kind, eer,
 def test_wrong_scales_and_offsets_are_found():
     found = benchmark("verdicts").power("Gaussian", 0.05, (3000, 30000), 20, seed=3)
     assert min(found.values()) == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("speakers", [None, ("first", "second")])
+@pytest.mark.parametrize(("wrong", "outcome"), [(9.0, "none_found"), (26.0, "evidence")])
+def test_one_llr_that_no_calibrated_system_gives_is_evidence_in_a_large_set(wrong, outcome, speakers):
+    rng, scores = np.random.default_rng(3), draw(400, 4000)
+    nontarget = np.append(scores.nontarget[:-1], wrong)  # at most 2 * 4000 e^-x of such sets reach x
+    first = rng.integers(40, size=4400)
+    second = np.where(np.arange(4400) < 400, first, (first + rng.integers(1, 40, size=4400)) % 40)
+    trials = lk.Trials(
+        {"score": np.append(scores.target, nontarget), "label": np.repeat([1, 0], [400, 4000])}
+        | {"first": first.astype(str), "second": second.astype(str)}
+    )
+    verdict = lk.check_calibration(trials, speakers=speakers, curves=False).verdict
+    assert verdict.outcome == outcome
+    if outcome == "evidence" and speakers:  # the spread among speakers hides it from the test
+        assert_allclose(verdict.p_value, 2 * 4000 * math.exp(-wrong), rtol=1e-9)
