@@ -91,11 +91,36 @@ def test_the_first_file_trains_whatever_is_read_first(tmp_path, need, order):
     session, started = Here(tmp_path).session, []
     session.workers.start = lambda job, finished: started.append((job, finished))
     project = session.new_project()
-    for name in ("broken.csv", "dev.csv", "eval.csv"):
+    for name in ("dev.csv", "eval.csv", "more.csv"):
         project.files[name] = ScoreFile(name, 1, "0")
         session.read_again(project, project.files[name])
-    for i in order:
+
+    def uses():
+        return [file.use for file in project.files.values()]
+
+    def end(i, facts):
         job, finished = started[i]
-        job.state = "running" if i else "failed"
-        finished(job, {"facts": FACTS} if i else None)
-    assert [file.use for file in project.files.values()] == ["", "train", "validation"]
+        job.state = "running"
+        finished(job, {"facts": facts})
+
+    for i in order:  # the columns of the first file must be named before it can be read
+        end(i, FACTS if i else {"columns": ["Wert", "Art"]})
+    assert uses() == ["", "", ""]
+    session.read_again(project, project.files["dev.csv"])
+    end(3, FACTS)
+    assert uses() == ["train", "validation", ""]
+
+
+def test_a_file_that_is_taken_out_lets_those_behind_it_be_used(tmp_path, need):
+    need("starlette")
+    session, started = Here(tmp_path).session, []
+    session.workers.start = lambda job, finished: started.append((job, finished))
+    project = session.new_project()
+    for name in ("broken.csv", "dev.csv"):
+        project.files[name] = ScoreFile(name, 1, "0")
+        session.read_again(project, project.files[name])
+    job, finished = started[1]
+    finished(job, {"facts": FACTS})
+    assert project.files["dev.csv"].use == ""
+    session.remove_file(project, project.files["broken.csv"])
+    assert project.files["dev.csv"].use == "train"

@@ -297,3 +297,15 @@ def test_the_wrong_number_of_systems_is_refused():
     for wrong in ([1.0, 2.0, 3.0], np.zeros((4, 3)), 1.0):
         with pytest.raises(lk.SystemCountError):
             fitted(wrong)
+
+
+def test_columns_that_pandas_numbers_are_matched_by_number(need):
+    pd = need("pandas")
+    rng = np.random.default_rng(2)
+    labels = np.repeat([1, 0], [300, 900])
+    table = pd.DataFrame(rng.normal(size=(1200, 2)) * [1.0, 9.0] + labels[:, None])
+    fused = lk.fit_fusion(table, labels)
+    assert_allclose(fused(table[[1, 0]]), fused(table.to_numpy()), rtol=1e-12)
+    named = lk.fit_fusion(table.set_axis(["plda", "cosine"], axis=1), labels)
+    with pytest.raises(lk.InputError):
+        named(table[[1, 0]])

@@ -57,6 +57,11 @@ class ScoreFile:
         """Whether it was read as trials of known origin."""
         return self.facts is not None and "n_target" in self.facts
 
+    @property
+    def is_understood(self) -> bool:
+        """Whether it was read as trials, of known origin or questioned."""
+        return self.labeled or (self.facts is not None and "n_questioned" in self.facts)
+
 
 @dataclass(eq=False)
 class Project:
@@ -74,8 +79,8 @@ class Project:
     """Since it was saved."""
     revision: int = 0
     """Counts changes, so that a form of another tab is known to be old."""
-    awaiting_use: dict[str, bool] = field(default_factory=dict)
-    """Whether files were read that have no use suggested yet, in the order in which they came."""
+    awaiting_use: set[str] = field(default_factory=set)
+    """Files for which no use was suggested yet."""
     own_states: set[str] = field(default_factory=set)
     """Hashes of each ``project.json`` that this project was opened from or saved as."""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)

@@ -110,7 +110,7 @@ class Session:
             if result is not None:
                 self._take(project, done, result, inputs)
             if self.jobs.get((project.id, step)) is done:
-                _was_read(project, step.removeprefix("read "))
+                _suggest_uses(project)
             shutil.rmtree(out, ignore_errors=True)
 
         self.workers.start(job, finished)
@@ -140,12 +140,8 @@ class Session:
         """Find out what a file is."""
         with project.lock:
             file.facts = None
-            project.awaiting_use[file.name] = False
-        try:
-            self.start(project, f"read {file.name}", {"file": file.name}, uses=[])
-        except InputError:
-            _was_read(project, file.name)  # files behind it must not wait
-            raise
+            project.awaiting_use.add(file.name)
+        self.start(project, f"read {file.name}", {"file": file.name}, uses=[])
 
     def remove_file(self, project: Project, file: ScoreFile) -> None:
         """Take a file out of a project."""
@@ -157,7 +153,7 @@ class Session:
             project.files.pop(file.name, None)
             (project.folder / FILES / file.name).unlink(missing_ok=True)
             project.touch()
-        _was_read(project, file.name)
+        _suggest_uses(project)
 
     def save(self, project: Project, name: str) -> None:
         """Save a project under a name in the folder of projects."""
@@ -173,22 +169,20 @@ class Session:
         shutil.rmtree(self.working, ignore_errors=True)
 
 
-def _was_read(project: Project, name: str) -> None:
-    """Suggest uses in the order in which files came, not in that in which their reading ended."""
+def _suggest_uses(project: Project) -> None:
+    """Suggest uses in the order in which files came; behind one that could not be read as trials, none."""
     with project.lock:
-        if name in project.awaiting_use:
-            project.awaiting_use[name] = True
-        while project.awaiting_use and project.awaiting_use[first := next(iter(project.awaiting_use))]:
-            del project.awaiting_use[first]
-            if first in project.files:
-                _suggest_use(project, project.files[first])
+        for name, file in project.files.items():
+            if name in project.awaiting_use and not file.use:
+                if not file.is_understood:
+                    return
+                _suggest_use(project, file)
+            project.awaiting_use.discard(name)
 
 
 def _suggest_use(project: Project, file: ScoreFile) -> None:
     """The first file of known origin trains, the second validates; one without labels is questioned."""
-    if file.use or file.facts is None:
-        return
     if file.labeled:
         file.use = next((use for use in ("train", "validation") if project.with_use(use) is None), "")
-    elif "n_questioned" in file.facts and project.with_use("questioned") is None:
+    elif project.with_use("questioned") is None:
         file.use = "questioned"

@@ -10,6 +10,7 @@ import numpy as np
 
 from llrkit._arrays import Array, DType
 from llrkit.errors import InputError
+from llrkit.scores.roles import unnamed_systems
 
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
@@ -106,9 +107,20 @@ def column_names(given: object) -> list[object]:
 def named_systems(scores: object) -> tuple[str, ...]:
     """The names of the systems whose scores are in the columns of a table; () where they have none.
 
-    Numbers, by which pandas calls columns without names, are none. The row of a pandas table has names, too.
+    Columns that pandas numbers are called as those of arrays are, by their numbers: in another order they are
+    still told apart. The row of a pandas table has names, too.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> named_systems(pd.DataFrame(np.zeros((1, 2)))[[1, 0]])
+    ('system2', 'system1')
     """
-    names: object = column_names(scores) or getattr(scores, "index", None)
+    columns = column_names(scores)
+    if columns and set(columns) == set(range(len(columns))):
+        unnamed = unnamed_systems(len(columns))
+        return tuple(unnamed[int(str(number))] for number in columns)
+    names: object = columns or getattr(scores, "index", None)
     found = tuple(names) if isinstance(names, Iterable) else ()  # a list has a method of this name
     return found if all(isinstance(name, str) for name in found) else ()
 
