@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import llrkit as lk
-from llrkit.recognize import Embeddings, Recognizer, matrix_scores, read_embeddings, train_recognizer
+from llrkit.speech import Embeddings, Recognizer, matrix_scores, read_embeddings, train_recognizer
 
 FRONTS = {"ivectornb": "telephone-band i-vectors", "ecapa": "ECAPA"}
 BACKENDS = ("cosine", "plda")

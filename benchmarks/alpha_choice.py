@@ -99,7 +99,7 @@ def main() -> None:
                 for costs, line in (
                     (half, lk.fit_cmlg(train)), (auto, fitted), (logistic, best_line(train)),
                 ):  # fmt: skip
-                    costs.append(lk.c_primary(line.on(test), cost))
+                    costs.append(lk.c_primary(line.on(test), evaluation=cost))
             means = [float(np.mean(costs)) for costs in (half, auto, logistic)]
             change = 100 * (means[1] / means[0] - 1)
             shown = f"{min(alphas):.3f} to {max(alphas):.3f}" if len(alphas) > 1 else f"{alphas[0]:.3f}"

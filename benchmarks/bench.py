@@ -74,7 +74,7 @@ def peak_extra_mib(call: Callable[[], Any]) -> float:
 
 def everything(target: np.ndarray, nontarget: np.ndarray) -> lk.Evaluation:
     """All scalar metrics and all curves but the ECE."""
-    result = lk.evaluate(lk.Scores(target, nontarget), ["sre08", "sre10", "sre12"])
+    result = lk.evaluate(lk.Scores(target, nontarget), points=["sre08", "sre10", "sre12"])
     for curve in ("det", "roc", "rocch", "pav", "bayes_error", "tippett", "histogram", "det_slope"):
         getattr(result, curve)
     return result

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.recognize import PLDA, Embeddings, as_norm, cosine_scores, s_norm, train_plda
+from llrkit.speech import PLDA, Embeddings, as_norm, cosine_scores, s_norm, train_plda
 
 Timed = Callable[[Callable[[], Any], int], dict[str, float]]
 N, DIM, COHORT = 5_000, 200, 1_000

@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io.join_key import join_key
-from llrkit.io.tables_of_paths import read_table
-from llrkit.io.trial_table import TrialTable
-from llrkit.scores.roles import Roles
+from llrkit.io.columns import TrialTable
+from llrkit.io.formats import read_table
+from llrkit.io.joins import join_key
+from llrkit.scores.source import Roles
 
 N, N_TARGET = 10_000_000, 10_000
 EVALUATE = [sys.executable, "-c", "from llrkit.cli import main; main()", "evaluate"]

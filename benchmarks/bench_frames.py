@@ -11,12 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.baum_welch import baum_welch
-from llrkit.recognize.ivectors.diagonal_gmm import FRAMES_AT_ONCE, DiagonalGMM
-from llrkit.recognize.ivectors.ivector_model import TotalVariability
-from llrkit.recognize.ivectors.ivector_training import FactorSums
-from llrkit.recognize.ivectors.speaker_gmms import adapt_means, gmm_scores
+from llrkit.speech.frames import Frames
+from llrkit.speech.models.gmm import FRAMES_AT_ONCE, DiagonalGMM, adapt_means, baum_welch, gmm_scores
+from llrkit.speech.models.ivectors import FactorSums, TotalVariability
 
 Timed = Callable[[Callable[[], Any], int], dict[str, float]]
 N_UTTERANCES, N_FRAMES, N_DIMENSIONS, N_GAUSSIANS, N_FACTORS = 200, 6_000, 60, 512, 200

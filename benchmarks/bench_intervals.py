@@ -31,9 +31,11 @@ def bench_intervals(timed: Timed, repeat: int) -> dict[str, Any]:
     scores = np.concatenate([large.target, large.nontarget])
     rows = {
         "np.sort of the scores": timed(lambda: np.sort(scores), repeat),
-        "evaluate": timed(lambda: lk.evaluate(lk.Scores(large.target, large.nontarget), points), repeat),
-        "ci=trial": timed(lambda: lk.evaluate(large, points, ci="trial"), repeat),
-        "ci=speaker": timed(lambda: lk.evaluate(large, points, ci="speaker", speakers=SIDES), repeat),
+        "evaluate": timed(
+            lambda: lk.evaluate(lk.Scores(large.target, large.nontarget), points=points), repeat
+        ),
+        "ci=trial": timed(lambda: lk.evaluate(large, points=points, ci="trial"), repeat),
+        "ci=speaker": timed(lambda: lk.evaluate(large, points=points, ci="speaker", speakers=SIDES), repeat),
     }
     print("\nintervals: 10,000,000 trials, 7,169 targets, 5,000 speakers, two operating points")
     print(f"{'':30}{'wall s':>9}{'CPU s':>9}{'x evaluate':>12}{'x sort':>8}")
@@ -44,7 +46,9 @@ def bench_intervals(timed: Timed, repeat: int) -> dict[str, Any]:
             f"{label:30}{row['wall']:9.3f}{row['cpu']:9.3f}{row['wall_ratio']:12.1f}{row['sort_ratio']:8.1f}"
         )
     million = with_speakers(1_000_000, 7_169)
-    drawn = timed(lambda: lk.evaluate(million, ["sre08"], ci="bootstrap", speakers=SIDES, replicates=1000), 1)
+    drawn = timed(
+        lambda: lk.evaluate(million, points=["sre08"], ci="bootstrap", speakers=SIDES, replicates=1000), 1
+    )
     print(f"1,000 replicates of 1,000,000 trials: {drawn['wall']:.1f} s wall, {drawn['cpu']:.1f} s CPU")
     return {"rows": rows, "bootstrap of 1 million, 1,000 replicates": drawn}
 

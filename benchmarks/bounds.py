@@ -24,9 +24,9 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.calibrate.bounds.source_counts import count_sources
-from llrkit.choose.folds import crossed_source, training_source
-from llrkit.core.column_values import ValueCounts
+from llrkit.core.groups import ValueCounts
+from llrkit.fits.folds import crossed_source, training_source
+from llrkit.maps.bounds import count_sources
 from real_sets import components
 
 SIDES = ("speaker1", "speaker2")
@@ -134,7 +134,7 @@ def by_all_speakers(columns: tuple[str, ...]) -> Bound:
 def crossed_cllrs(trials: Set, method: str, bounds: dict[str, Bound]) -> dict[str, float]:
     """Cross-validated Cllr without a bound ("none") and with each of these."""
     source, columns = trials
-    crossed = lk.cross_calibrate(source, method, groups=columns)
+    crossed = lk.cross_calibrate(source, method=method, groups=columns)
     wide = source.with_columns(*dict.fromkeys((*crossed.folds.columns, *(columns or ()))))
     cllrs = {"none": lk.cllr(crossed.source)}
     for name, bound in bounds.items():

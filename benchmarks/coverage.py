@@ -26,12 +26,10 @@ from scipy.special import ndtri
 
 import llrkit as lk
 from llrkit.metrics.measure import measure
-from llrkit.trust.intervals.bootstrap import bootstrap
-from llrkit.trust.intervals.jackknife import exact_number
-from llrkit.trust.intervals.resampling import speaker_resampling
-from llrkit.trust.intervals.speakers import find_speakers
-from llrkit.trust.intervals.trial_intervals import closed_form
-from llrkit.trust.intervals.uncertainty_result import Uncertainty
+from llrkit.trust.bootstrap import bootstrap, speaker_resampling
+from llrkit.trust.intervals import closed_form
+from llrkit.trust.jackknife import Uncertainty, exact_number
+from llrkit.trust.speakers import find_speakers
 
 Array = npt.NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import llrkit as lk
-from llrkit.core.elementary_functions import probit
+from llrkit.core.functions import probit
 
 # the script beside this one, not the package of that name
 _spec = importlib.util.spec_from_file_location("coverage_designs", Path(__file__).with_name("coverage.py"))
@@ -42,7 +42,7 @@ MOST_NONTARGETS = 10_000
 def ends(scores: lk.Scores) -> Iterator[tuple[str, float, float]]:
     """Name and both ends of every interval."""
     result = lk.evaluate(scores)
-    bands = lk.curve_bands(scores, result, speakers=SIDES)
+    bands = lk.curve_bands(scores, result=result, speakers=SIDES)
     det, tippett, ece = bands.det, bands.tippett, bands.ece
     order = np.argsort(det.p_fa, kind="stable")
     for rate in FALSE_ALARMS:

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 import llrkit as lk
-from llrkit.calibrate.affine.cmlg import shape_statistics
-from llrkit.core.moments import Moments
-from llrkit.recognize import (
+from llrkit.core.summaries import Moments
+from llrkit.fits.gaussian import shape_statistics
+from llrkit.simulate.speakers import FrameModel
+from llrkit.speech import (
     Embeddings,
     LengthNorm,
     cosine_scores,
@@ -33,7 +34,6 @@ from llrkit.recognize import (
     train_svm,
     train_wccn,
 )
-from llrkit.simulate.simulated_frames import FrameModel
 from real_embeddings import FRONTS, LDA_DIM, lists, prepared
 
 HEADER = (
@@ -64,11 +64,9 @@ def show(name: str, sets: Iterable[lk.Scores]) -> None:
 
 def simulated() -> None:
     """Simulated frames: 1,000 background speakers; 300 others enroll with 20 s, four tests of 10 s each."""
-    from llrkit.recognize.frames.utterance_frames import Frames
-    from llrkit.recognize.ivectors.baum_welch import baum_welch
-    from llrkit.recognize.ivectors.ivector_training import train_ivectors
-    from llrkit.recognize.ivectors.speaker_gmms import adapt_means, gmm_scores
-    from llrkit.recognize.ivectors.ubm_training import train_ubm
+    from llrkit.speech.frames import Frames
+    from llrkit.speech.models.gmm import adapt_means, baum_welch, gmm_scores, train_ubm
+    from llrkit.speech.models.ivectors import train_ivectors
 
     model = FrameModel(n_components=64, dim=20, rank=60, strength=0.32, channel=1.2, seed=1)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import llrkit as lk
-from llrkit.recognize import (
+from llrkit.speech import (
     Embeddings,
     LengthNorm,
     cosine_scores,

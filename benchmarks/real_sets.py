@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.choose.methods import METHODS
+from llrkit.fits.folds import METHODS
 
 HALVINGS = 5
 Pairs = list[tuple[Any, Any]]

@@ -31,7 +31,7 @@ import polars as pl
 from scipy.special import expit
 
 import llrkit as lk
-from llrkit.choose.methods import CANDIDATES, fit_quietly
+from llrkit.fits.folds import CANDIDATES, fit_quietly
 
 SIZES = ((100, 1_000), (500, 5_000))
 LIMITS = (0.03, 0.01)

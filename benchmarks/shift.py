@@ -21,9 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
-from llrkit.shift.check_shift import ALPHA, ShiftSetting
-from llrkit.shift.new_scores import NewScores
-from llrkit.shift.shift_test import shift_test
+from llrkit.shift.check import ALPHA, NewScores, ShiftSetting, shift_test
 from shift_sets import halved_sets, halvings, real, simulated
 
 LEVELS = ((True, 0.05), (True, 0.01), (False, 0.01))

@@ -120,7 +120,7 @@ def check_once(scores: lk.Scores, seed: int) -> dict[str, float]:
 
 def compare_once(scores: lk.Scores, speakers: tuple[str, str] | None) -> dict[str, float]:
     """P-values of a comparison by name of the number; nan where there is no test."""
-    found = lk.compare_systems(scores, POINTS, speakers=speakers)
+    found = lk.compare_systems(scores, points=POINTS, speakers=speakers)
     return {
         words: found[name].p_value if name in found.differences else math.nan
         for name, words in NUMBERS.items()

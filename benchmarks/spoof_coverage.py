@@ -98,7 +98,7 @@ def ends(design: Design, rng: np.random.Generator) -> dict[str, tuple[float, flo
     }
     kept = np.asarray(table["label"]) != "spoof"
     two = lk.Trials({name: np.asarray(column)[kept] for name, column in table.items()}, score="sasv")
-    rates = biometrics.verification_rates(two, FMRS, speakers=("left", "right"))
+    rates = biometrics.verification_rates(two, fmr=FMRS, speakers=("left", "right"))
     return intervals | {f"FNMR at FMR {row.wanted:g}": row.fnmr_interval for row in rates.rows}
 
 

@@ -28,7 +28,9 @@ def main() -> None:
     columns = options.systems.split(",")
     names = options.names.split(",") if options.names else columns
     results = {
-        name: lk.evaluate(lk.read_trials(options.table, score=column, label=options.label_column), ["sre08"])
+        name: lk.evaluate(
+            lk.read_trials(options.table, score=column, label=options.label_column), points=["sre08"]
+        )
         for name, column in zip(names, columns, strict=True)
     }
     with plt.style.context(lk.plot.STYLE):

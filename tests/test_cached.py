@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from llrkit._cached import cached_property
+from llrkit.base.process import cached_property
 
 
 class Prepared:

@@ -7,7 +7,7 @@ from importlib import import_module
 
 MODULES = (
     "llrkit", "llrkit.plot", "llrkit.theory", "llrkit.spoof", "llrkit.biometrics", "llrkit.multiclass",
-    "llrkit.recognize", "llrkit.simulate", "llrkit.sklearn",
+    "llrkit.speech", "llrkit.simulate", "llrkit.sklearn",
 )  # fmt: skip
 
 

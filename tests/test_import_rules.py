@@ -6,30 +6,24 @@ from house import LEVEL, imports_of, our_files, room_of
 
 # framework -> modules (or rooms, with all they hold) that may import it
 FRAMEWORKS = {
-    "dask": {"engine.cluster", "engine.cluster_results", "engine.dask_source"},
-    "distributed": {
-        "engine.cluster",
-        "engine.cluster_access",
-        "engine.cluster_results",
-        "engine.dask_source",
-        "engine.cluster_worker_tasks",
-    },
-    "sklearn": {"sklearn", "recognize.backends.svm"},
+    "dask": {"engine.cluster", "engine.dask_source"},
+    "distributed": {"engine.cluster", "engine.dask_source"},
+    "sklearn": {"sklearn", "speech.models.svm"},
     "torch": {"torch"},
     "torchmetrics": {"torch"},
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "click": {"cli"},
-    "h5py": {"io.binary.bosaris_hdf5"},
-    "soundfile": {"recognize.frames.audio_headers_and_samples"},
-    "soxr": {"recognize.frames.audio_headers_and_samples"},
-    "kaldi_native_fbank": {"recognize.frames.audio_frames"},
-    "polars": {"_results", "scores", "io", "engine.scanned_files", "engine.partitions"},
-    "pandas": {"_results"},
+    "h5py": {"io.array_files"},
+    "soundfile": {"speech.audio"},
+    "soxr": {"speech.audio"},
+    "kaldi_native_fbank": {"speech.audio"},
+    "polars": {"results.result", "scores", "io", "engine.pieces"},
+    "pandas": {"results.result"},
 }
 ONE_MODULE_ONLY = {"matplotlib", "plotly"}
-ONLY_THESE = {"core": {"numpy", "scipy"}, "_arrays": {"numpy"}}
-ONLY_THESE |= {module: set() for module in ("errors", "_version", "_atomic", "_plain")}
+ONLY_THESE = {"core": {"numpy", "scipy"}, "base": {"numpy", "threadpoolctl"}}
+ONLY_THESE |= {module: set() for module in ("errors", "_version")}
 STANDARD = set(sys.stdlib_module_names)
 
 

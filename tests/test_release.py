@@ -42,7 +42,7 @@ def test_the_table_of_the_readme_is_that_of_the_data(shared):
         if re.match(r"\| (i-vector|ResNet)", line)
     ]
     for column, row in zip(columns, rows, strict=True):
-        found = lk.evaluate(lk.read_trials(file, score=column, label="target"), ["sre08"])
+        found = lk.evaluate(lk.read_trials(file, score=column, label="target"), points=["sre08"])
         point = found.points[0]
         expected = [100 * found.eer, found.cllr, found.min_cllr, found.cllr_cal, point.min_dcf, point.act_dcf]
         shown = [float(cell.replace("%", "")) for cell in row]

@@ -12,8 +12,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit._plain import spelled
-from llrkit._results import Result
+from llrkit.base.text import spelled
+from llrkit.results.result import Result
 
 RNG = np.random.default_rng(11)
 LABELS = RNG.random(900) < 0.3
@@ -43,31 +43,31 @@ TANDEM = lk.spoof.SpoofTrials(
 RESULTS = {
     "Evaluation": lambda: lk.evaluate(TRIALS, by="room", ci="trial"),
     "Comparison": lambda: lk.compare(TRIALS, TRIALS, methods="cmlg,logistic"),
-    "ConditionTable": lambda: lk.condition_table(TRIALS, "room"),
+    "ConditionTable": lambda: lk.condition_table(TRIALS, by="room"),
     "Diagnosis": lambda: lk.diagnose(TRIALS),
-    "CrossCalibration": lambda: lk.cross_calibrate(TRIALS, "cmlg", groups="left", folds=3),
+    "CrossCalibration": lambda: lk.cross_calibrate(TRIALS, method="cmlg", groups="left", folds=3),
     "Threshold": lambda: lk.threshold_for(TRIALS),
-    "PriorScan": lambda: lk.alpha_scan(TRIALS, TRIALS),
+    "PriorScan": lambda: lk.alpha_scan(TRIALS, test=TRIALS),
     "ShiftCheck": lambda: lk.check_shift(lk.fit_cmlg(TRIALS), TRIALS),
     "CalibrationCheck": lambda: lk.check_calibration(TRIALS),
     "CalibrationLoss": lambda: lk.calibration_loss(TRIALS),
     "CalibrationNull": lambda: lk.calibration_null(
         lk.theory.GaussianLLR.from_eer(0.1), 50, 200, replicates=20
     ),
-    "MapUncertainty": lambda: lk.map_uncertainty(TRIALS, "cmlg"),
-    "LlrPrecision": lambda: lk.llr_precision(TRIALS, ("left", "right")),
+    "MapUncertainty": lambda: lk.map_uncertainty(TRIALS, method="cmlg"),
+    "LlrPrecision": lambda: lk.llr_precision(TRIALS, speakers=("left", "right")),
     "LlrBand": lambda: lk.llr_band(TRIALS, speakers=("left", "right")),
     "DeLong": lambda: lk.delong_test(BOTH),
     "SystemComparison": lambda: lk.compare_systems(BOTH),
     "PairwiseComparison": lambda: lk.compare_many_systems(BOTH),
-    "CurveBands": lambda: lk.curve_bands(TRIALS, lk.evaluate(TRIALS, ece=True)),
+    "CurveBands": lambda: lk.curve_bands(TRIALS, result=lk.evaluate(TRIALS, ece=True)),
     "ScoreDecomposition": lambda: lk.score_decomposition(TRIALS),
     "ReliabilityCurve": lambda: lk.reliability_curve(TRIALS),
     "CrossEntropyCurve": lambda: lk.cross_entropy_curve(TRIALS),
     "DetSlope": lambda: lk.det_slope(TRIALS),
     "DetStraightness": lambda: lk.det_straightness(TRIALS, simulations=9),
     "MixingCurve": lambda: lk.mixing_curve(lk.fit_mixture(TRIALS)),
-    "Validation": lambda: lk.validate(TRIALS, CRITERIA),
+    "Validation": lambda: lk.validate(TRIALS, criteria=CRITERIA),
     "CaseReport": lambda: lk.case_report(lk.fit_cmlg(TRIALS), 1.0, h1="it is", h2=EVIL),
     "MisleadingTrial": lambda: lk.misleading_trials(TRIALS)[0],
     "ClassEvaluation": lambda: lk.multiclass.evaluate(CLASSES),
@@ -175,7 +175,7 @@ def test_curves_of_an_evaluation_travel_without_the_trials(n_target, smaller):
 
 def test_the_frame_of_an_evaluation_has_groups_and_intervals():
     half = lk.OperatingPoint(0.5, name="half")
-    result = lk.evaluate(TRIALS, [half], by=("seconds", "room"), ci="trial")
+    result = lk.evaluate(TRIALS, points=[half], by=("seconds", "room"), ci="trial")
     frame = result.to_frame()
     assert frame.columns[:4] == ["seconds", "room", "n_target", "n_nontarget"]
     assert frame["seconds"].to_list() == [None, 3, 3, 20, 20, 100, 100]
@@ -184,7 +184,7 @@ def test_the_frame_of_an_evaluation_has_groups_and_intervals():
         part = table
         for name in ("seconds", "room"):
             part = part if row[name] is None else part.filter(pl.col(name) == row[name])
-        alone = lk.evaluate(lk.Trials(part, score="score"), [half], ci="trial")
+        alone = lk.evaluate(lk.Trials(part, score="score"), points=[half], ci="trial")
         assert row["eer"] == alone.eer
         assert (row["cllr_low"], row["cllr_high"]) == pytest.approx(alone.intervals["cllr"], rel=1e-9)
         assert row["act_dcf half"] == alone.act_dcf(half)

@@ -148,7 +148,7 @@ def test_a_rule_fuses_columns_at_its_own_minimum(estimators, two_columns, rule):
 
     def cost(weights, offset):
         moved = lk.LinearMap(weights=weights, offset=offset, systems=["a", "b"])
-        return lk.rule_cost(moved.on(scores), rule, 0.3)
+        return lk.rule_cost(moved.on(scores), rule=rule, prior=0.3)
 
     lowest = cost(made.weights, made.offset)
     for step in ([0.01, 0, 0], [-0.01, 0, 0], [0, 0.01, 0], [0, -0.01, 0], [0, 0, 0.01], [0, 0, -0.01]):

@@ -33,8 +33,8 @@ def data():
 def values_of(scores, labels):
     return {
         "eer": -lk.eer(scores, labels), "auc": lk.auc(scores, labels), "cllr": -lk.cllr(scores, labels),
-        "min_cllr": -lk.min_cllr(scores, labels), "min_dcf": -lk.min_dcf(scores, labels, 0.01),
-        "act_dcf": -lk.act_dcf(scores, labels, 0.01),
+        "min_cllr": -lk.min_cllr(scores, labels), "min_dcf": -lk.min_dcf(scores, labels, point=0.01),
+        "act_dcf": -lk.act_dcf(scores, labels, point=0.01),
     }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_a_scorer_takes_probabilities_points_and_labels(tools, data):
         odds = np.log(proba) - np.log1p(-proba)
     point = lk.OperatingPoint(0.2, 3.0, 1.0)
     cost = tools.scorers.act_dcf.at(point)(forest, X[600:], y[600:])
-    assert cost == pytest.approx(-lk.act_dcf(odds, y[600:], point), rel=1e-12)
+    assert cost == pytest.approx(-lk.act_dcf(odds, y[600:], point=point), rel=1e-12)
     # swapping who is the target swaps the two kinds of errors
     swapped = tools.scorers.min_dcf.at((0.8, 1.0, 3.0)).of(0)(forest, X[600:], y[600:])
     assert swapped == pytest.approx(tools.scorers.min_dcf.at(point)(forest, X[600:], y[600:]), rel=1e-12)
@@ -94,8 +94,8 @@ def test_words_tell_a_scorer_who_is_the_target(tools, data):
     words = np.where(y == 1, "bonafide", "spoof")
     model = LogisticRegression().fit(X, words)
     cost = tools.scorers.min_dcf.at("sre08")(model, X, words)
-    assert cost == pytest.approx(-lk.min_dcf(-model.decision_function(X), words, "sre08"), rel=1e-12)
-    assert cost != pytest.approx(-lk.min_dcf(model.decision_function(X), y == 0, "sre08"))
+    assert cost == pytest.approx(-lk.min_dcf(-model.decision_function(X), words, point="sre08"), rel=1e-12)
+    assert cost != pytest.approx(-lk.min_dcf(model.decision_function(X), y == 0, point="sre08"))
 
 
 # --------------------------------------------------------------------------------- weights and labels

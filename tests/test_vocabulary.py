@@ -2,8 +2,8 @@
 
 import pytest
 
-from llrkit._vocabulary import _WORDS, VOCABULARIES, vocabulary
 from llrkit.errors import UnknownNameError
+from llrkit.results.vocabulary import _WORDS, VOCABULARIES, vocabulary
 
 
 @pytest.mark.parametrize(

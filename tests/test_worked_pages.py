@@ -56,8 +56,8 @@ def test_from_embeddings_to_llrs(tmp_path, monkeypatch):
     run_all("tutorials/embeddings-to-llrs.md", tmp_path, monkeypatch)
     llrs = lk.read_trials(tmp_path / "llrs.parquet", score="llr")
     assert lk.cllr(llrs) < 1.0
-    recognizers = [lk.recognize.Recognizer.load(tmp_path / f"{name}.npz") for name in ("plain", "model")]
-    everything = lk.recognize.read_embeddings(tmp_path / "all.npz").where(split="eval", duration="full")
+    recognizers = [lk.speech.Recognizer.load(tmp_path / f"{name}.npz") for name in ("plain", "model")]
+    everything = lk.speech.read_embeddings(tmp_path / "all.npz").where(split="eval", duration="full")
     eers = []
     for recognizer in recognizers:
         models = recognizer.enroll(everything.where(side="A"))

@@ -15,10 +15,13 @@ from sphinx.ext.autodoc.mock import mock
 ROOMS = {
     "scores": ("Trials", "Arrays, tables, files, a cluster.", ("scores", "io", "engine", "simulate")),
     "metrics": ("Metrics", "Numbers and curves of one set of trials.", ("metrics", "theory")),
-    "evaluation": ("Evaluations", "All numbers together, and thresholds.", ("evaluation", "report")),
-    "calibrate": ("Calibration", "From score to log-likelihood-ratio.", ("calibrate", "choose")),
+    "evaluation": (
+        "Evaluations and validation",
+        "All numbers together, thresholds, criteria and one comparison.",
+        ("verbs", "report"),
+    ),
+    "calibrate": ("Calibration", "From score to log-likelihood-ratio.", ("maps", "fits")),
     "trust": ("Intervals and tests", "How far a number can be trusted.", ("trust",)),
-    "validation": ("Validation and cases", "Criteria, reports and one comparison.", ("validation",)),
     "shift": ("Shift", "Scores that are no longer those of training.", ("shift",)),
     "errors": ("Errors and warnings", "Everything llrkit raises.", ("errors",)),
 }
@@ -30,7 +33,7 @@ MODULES = {
     "spoof": ("llrkit.spoof", "Three kinds of trials: targets, non-targets and spoofs."),
     "biometrics": ("llrkit.biometrics", "FMR and FNMR, groups of people, 1:N search."),
     "multiclass": ("llrkit.multiclass", "More than two classes."),
-    "recognize": ("llrkit.recognize", "From speech and embeddings to scores."),
+    "speech": ("llrkit.speech", "From speech and embeddings to scores."),
     "sklearn": ("llrkit.sklearn", "Estimators and scorers for scikit-learn."),
     "torch": ("llrkit.torch", "A metric for torchmetrics and Lightning."),
 }

@@ -15,7 +15,7 @@ labels = rng.random(8000) < 0.2
 strength = np.sqrt(durations / 10)
 scores = strength**2 * np.where(labels, 1.0, -1.0) + np.sqrt(2) * strength * rng.normal(size=8000)
 trials = lk.Trials({"score": scores, "label": labels, "seconds": durations})
-lk.condition_table(trials, "seconds")
+lk.condition_table(trials, by="seconds")
 
 # %%
 result = lk.evaluate(trials, by="seconds")

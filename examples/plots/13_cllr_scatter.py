@@ -8,7 +8,7 @@ One point for each list of trials: figure 1 of van Leeuwen and Brümmer (2013), 
 import numpy as np
 
 import llrkit as lk
-from llrkit.plot.paper_figures import CllrScatter
+from llrkit.plot.cost_plots import CllrScatter
 
 rng = np.random.default_rng(1)
 lists = {f"EER {eer:.0%}": lk.theory.GaussianLLR.from_eer(eer) for eer in (0.03, 0.06, 0.1, 0.15, 0.2, 0.25)}

@@ -8,7 +8,7 @@ The EER for every pair of durations.
 import numpy as np
 
 import llrkit as lk
-from llrkit.evaluation.condition_tables import HeatMap
+from llrkit.verbs.conditions import HeatMap
 
 model = lk.simulate.DurationModel.between()
 durations = (5.0, 10.0, 20.0, 40.0, 100.0)

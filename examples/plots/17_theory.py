@@ -14,5 +14,5 @@ rng = np.random.default_rng(1)
 measured = {}
 for eer in (0.01, 0.02, 0.05, 0.1):
     scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(eer).rvs(1000, 20_000, rng))
-    measured[f"Gaussian {eer:g}"] = (lk.eer(scores), lk.min_dcf(scores, "sre10"))
+    measured[f"Gaussian {eer:g}"] = (lk.eer(scores), lk.min_dcf(scores, point="sre10"))
 axes = lk.plot.theory(theory_costs("sre10", measured))

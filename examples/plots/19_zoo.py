@@ -8,7 +8,7 @@ Mean target and non-target score of each speaker, with quartiles (Yager and Duns
 import numpy as np
 
 import llrkit as lk
-from llrkit.metrics.zoo import zoo_curve
+from llrkit.metrics.theory_costs import zoo_curve
 
 rng = np.random.default_rng(1)
 target, nontarget = np.repeat(np.arange(120), 10), np.repeat(np.arange(120), 40)

@@ -50,7 +50,7 @@ def test_generated_sets_against_the_organizers(printed):
     )
     found["cm_cllr"] = lk.cllr(countermeasure)
     found["cm_min_dcf"], found["cm_act_dcf"] = (
-        metric(countermeasure, point) for metric in (lk.min_dcf, lk.act_dcf)
+        metric(countermeasure, point=point) for metric in (lk.min_dcf, lk.act_dcf)
     )
     assert {"set", *found} == set(printed)
     assert_allclose([found[name] for name in found], [printed[name] for name in found], rtol=0, atol=1e-12)
@@ -110,7 +110,7 @@ def test_tandem_numbers_against_the_organizers(expected, table, asv, cm):
 def test_countermeasures_against_the_organizers(expected, shared, cm):
     trials = lk.read_trials(shared / "data/asvspoof2019_la/cm_dev.tsv.gz", score=cm)
     point = lk.OperatingPoint(0.95, 1.0, 10.0)
-    result = lk.evaluate(trials, [point], by="attack", shared="bonafide")
+    result = lk.evaluate(trials, points=[point], by="attack", shared="bonafide")
     assert result.points[0].min_dcf == pytest.approx(expected["CM min DCF asvspoof5 pooled", cm], abs=1e-9)
     assert result.points[0].act_dcf == pytest.approx(expected["CM act DCF asvspoof5 pooled", cm], abs=1e-9)
     assert result.cllr == pytest.approx(expected["CM Cllr pooled", cm], abs=1e-9)

@@ -13,8 +13,8 @@ from generated_sets import read_table, two_classes
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.pav_and_hull import error_path, pav_blocks
-from llrkit.core.trial_counts import count_trials
+from llrkit.core.cells import count_trials
+from llrkit.core.pav import error_path, pav_blocks
 
 # set: n_tar, n_non, rocch_eer, cllr, min_cllr,
 #      (min DCF, act DCF) at sre10 (P=0.001), P=0.05, sre08 (P=0.01, Cmiss=10)
@@ -72,7 +72,7 @@ def test_generated_sets_against_bosaris(printed):
     names = [f"{kind}_{point}" for kind in ("mindcf", "actdcf") for point in ("p001", "p05", "sre08")]
     dcfs = [printed[name] for name in names]
     expected = [printed["rocch_eer"], printed["cllr"], *dcfs]
-    functions = [metric(scores, p) for metric in (lk.min_dcf, lk.act_dcf) for p in POINTS]
+    functions = [metric(scores, point=p) for metric in (lk.min_dcf, lk.act_dcf) for p in POINTS]
     assert_allclose([lk.eer(scores), lk.cllr(scores), *functions], expected, rtol=0, atol=1e-12)
     points = [p.min_dcf for p in result.points] + [p.act_dcf for p in result.points]
     assert_allclose([result.eer, result.cllr, *points], expected, rtol=0, atol=1e-12)
@@ -95,9 +95,11 @@ def test_evalita_bayes_error_rates_against_rocanalysis(reference_set):
     scores = reference_set("evalita09_ru")
     point = lk.OperatingPoint(1 / 10.9)
     assert_allclose(point.log_odds, -np.log(9.9), rtol=1e-15)
-    bayes = lk.act_dcf(scores, point) * point.default_cost
+    bayes = lk.act_dcf(scores, point=point) * point.default_cost
     assert_allclose(bayes, 0.03291547867387523, rtol=0, atol=1e-13)
-    assert_allclose(lk.min_dcf(scores, point) * point.default_cost, 0.03173675448189074, rtol=0, atol=1e-13)
+    assert_allclose(
+        lk.min_dcf(scores, point=point) * point.default_cost, 0.03173675448189074, rtol=0, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,8 +112,8 @@ def test_evalita_bayes_error_rates_against_rocanalysis(reference_set):
 def test_evalita_dcf_against_rocanalysis(name, default, actual, minimum, reference_set):
     scores = reference_set("evalita09_ru")
     assert lk.operating_point(name).default_cost == default
-    assert_allclose(lk.act_dcf(scores, name) * default, actual, rtol=0, atol=1e-13)
-    assert_allclose(lk.min_dcf(scores, name) * default, minimum, rtol=0, atol=1e-13)
+    assert_allclose(lk.act_dcf(scores, point=name) * default, actual, rtol=0, atol=1e-13)
+    assert_allclose(lk.min_dcf(scores, point=name) * default, minimum, rtol=0, atol=1e-13)
 
 
 def test_gaussian_scores_against_rocanalysis():
@@ -181,4 +183,6 @@ def test_voxceleb_resnet_against_sv_score_calibration(reference_set):
     # sv_score_calibration, calibration_all.ipynb: EER 1.5642 %, min DCF at P = 0.05
     scores = reference_set("voxceleb1_o.resnet_aam")
     assert_allclose(100 * lk.eer_roc(scores), 1.5642, rtol=0, atol=6e-5)
-    assert_allclose(lk.min_dcf(scores, lk.OperatingPoint(0.05)), 0.10429480381760269, rtol=0, atol=1e-14)
+    assert_allclose(
+        lk.min_dcf(scores, point=lk.OperatingPoint(0.05)), 0.10429480381760269, rtol=0, atol=1e-14
+    )

@@ -24,10 +24,10 @@ def test_cross_entropy_against_mpmath(name, prior):
         entropy = -p * mpmath.log(p) - (1 - p) * mpmath.log(1 - p)
         wanted = float(value / entropy), float(value / mpmath.log(2)), float(value)
     scores = lk.Scores(target, nontarget)
-    assert_allclose(lk.cross_entropy(scores, prior), wanted[0], rtol=1e-14)
-    assert_allclose(lk.cross_entropy(scores, prior, normalized=False), wanted[1], rtol=1e-14)
+    assert_allclose(lk.cross_entropy(scores, prior=prior), wanted[0], rtol=1e-14)
+    assert_allclose(lk.cross_entropy(scores, prior=prior, normalized=False), wanted[1], rtol=1e-14)
     # the logarithmic rule is the same in nats
-    assert_allclose(lk.rule_cost(scores, "log", prior), wanted[2], rtol=1e-14)
+    assert_allclose(lk.rule_cost(scores, rule="log", prior=prior), wanted[2], rtol=1e-14)
     if prior == 0.5:
         assert_allclose(lk.cllr(scores), wanted[1], rtol=1e-14)
 

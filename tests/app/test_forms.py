@@ -17,7 +17,7 @@ from llrkit.app.forms_to_choices import (
 from llrkit.app.project import Project, ScoreFile
 from llrkit.app.shown_form_values import form_values
 from llrkit.errors import InputError
-from llrkit.validation.criteria import REPORT_FIELDS
+from llrkit.verbs.criteria import REPORT_FIELDS
 
 H1, H2 = "the suspect is the speaker", "another man is the speaker"
 

@@ -8,12 +8,12 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.calibrate.bounds.bounded_map import BoundedMap
-from llrkit.calibrate.composite.map_by_column import ByMap
-from llrkit.calibrate.map_files import map_from_dict
-from llrkit.calibrate.maps import AffineMap
 from llrkit.errors import LlrkitError, MapFileError
-from llrkit.multiclass.class_map_files import map_from_dict as class_map_from_dict
+from llrkit.fits.logistic import ByMap
+from llrkit.maps.bounds import BoundedMap
+from llrkit.maps.files import map_from_dict
+from llrkit.maps.map import AffineMap
+from llrkit.multiclass.maps import map_from_dict as class_map_from_dict
 
 TESTS = Path(__file__).parents[1]
 SAVED = sorted((TESTS / "saved_maps").glob("*.json"))

@@ -11,19 +11,17 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit._atomic import write_atomically
-from llrkit._inputs import watching
+from llrkit.base.files import watching, write_atomically
 from llrkit.cli import cli, output
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.read_and_written_paths import FILLED, NO_PATHS, READ, WRITTEN, leaves
-from llrkit.engine import scanned_files
-from llrkit.engine.apply_folder import apply_parts
-from llrkit.engine.apply_map import apply_map
-from llrkit.engine.class_files import scan_classes
-from llrkit.io import tables_of_paths as tables
-from llrkit.io.convert import convert
-from llrkit.io.reading_options import Reading
-from llrkit.recognize.speech_list_table import read_speech_list
+from llrkit.engine import batches
+from llrkit.engine.apply_files import apply_map, apply_parts
+from llrkit.engine.open import scan_classes
+from llrkit.io import formats as tables
+from llrkit.io.read import convert
+from llrkit.io.read_options import Reading
+from llrkit.speech.lists import read_speech_list
 
 
 def scores(path, seed=1, n=400, shift=1.5):
@@ -121,14 +119,14 @@ def test_a_file_named_by_a_list_is_not_written_over(place):
 
 
 def change_after_first_pass(monkeypatch, change):
-    read, done = scanned_files.Files._read, []
+    read, done = batches.Passes._read, []
 
-    def watched(self):
-        yield from read(self)
+    def watched(self, chunking):
+        yield from read(self, chunking)
         if not done:
             done.append(change())
 
-    monkeypatch.setattr(scanned_files.Files, "_read", watched)
+    monkeypatch.setattr(batches.Passes, "_read", watched)
     monkeypatch.setenv("LLRKIT_AT_ONCE", "1K")  # every pass reads the files again
 
 
@@ -167,7 +165,7 @@ def test_a_file_that_changes_between_passes_is_named(place, monkeypatch, name, h
 
 
 def test_a_key_that_changes_before_the_answer_is_written_is_named(place, monkeypatch):
-    from llrkit.io import files_to_trials as opened
+    from llrkit.io import read as opened
 
     join = opened.join_key
 

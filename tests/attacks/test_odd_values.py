@@ -14,8 +14,8 @@ from commands import run
 
 import llrkit as lk
 from llrkit.errors import FileFormatError, InputError, LlrkitError
-from llrkit.io.decompress import blocks_of
-from llrkit.validation.criteria import read_criteria
+from llrkit.io.text_lines import blocks_of
+from llrkit.verbs.criteria import read_criteria
 
 N = 40
 COLUMNS = {
@@ -126,7 +126,7 @@ def test_members_of_an_archive_that_are_no_arrays(tmp_path):
     with pytest.raises(FileFormatError):
         lk.read_trials(tmp_path / "a.npz")
     with pytest.raises(FileFormatError):
-        lk.recognize.read_embeddings(tmp_path / "a.npz")
+        lk.speech.read_embeddings(tmp_path / "a.npz")
     np.savez(tmp_path / "d.npz", loglik=np.zeros((2, 2), "M8[s]"), labels=["a", "b"], classes=["a", "b"])
     assert run("evaluate", tmp_path / "d.npz")[0] == 2
 
@@ -144,9 +144,8 @@ def test_gzip_members(tmp_path):
     (tmp_path / "many.gz").write_bytes(b"".join(parts) + gzip.compress(b"") * 100 + b"\0" * 5000)
     for size in (1 << 24, 1000, 7):
         assert b"".join(blocks_of(tmp_path / "many.gz", size)) == b"".join(rows)
-    (tmp_path / "empty.gz").write_bytes(parts[0] + gzip.compress(b"") * 400_000)
-    with pytest.raises(FileFormatError):
-        lk.read_trials(tmp_path / "empty.gz")
+    (tmp_path / "empty.gz").write_bytes(parts[0] + gzip.compress(b"") * 10_000)
+    assert b"".join(blocks_of(tmp_path / "empty.gz")) == b"".join(rows[:10])
     (tmp_path / "cut.gz").write_bytes(parts[0] + parts[1][:-3])
     with pytest.raises(FileFormatError):
         b"".join(blocks_of(tmp_path / "cut.gz"))

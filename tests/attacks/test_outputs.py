@@ -11,7 +11,7 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit._atomic import replacing, replacing_folder, write_atomically
+from llrkit.base.files import replacing, replacing_folder, write_atomically
 
 SCORES = "score,label\n1.5,target\n-0.5,nontarget\n0.25,target\n0.75,nontarget\n"
 
@@ -103,7 +103,7 @@ def test_devices_are_written_to(tmp_path):
 
 LEFT = """
 import os, signal, sys
-from llrkit._atomic import replacing, replacing_folder
+from llrkit.base.files import replacing, replacing_folder
 with replacing(sys.argv[1]) as one, replacing(sys.argv[1]) as two, replacing_folder(sys.argv[2]) as three:
     one.write_text("half"); two.write_text("half"); (three / "x").write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -135,8 +135,8 @@ def test_what_another_run_is_writing_is_left_alone(tmp_path):
 
 TOLD_TO_END = """
 import sys
-from llrkit._atomic import replacing
-from llrkit.cli.termination import ended_cleanly
+from llrkit.base.files import replacing
+from llrkit.cli.failed_commands import ended_cleanly
 with ended_cleanly(), replacing(sys.argv[1]) as temporary:
     temporary.write_text("half")
     print("ready", flush=True)

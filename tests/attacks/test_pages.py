@@ -12,10 +12,10 @@ from commands import run
 from drawn import some_scores
 
 import llrkit as lk
-from llrkit._format import csv_text
+from llrkit.base.text import csv_text
 from llrkit.cli import cli
 from llrkit.cli.quoted_command import quoted_command
-from llrkit.report.class_page import write_class_report
+from llrkit.report.page import write_class_report
 
 NAMES = ("constructor", "toString", "__proto__", "hasOwnProperty", "prototype", "valueOf")
 FORMULAS = (
@@ -53,7 +53,7 @@ def systems():
     columns = {"__proto__": (np.array(NAMES)[np.arange(60) % 6], np.array(NAMES)[np.arange(300) % 6])}
     scores = some_scores()
     named = lk.Scores(scores.target, scores.nontarget, columns)
-    return {name: lk.evaluate(named, ["sre08"], by="__proto__", ece=True) for name in NAMES}
+    return {name: lk.evaluate(named, points=["sre08"], by="__proto__", ece=True) for name in NAMES}
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_a_plot_as_a_page_has_the_policy_of_a_report_and_loads_in_silence(chromi
 
 
 def test_no_cell_of_a_csv_table_is_a_formula():
-    results = {name: lk.evaluate(some_scores(), ["sre08"]) for name in (*FORMULAS, "-3.5", "plain")}
+    results = {name: lk.evaluate(some_scores(), points=["sre08"]) for name in (*FORMULAS, "-3.5", "plain")}
     rows = list(csv.reader(io.StringIO(lk.format_table(results, "csv", row_title="=1+1"))))
     assert rows[0][0] == "'=1+1"
     assert [row[0] for row in rows[1:]] == [*(f"'{name}" for name in FORMULAS), "-3.5", "plain"]

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from llrkit.errors import FileFormatError, LlrkitError
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.recognizer import Recognizer
-from llrkit.recognize.recognizer_training import train_recognizer
+from llrkit.speech.frames import Frames
+from llrkit.speech.recognizer import Recognizer, train_recognizer
 
 RNG = np.random.default_rng(1)
 SPEECH = Frames.of(
@@ -79,7 +78,7 @@ def recording(file, rate, n):
 @pytest.fixture
 def audio(need):
     need("soundfile"), need("kaldi_native_fbank")
-    from llrkit.recognize.frames.audio_frames import audio_frames
+    from llrkit.speech.audio import audio_frames
 
     return audio_frames
 
@@ -125,7 +124,7 @@ def test_a_recording_that_announces_more_than_memory_is_refused(tmp_path, audio,
 
 def test_odd_places_in_an_scp_are_one_line(tmp_path, need):
     need("kaldiio")
-    from llrkit.recognize.kaldi_archives import read_kaldi
+    from llrkit.speech.kaldi import read_kaldi
 
     for place in ("a\0b.ark:3", "x.ark:" + "9" * 5000, "x.ark:" + "9" * 30):
         (tmp_path / "x.scp").write_text(f"utt {place}\n")

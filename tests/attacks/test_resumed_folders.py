@@ -12,8 +12,8 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.engine import apply_folder as module
-from llrkit.engine.apply_folder import apply_parts
+from llrkit.engine import apply_files as module
+from llrkit.engine.apply_files import apply_parts
 
 
 @pytest.fixture
@@ -155,8 +155,10 @@ def test_runs_that_interrupt_each_other_with_other_maps_never_mix(place, monkeyp
 HOLDING = """
 import sys
 from pathlib import Path
-from llrkit.engine.finished_parts import working_in
-with working_in(Path(sys.argv[1])):
+from llrkit.base.files import locked_folder
+folder = Path(sys.argv[1])
+folder.mkdir()
+with locked_folder(folder):
     print("ready", flush=True)
     sys.stdin.read()
 """

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit.errors import FileFormatError, InputError, SkippedFilesWarning, TooFewTrialsError
-from llrkit.io.convert import convert
+from llrkit.io.read import convert
 
 
 @pytest.mark.parametrize("times", [2, 257])  # counts of 8 bits would begin again at 0

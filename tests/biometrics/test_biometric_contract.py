@@ -14,12 +14,12 @@ from llrkit import biometrics
 FMRS = [0.3, 0.1, 0.0]
 # name of the public function -> how it is called here
 RESULTS = {
-    "verification_rates": lambda s: biometrics.verification_rates(s, FMRS).to_dict(),
+    "verification_rates": lambda s: biometrics.verification_rates(s, fmr=FMRS).to_dict(),
     "verification_rates of subjects": lambda s: biometrics.verification_rates(
-        s, FMRS, speakers="person"
+        s, fmr=FMRS, speakers="person"
     ).to_dict(),
     "verification_rates with failures": lambda s: biometrics.verification_rates(
-        s, FMRS, failures="failed"
+        s, fmr=FMRS, failures="failed"
     ).to_dict(),
     "differential": lambda s: biometrics.differential(s, "group", fmr=0.2).to_dict(),
     "differential of subjects": lambda s: biometrics.differential(
@@ -94,7 +94,7 @@ def test_other_data_give_another_value(name):
 
 def test_rates_of_trials_that_occur_twice():
     twice = scores_of({name: np.tile(values, 2) for name, values in TABLE.items()})
-    rates = [biometrics.verification_rates(s, FMRS).rows for s in (SCORES, twice)]
+    rates = [biometrics.verification_rates(s, fmr=FMRS).rows for s in (SCORES, twice)]
     assert [(row.fmr, row.fnmr, row.threshold) for row in rates[0]] == [
         (row.fmr, row.fnmr, row.threshold) for row in rates[1]
     ]
@@ -110,7 +110,7 @@ def test_rates_of_trials_that_occur_twice():
 @pytest.mark.parametrize("form", [np.arctan, lambda x: x**3 + x])
 def test_a_rising_map_of_scores(form):
     mapped = scores_of(TABLE | {"score": form(TABLE["score"])})
-    rates = [biometrics.verification_rates(s, FMRS) for s in (SCORES, mapped)]
+    rates = [biometrics.verification_rates(s, fmr=FMRS) for s in (SCORES, mapped)]
     assert [(row.fmr, row.fnmr) for row in rates[0].rows] == [(row.fmr, row.fnmr) for row in rates[1].rows]
     found = [biometrics.identification(s, "probe", gallery="entry", fpir=[0.3]) for s in (SCORES, mapped)]
     assert found[0].to_dict()["cmc"] == found[1].to_dict()["cmc"]

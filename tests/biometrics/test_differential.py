@@ -9,7 +9,7 @@ from commands import run
 
 import llrkit as lk
 from llrkit import biometrics
-from llrkit.biometrics import inequity
+from llrkit.biometrics import people_groups
 from llrkit.errors import InputError
 
 
@@ -41,8 +41,8 @@ def test_rates_of_groups_against_brute_force():
 
 def test_the_gini_coefficient_of_one_group_with_all_errors_is_one():
     for n in (2, 3, 7):
-        np.testing.assert_allclose(inequity.gini([0.0] * (n - 1) + [0.2]), 1.0)
-        np.testing.assert_allclose(inequity.gini([0.1] * n), 0.0, atol=1e-12)
+        np.testing.assert_allclose(people_groups.gini([0.0] * (n - 1) + [0.2]), 1.0)
+        np.testing.assert_allclose(people_groups.gini([0.1] * n), 0.0, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit import biometrics
-from llrkit.biometrics.rules_of_thumb import comparisons_needed, support
+from llrkit.biometrics.verification import comparisons_needed, support
 from llrkit.errors import InputError
 
 
@@ -32,7 +32,7 @@ def test_fnmr_at_fmr_against_brute_force(seed):
     values = np.array([-math.inf, -2.0, -1.0, 0.0, 0.5, 1.0, 2.0, math.inf])
     target, nontarget = rng.choice(values, n_target), rng.choice(values, n_nontarget)
     fmrs = [0.0, 0.05, 0.2, 0.5, 1.0]
-    rates = biometrics.verification_rates(lk.Scores(target, nontarget), fmrs)
+    rates = biometrics.verification_rates(lk.Scores(target, nontarget), fmr=fmrs)
     for row, fmr in zip(rates.rows, fmrs, strict=True):
         assert row.fnmr == brute(target, nontarget, fmr)
         assert row.fmr <= fmr
@@ -44,7 +44,7 @@ def test_fnmr_at_fmr_against_brute_force(seed):
 
 
 def test_bounds_of_no_error_follow_the_rule_of_3():
-    rates = biometrics.verification_rates(lk.Scores([5.0] * 300, [0.0] * 2000), [0.01])
+    rates = biometrics.verification_rates(lk.Scores([5.0] * 300, [0.0] * 2000), fmr=[0.01])
     (row,) = rates.rows
     assert row.n_false_matches == row.n_false_nonmatches == 0
     # 1 - 0.05^(1/n), which is close to 3/n
@@ -57,7 +57,7 @@ def test_bounds_of_no_error_follow_the_rule_of_3():
 def test_an_fmr_that_too_few_comparisons_can_show_has_no_interval():
     rng = np.random.default_rng(1)
     scores = lk.Scores(rng.normal(3, 1, 500), rng.normal(0, 1, 2999))
-    rates = biometrics.verification_rates(scores, [1e-2, 1e-3])
+    rates = biometrics.verification_rates(scores, fmr=[1e-2, 1e-3])
     assert rates["FMR100"].fnmr_interval is not None
     assert rates["FMR1000"].fnmr_interval is None
     assert "3,000 non-mated comparisons to show; there are 2,999" in rates["FMR1000"].no_interval
@@ -66,7 +66,9 @@ def test_an_fmr_that_too_few_comparisons_can_show_has_no_interval():
 def test_intervals_hold_the_rate_and_widen_with_the_level():
     rng = np.random.default_rng(2)
     scores = lk.Scores(rng.normal(3, 1, 2000), rng.normal(0, 1, 20000))
-    narrow, wide = (biometrics.verification_rates(scores, 0.01, level=level).rows[0] for level in (0.9, 0.99))
+    narrow, wide = (
+        biometrics.verification_rates(scores, fmr=0.01, level=level).rows[0] for level in (0.9, 0.99)
+    )
     assert wide.fnmr_interval[0] < narrow.fnmr_interval[0] < narrow.fnmr < narrow.fnmr_interval[1]
     assert narrow.fnmr_interval[1] < wide.fnmr_interval[1]
     assert narrow.threshold_interval[0] < narrow.threshold < narrow.threshold_interval[1]
@@ -79,8 +81,8 @@ def test_subjects_widen_the_interval():
     same = left == right
     score = np.where(same, 3.0, -1.0) + 0.8 * (easy[left] + easy[right]) + rng.normal(size=len(left))
     trials = lk.Trials({"score": score, "label": same, "left": left, "right": right})
-    independent = biometrics.verification_rates(trials, 0.05)
-    by_subject = biometrics.verification_rates(trials, 0.05, speakers=("left", "right"))
+    independent = biometrics.verification_rates(trials, fmr=0.05)
+    by_subject = biometrics.verification_rates(trials, fmr=0.05, speakers=("left", "right"))
     rules = "the rules of 3 and of 30 count comparisons as if they were independent"
     assert [rules in found.notes for found in (independent, by_subject)] == [False, True]
     alone, shared = independent.rows[0], by_subject.rows[0]
@@ -101,7 +103,7 @@ def test_failures_fold_in_as_the_formulas_of_the_standard():
     rng = np.random.default_rng(4)
     score, label, status = failing(rng)
     trials = lk.Trials({"score": score, "label": label, "status": status})
-    rates = biometrics.verification_rates(trials, 0.03, failures="status")
+    rates = biometrics.verification_rates(trials, fmr=0.03, failures="status")
     row, failed = rates.rows[0], status != "ok"
     share = [np.mean(failed[label == kind]) for kind in (True, False)]
     fnmr = np.mean(score[label & ~failed] < row.threshold)
@@ -125,7 +127,7 @@ def test_unknown_failures_and_unexplained_gaps_are_refused():
 @pytest.mark.parametrize("bad", [-0.1, 1.5, math.nan])
 def test_rates_outside_0_to_1_are_refused(bad):
     with pytest.raises(InputError):
-        biometrics.verification_rates(lk.Scores([1.0], [0.0]), bad)
+        biometrics.verification_rates(lk.Scores([1.0], [0.0]), fmr=bad)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +147,7 @@ def test_the_command_and_the_library_agree(table):
     told = json.loads(out)["biometrics"]
     score, label, status = failing(np.random.default_rng(4))
     trials = lk.Trials({"score": score, "label": label, "status": status})
-    rates = biometrics.verification_rates(trials, 0.03, failures="status")
+    rates = biometrics.verification_rates(trials, fmr=0.03, failures="status")
     assert told["rates"][0]["fnmr"] == rates.rows[0].fnmr
     assert told["failures"]["rates"] == list(rates.failures.rates)
 
@@ -184,9 +186,9 @@ def shared_subjects():
 @pytest.mark.parametrize("speakers", [None, ("left", "right")])
 def test_rates_do_not_depend_on_which_others_are_asked_for(shared_subjects, speakers):
     many = (0.1, 0.05, 0.02, 0.01, 0.005, 0.003, 0.001, 0.0005, 0.3, 0.2, 0.15, 0.08)
-    whole = biometrics.verification_rates(shared_subjects, many, speakers=speakers)
+    whole = biometrics.verification_rates(shared_subjects, fmr=many, speakers=speakers)
     for rate in (0.01, 0.001):
-        alone = biometrics.verification_rates(shared_subjects, rate, speakers=speakers).rows[0]
+        alone = biometrics.verification_rates(shared_subjects, fmr=rate, speakers=speakers).rows[0]
         beside = next(row for row in whole.rows if row.wanted == rate)
         for name in ("threshold_interval", "fnmr_interval", "fnmr_bound", "fmr_bound"):
             one, other = getattr(alone, name), getattr(beside, name)
@@ -198,11 +200,11 @@ def test_rates_do_not_depend_on_which_others_are_asked_for(shared_subjects, spea
 @pytest.mark.slow
 @pytest.mark.parametrize("speakers", [None, ("left", "right")])
 def test_a_threshold_has_the_same_intervals_whichever_way_it_is_asked_for(shared_subjects, speakers):
-    from llrkit.trust.intervals.curve_rates import curve_rates
-    from llrkit.trust.intervals.speakers import find_speakers
+    from llrkit.trust.intervals import curve_rates
+    from llrkit.trust.speakers import find_speakers
 
     for fmr in (0.02, 0.001):
-        row = biometrics.verification_rates(shared_subjects, fmr, speakers=speakers).rows[0]
+        row = biometrics.verification_rates(shared_subjects, fmr=fmr, speakers=speakers).rows[0]
         chosen = lk.threshold_for(shared_subjects, false_alarm_rate=fmr, speakers=speakers)
         assert (chosen.threshold, chosen.interval) == (row.threshold, row.threshold_interval)
         assert (chosen.p_miss, chosen.p_fa) == (row.fnmr, row.fmr)

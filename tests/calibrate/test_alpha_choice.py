@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 from pieces import Pieces
 
 import llrkit as lk
-from llrkit.calibrate.affine.choose_cmlg_alpha import LOG_ODDS, SETS, choose_alpha
-from llrkit.core.moments import Moments
+from llrkit.core.summaries import Moments
+from llrkit.fits.cmlg import LOG_ODDS, SETS, choose_alpha
 from llrkit.theory import cost_of
 
 quiet = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
@@ -111,8 +111,8 @@ def test_wide_targets_make_it_choose_a_small_weight_that_pays_on_other_trials():
     choice = fitted.details["alpha_choice"]
     assert fitted.options["alpha"] == choice["alpha"] < 0.2
     assert choice["cost"] < 0.9 * choice["cost_at_half"]
-    half = lk.act_dcf(lk.fit_cmlg(train).on(test), "sre08")
-    assert lk.act_dcf(fitted.on(test), "sre08") < 0.9 * half
+    half = lk.act_dcf(lk.fit_cmlg(train).on(test), point="sre08")
+    assert lk.act_dcf(fitted.on(test), point="sre08") < 0.9 * half
     assert json.loads(json.dumps(fitted.to_dict()))["details"]["alpha_choice"] == choice
 
 
@@ -187,6 +187,6 @@ def halves(shared):
 def test_on_real_telephone_scores_it_gains_where_there_is_a_gain_and_never_costs(halves, point, at_most):
     half, auto = [], []
     for train, test in (halves, halves[::-1]):
-        half.append(lk.act_dcf(lk.fit_cmlg(train).on(test), point))
-        auto.append(lk.act_dcf(lk.fit_cmlg(train, alpha="auto", point=point).on(test), point))
+        half.append(lk.act_dcf(lk.fit_cmlg(train).on(test), point=point))
+        auto.append(lk.act_dcf(lk.fit_cmlg(train, alpha="auto", point=point).on(test), point=point))
     assert np.mean(auto) <= at_most * np.mean(half)

@@ -7,8 +7,8 @@ from scipy.special import expit, ndtri
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.calibrate.affine.cmlg import cmlg_from_moments
-from llrkit.core.moments import ClassMoments, Moments
+from llrkit.core.summaries import ClassMoments, Moments
+from llrkit.fits.cmlg import cmlg_from_moments
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 

@@ -10,9 +10,9 @@ from pieces import Pieces, reloaded, speaker_trials
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.calibrate.bounds.source_counts import count_sources
-from llrkit.choose.folds import crossed_source, training_source
-from llrkit.core.distinct_numbers import JoinedNumbers
+from llrkit.core.groups import JoinedNumbers
+from llrkit.fits.folds import crossed_source, training_source
+from llrkit.maps.bounds import count_sources
 
 LINE = lk.AffineMap(a=1.0, b=0.0, method="line")
 SIDES = ("left", "right")
@@ -236,7 +236,7 @@ def test_a_bound_costs_no_more_than_its_counts_say(n):
 
 def crossed(trials, columns, **options):
     """Cross-validated Cllr without and with the bound of each fold's own training trials."""
-    once = lk.cross_calibrate(trials, "logistic", groups=columns)
+    once = lk.cross_calibrate(trials, method="logistic", groups=columns)
     wide = trials.with_columns(*columns)
     maps = {
         pair: lk.bound_map(fitted, training_source(wide, once.folds, pair), **options)

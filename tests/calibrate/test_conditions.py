@@ -10,7 +10,7 @@ from pieces import Pieces
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.core.column_values import trials_with_value
+from llrkit.core.groups import trials_with_value
 
 
 def mean_at(seconds):
@@ -274,11 +274,11 @@ def test_the_command_counts_conditions_that_are_held_and_names_the_line_of_bad_o
 
 def test_cross_validation_carries_the_conditions_and_errors_of_a_line_refuse_them():
     scores = trials([5.0, 20.0])
-    crossed = lk.cross_calibrate(scores, "cmlg", folds=3, conditions="seconds")
+    crossed = lk.cross_calibrate(scores, method="cmlg", folds=3, conditions="seconds")
     for fitted in crossed.maps.values():
         assert fitted.needs == ("seconds",)
-    pooled = lk.cross_calibrate(scores, "cmlg", folds=3)
+    pooled = lk.cross_calibrate(scores, method="cmlg", folds=3)
     assert lk.cllr(crossed.source) < lk.cllr(pooled.source)
     for options in ({"conditions": "seconds"}, {"bound": "sources"}):
         with pytest.raises(lk.InputError):
-            lk.map_uncertainty(scores, "cmlg", **options)
+            lk.map_uncertainty(scores, method="cmlg", **options)

@@ -14,7 +14,7 @@ from own_source import OwnSource
 from pieces import Pieces, collected
 
 import llrkit as lk
-from llrkit.scores.roles import Roles
+from llrkit.scores.source import Roles
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 
@@ -231,7 +231,7 @@ def test_infinite_and_constant_scores_are_refused_and_nothing_is_modified(name):
 @pytest.mark.parametrize("name", FITS)
 def test_options_that_make_no_sense_are_refused_by_name_or_have_a_meaning(name):
     few = scores(2 if name == "fit_fusion" else 1, n_target=60, n_nontarget=120)
-    parameters = list(inspect.signature(getattr(lk, name)).parameters.values())[1:]
+    parameters = list(inspect.signature(getattr(lk, name)).parameters.values())[2:]  # after the labels
     if name != "fit_by":
         assert all(parameter.kind is not parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
     for option in (one for one in parameters if one.kind is not one.VAR_KEYWORD):

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.calibrate.map_files import map_from_dict
+from llrkit.maps.files import map_from_dict
 
 SAVED = Path(__file__).parents[1] / "saved_maps"
 
@@ -80,7 +80,7 @@ def test_groups_may_have_any_name(tmp_path, names):
     room = np.array(names, dtype=object)[np.arange(60) % len(names)]
     label = np.arange(60) // len(names) % 2
     trials = lk.Trials({"score": rng.normal(label, 1.0), "label": label, "room": room.tolist()})
-    fitted = lk.fit_by(trials, "room", lk.fit_logistic, regularization=1.0)
+    fitted = lk.fit_by(trials, column="room", method=lk.fit_logistic, regularization=1.0)
     fitted.save(tmp_path / "m.json")
     assert_array_equal(lk.load_map(tmp_path / "m.json")(trials), fitted(trials))
 

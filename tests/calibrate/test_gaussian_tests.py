@@ -6,16 +6,12 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2, norm
 
 import llrkit as lk
-from llrkit.calibrate.affine.cmlg_predicted_cost import predicted_cost
-from llrkit.calibrate.affine.gaussian_tests import LEVEL, gaussian_tests
-from llrkit.core.moments import Moments
-from llrkit.evaluation.gaussian_check import check_trials
-from llrkit.experiments.population_calibration import (
-    population_c_primary,
-    population_cmlg,
-    population_logistic,
-)
+from llrkit.core.summaries import Moments
+from llrkit.experiments.prior_scan import population_c_primary, population_cmlg, population_logistic
+from llrkit.fits.cmlg import predicted_cost
+from llrkit.fits.gaussian import LEVEL, gaussian_tests
 from llrkit.theory import UnequalGaussians, cost_of
+from llrkit.verbs.diagnose import check_trials
 
 
 def found_in(target, nontarget):

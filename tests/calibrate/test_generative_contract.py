@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 
 import llrkit as lk
-from llrkit.calibrate.affine.bayesian import NormalGamma
-from llrkit.calibrate.knot_map import KnotMap, thin_knots
+from llrkit.fits.gaussian import NormalGamma
+from llrkit.maps.knots import KnotMap, thin_knots
 
 # no model is exactly right for the scores here, and the guard says which is wrong by much
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.PoorFitWarning")

@@ -8,14 +8,12 @@ from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 
 import llrkit as lk
-from llrkit.calibrate.affine.bayesian import NormalGamma
-from llrkit.calibrate.densities.gamma_ratio import gamma_from_training
-from llrkit.calibrate.densities.mixture import mixture_from_training
-from llrkit.calibrate.densities.nig import log_nig, nig_from_training
-from llrkit.calibrate.densities.student_t import log_student, student_from_training
-from llrkit.calibrate.densities.tied_nig import tied_from_training
-from llrkit.calibrate.densities.training_points import TrainingPoints, WeightedPoints
-from llrkit.core.moments import Moments
+from llrkit.core.summaries import Moments
+from llrkit.fits.densities import log_student, student_from_training
+from llrkit.fits.gaussian import NormalGamma
+from llrkit.fits.heavy_tails import gamma_from_training, log_nig, nig_from_training, tied_from_training
+from llrkit.fits.mixtures import mixture_from_training
+from llrkit.fits.training import TrainingPoints, WeightedPoints
 from llrkit.theory import GammaLLR, GaussianLLR, HyperbolicLLR, MirrorLLR, MixtureLLR, cllr_from_sigma
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.ShapeWarning")

@@ -9,10 +9,10 @@ from pieces import Pieces
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.calibrate import poor_fit_guard as guard
-from llrkit.calibrate.bounds.named_bounds import OWN_SHAPES as OWN_SHAPES_OF_MAPS
-from llrkit.calibrate.poor_fit_guard import TrainingSample, problem_of
-from llrkit.choose.methods import METHODS
+from llrkit.fits import judge as guard
+from llrkit.fits.folds import METHODS
+from llrkit.fits.judge import OWN_SHAPES as OWN_SHAPES_OF_MAPS
+from llrkit.fits.judge import TrainingSample, problem_of
 
 
 def saturated(n=400):
@@ -92,7 +92,7 @@ def test_the_loss_is_that_of_the_prior_the_fit_was_made_for():
     fitted = lk.fit_logistic(scores, prior=0.01)
     sample = TrainingSample.of(scores)
     assert_allclose(
-        sample.loss(lambda s: fitted(s), 0.01), lk.cross_entropy(fitted.on(scores), 0.01), rtol=1e-12
+        sample.loss(lambda s: fitted(s), 0.01), lk.cross_entropy(fitted.on(scores), prior=0.01), rtol=1e-12
     )
     assert_allclose(sample.logistic_loss(0.01), logistic_cllr_by_brute_force(scores, 0.01), rtol=1e-6)
 

@@ -10,8 +10,7 @@ from pieces import Pieces, collected, reloaded
 from scipy import integrate, stats
 
 import llrkit as lk
-from llrkit.calibrate.monotone.lineup.lineup_map import LineupMap
-from llrkit.calibrate.monotone.lineup.rank_probabilities import rank_histogram
+from llrkit.fits.lineup import LineupMap, rank_histogram
 
 SMOOTHING = ["add-one", "gaussian", "empirical"]
 

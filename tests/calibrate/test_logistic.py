@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import llrkit as lk
-from llrkit.core.scoring_rules import ScoringRule
+from llrkit.core.losses import ScoringRule
 
 # Scale and offset printed by R: glm(y ~ s, binomial(logit), weights = prior / N_class, offset = logit(prior),
 # epsilon = 1e-14); at sre08_tno, prior 0.5, R stopped early and the optimum is from extended precision.
@@ -132,7 +132,7 @@ RULES = ["log", "brier", "boosting", "high-threshold", "low-threshold", (1.5, 1.
 @pytest.mark.parametrize("prior", [0.5, pytest.param(0.1, marks=pytest.mark.slow)])
 def test_rules_against_scipy_on_the_metric(overlapping, rule, prior):
     def loss(x):
-        return lk.rule_cost(lk.AffineMap(a=x[0], b=x[1]).on(overlapping), rule, prior)
+        return lk.rule_cost(lk.AffineMap(a=x[0], b=x[1]).on(overlapping), rule=rule, prior=prior)
 
     fitted = lk.fit_rule(overlapping, rule=rule, prior=prior)
     best = minimize(

@@ -11,8 +11,8 @@ from commands import run
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.calibrate.composite.mean_of_maps import MeanMap
-from llrkit.choose.methods import METHODS
+from llrkit.fits.folds import METHODS
+from llrkit.maps.several import MeanMap
 
 LN10 = math.log(10.0)
 

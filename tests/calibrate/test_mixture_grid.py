@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.calibrate.densities.mixture_grid import best_weights
-from llrkit.evaluation.mixing_curve import MixingCurve
+from llrkit.fits.mixtures import MixingCurve, best_weights
 
 PAIR = lk.theory.MixtureLLR([0.4, 0.6], [1.0, 9.0])
 

@@ -9,7 +9,7 @@ from pieces import Pieces, moved, reloaded, swapped
 from scipy.optimize import isotonic_regression
 
 import llrkit as lk
-from llrkit.core.loss_sums import LossSums
+from llrkit.core.losses import LossSums
 
 TOY = lk.Scores([-1.0, 0.5, 2.0, 3.0], [-3.0, -2.0, -1.0, 0.0, 1.0])
 INF = math.inf

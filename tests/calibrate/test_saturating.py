@@ -9,7 +9,7 @@ from pieces import reloaded
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.calibrate.affine.saturating_map import SaturatingMap
+from llrkit.fits.saturating import SaturatingMap
 
 
 def mislabeled(n=6000, share=0.02, seed=4):

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.calibrate.bounds.bounded_map import BoundedMap
-from llrkit.calibrate.composite.mean_of_maps import MeanMap
+from llrkit.maps.bounds import BoundedMap
+from llrkit.maps.several import MeanMap
 
 METHODS = ("cmlg", "logistic", "gaussian", "kde", "pav")
 GROUPS = ("one", "two")
@@ -33,7 +33,7 @@ class Criterion:
         self.llrs = [[np.array([llrs[side] for llrs in deal]) for deal in crossed] for side in (0, 1)]
 
     def crossed(self, trials, name, seed):
-        llrs = collected(lk.cross_calibrate(trials, name, groups=GROUPS, rng=seed).source)
+        llrs = collected(lk.cross_calibrate(trials, method=name, groups=GROUPS, rng=seed).source)
         return [np.clip(side, *self.limits) for side in llrs]
 
     def losses(self, llrs):

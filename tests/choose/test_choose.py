@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Kept, collected, speaker_trials
 
 import llrkit as lk
-from llrkit.choose.folds import make_folds, training_source
-from llrkit.choose.methods import METHODS
-from llrkit.core.summary_algebra import split_by
+from llrkit.core.summaries import split_by
+from llrkit.fits.folds import METHODS, make_folds, training_source
 
 
 def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
@@ -39,7 +38,7 @@ def test_no_map_is_trained_on_a_speaker_of_the_trials_it_is_used_for():
 
 def test_every_trial_is_calibrated_by_the_map_that_has_not_seen_it():
     trials = speaker_trials()
-    crossed = lk.cross_calibrate(trials, "cmlg", groups=("one", "two"), folds=3)
+    crossed = lk.cross_calibrate(trials, method="cmlg", groups=("one", "two"), folds=3)
     llrs_of = collected(crossed.source)
     raw = trials.with_columns("one", "two").scores()
     codes = crossed.folds.of(raw)
@@ -128,7 +127,9 @@ def test_fit_best_takes_the_lowest_and_fits_it_on_everything():
     assert table[0]["standard_error"] == 0.0
     assert table[1]["cllr"] - table[0]["cllr"] > table[1]["standard_error"] > 0.0
     for row in table:
-        crossed = [lk.cllr(lk.cross_calibrate(scores, row["method"], rng=seed).source) for seed in (0, 1)]
+        crossed = [
+            lk.cllr(lk.cross_calibrate(scores, method=row["method"], rng=seed).source) for seed in (0, 1)
+        ]
         assert_allclose(row["cllr_crossed"], np.mean(crossed), rtol=1e-4)  # but for the bounds
     x = np.linspace(-2, 8, 9)
     assert_allclose(best(x), METHODS["kde"](scores)(x), rtol=1e-12)
@@ -147,8 +148,8 @@ def test_the_choice_is_made_for_a_prior():
     for prior in (0.5, 0.05):
         best = lk.fit_best(scores, methods="cmlg", prior=prior, repeats=1)
         row = best.details["cross_validation"][0]
-        crossed = lk.cross_calibrate(scores, "cmlg").source
-        assert_allclose(row["cllr_crossed"], lk.cross_entropy(crossed, prior), rtol=1e-4)
+        crossed = lk.cross_calibrate(scores, method="cmlg").source
+        assert_allclose(row["cllr_crossed"], lk.cross_entropy(crossed, prior=prior), rtol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore::llrkit.NoOverlapWarning")
@@ -239,7 +240,7 @@ def test_leaving_out_one_group_at_a_time_against_fits_by_hand():
     attack = np.repeat(["A1", "A2", "A3"], 100)
     spoof = rng.normal(np.repeat([-1.0, 0.0, 3.0], 100), 1.0)
     trials = lk.Scores(rng.normal(3.0, 1.0, 150), spoof, {"attack": (np.full(150, "-"), attack)})
-    crossed = lk.cross_calibrate(trials, "cmlg", leave_out="attack")
+    crossed = lk.cross_calibrate(trials, method="cmlg", leave_out="attack")
     llrs = crossed.source.with_columns("attack").reduce(lambda chunk: chunk)
     whole = lk.fit_cmlg(trials)
     for name in ("A1", "A2", "A3"):
@@ -252,18 +253,18 @@ def test_leaving_out_one_group_at_a_time_against_fits_by_hand():
         assert abs(slope - near.a) < abs(slope - whole.a)
     assert lk.cllr(crossed.source) > lk.cllr(whole.on(trials))
     with pytest.raises(lk.InputError):
-        lk.cross_calibrate(trials, "cmlg", leave_out="attack", groups="attack")
+        lk.cross_calibrate(trials, method="cmlg", leave_out="attack", groups="attack")
 
 
 def test_a_method_is_a_name_or_a_function_everywhere():
     rng = np.random.default_rng(8)
     scores = lk.Scores(rng.normal(2, 1, 300), rng.normal(0, 1, 900))
-    by_name, by_function = (lk.cross_calibrate(scores, method) for method in ("cmlg", lk.fit_cmlg))
+    by_name, by_function = (lk.cross_calibrate(scores, method=method) for method in ("cmlg", lk.fit_cmlg))
     assert by_name.maps[0, 0](1.5) == by_function.maps[0, 0](1.5)
     assert lk.compare(scores, scores, ["logistic", lk.fit_cmlg]).maps.keys() == {"logistic", "cmlg"}
     best = lk.fit_best(scores, methods=[lk.fit_cmlg, "logistic"], repeats=1, folds=2)
     assert {row["method"] for row in best.details["cross_validation"]} == {"logistic", "cmlg"}
-    assert lk.calibration_loss(scores, lk.fit_cmlg) == lk.calibration_loss(scores, "cmlg")
+    assert lk.calibration_loss(scores, method=lk.fit_cmlg) == lk.calibration_loss(scores, method="cmlg")
     own = lk.compare(scores, scores, [lambda source: lk.fit_logistic(source, regularization=1.0)])
     assert list(own.maps) == ["<lambda>"]
     for wrong in (lk.fit_cmlg, 3, [3], ""):
@@ -275,8 +276,8 @@ def test_a_column_may_name_the_folds():
     rng = np.random.default_rng(9)
     where = rng.integers(0, 3, 300), rng.integers(0, 3, 900)
     scores = lk.Scores(rng.normal(2, 1, 300), rng.normal(0, 1, 900), {"part": where})
-    crossed = lk.cross_calibrate(scores, "cmlg", folds="part")
+    crossed = lk.cross_calibrate(scores, method="cmlg", folds="part")
     kept = lk.Scores(scores.target[where[0] != 1], scores.nontarget[where[1] != 1])
     assert_allclose(crossed.maps[1, 1]([0.5]), lk.fit_cmlg(kept)([0.5]), rtol=1e-12)
     with pytest.raises(lk.InputError):
-        lk.cross_calibrate(scores, "cmlg", folds="part", groups="part")
+        lk.cross_calibrate(scores, method="cmlg", folds="part", groups="part")

@@ -136,7 +136,7 @@ def test_a_det_at_45_degrees_does_not_license_cmlg(reference_set):
         fitted = lk.fit_cmlg(scores)
     assert found.check.costs.cllr_logistic == pytest.approx(lost, abs=1e-4)
     assert found.check.costs.cllr_cmlg == pytest.approx(lk.cllr(fitted.on(scores)), abs=1e-4)
-    assert found.check.costs.dcf_cmlg == pytest.approx(lk.act_dcf(fitted.on(scores), "sre08"), abs=2e-3)
+    assert found.check.costs.dcf_cmlg == pytest.approx(lk.act_dcf(fitted.on(scores), point="sre08"), abs=2e-3)
 
 
 @pytest.mark.slow

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.choose import held_trials
-from llrkit.choose.held_trials import condensed
-from llrkit.core.moments import Moments
-from llrkit.scores.weights import WeightedSource
+from llrkit.core.summaries import Moments
+from llrkit.fits import folds
+from llrkit.fits.folds import condensed
+from llrkit.scores.derived import WeightedSource
 
 
 def many(n_target=20_000, n_nontarget=30_000):
@@ -21,7 +21,7 @@ def test_the_table_of_methods_is_that_of_all_trials(monkeypatch):
     scores = lk.Scores(*many())
     options = {"methods": "logistic,saturating,nig,kde,bigaussian,pav", "folds": 3, "repeats": 1}
     few = lk.fit_best(scores, **options)
-    monkeypatch.setattr(held_trials, "POINTS", 1 << 20)
+    monkeypatch.setattr(folds, "POINTS", 1 << 20)
     every = lk.fit_best(scores, **options)
     assert few.details["chosen"] == every.details["chosen"]
     assert_allclose(few.details["expected_cllr"], every.details["expected_cllr"], rtol=1e-5)

@@ -5,7 +5,7 @@ import pytest
 from programs import benchmark
 
 import llrkit as lk
-from llrkit.choose.methods import METHODS
+from llrkit.fits.folds import METHODS
 
 
 @pytest.mark.slow

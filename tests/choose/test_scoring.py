@@ -9,14 +9,14 @@ from pieces import collected, speaker_trials
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.choose.cross_validated_loss import MethodLoss
-from llrkit.choose.folds import make_folds
+from llrkit.fits.best import MethodLoss
+from llrkit.fits.folds import make_folds
 
 PRIOR = 0.2
 
 
 def scored(trials, folds, name, prior=PRIOR):
-    crossed = lk.cross_calibrate(trials, name, groups=folds.groups or None, folds=folds.n)
+    crossed = lk.cross_calibrate(trials, method=name, groups=folds.groups or None, folds=folds.n)
     whole = getattr(lk, f"fit_{name}")(trials, bound="fixed:-inf,inf")
     wide = trials.with_columns(*folds.columns)
     return MethodLoss.from_source(wide, [folds], [crossed.maps], whole, prior), crossed
@@ -105,7 +105,7 @@ def test_corrected_loss_is_that_of_new_trials_where_plain_cross_validation_is_to
 def test_an_infinite_loss_stays_infinite():
     scores = lk.Scores([1.0, 2.0, 3.0, 0.5], [0.0, 1.5, -1.0, 0.7])
     folds = make_folds(scores, None, 2)
-    crossed = lk.cross_calibrate(scores, "pav", folds=2, laplace="none")
+    crossed = lk.cross_calibrate(scores, method="pav", folds=2, laplace="none")
     wide = scores.with_columns("position")
     found = MethodLoss.from_source(wide, [folds], [crossed.maps], lk.fit_pav(scores), 0.5)
     assert found.cllr == found.crossed == np.inf

@@ -10,7 +10,7 @@ from commands import run
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.calibrate.gap_between_classes import REMEDY_TYPED
+from llrkit.maps.training_range import REMEDY_TYPED
 
 UNBOUNDED = ("--bound", "none")  # what the command line bounds by default, Python does not
 
@@ -130,7 +130,7 @@ def test_systems_in_files_of_the_same_name_are_told_apart_by_their_folders(files
 
 @pytest.mark.slow
 def test_methods_are_listed_with_defaults_that_can_be_typed_as_they_stand(files):
-    from llrkit.choose.methods import METHODS
+    from llrkit.fits.folds import METHODS
 
     folder, made = files
     code, out, _ = run("calibrate", "--help-methods")

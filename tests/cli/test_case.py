@@ -118,7 +118,7 @@ def test_methods_that_are_slow_to_fit_are_fitted_less_often(files, monkeypatch):
         asked.append(replicates)
         return np.zeros((replicates, len(read)))
 
-    monkeypatch.setattr("llrkit.validation.case_interval._llrs_of_drawn_trials", drawn)
+    monkeypatch.setattr("llrkit.verbs.case._llrs_of_drawn_trials", drawn)
     for fit, more in ((lk.fit_kde, {}), (lk.fit_nig, {}), (lk.fit_nig, {"replicates": 300})):
         lk.case_report(fit(train), 2.5, h1="he spoke", h2="another spoke", train=train, **more)
     assert asked == [500, 100, 300]

@@ -12,7 +12,7 @@ import pytest
 from processes import members, started
 
 import llrkit as lk
-from llrkit.calibrate.map_files import save_map
+from llrkit.maps.files import save_map
 
 pytestmark = pytest.mark.slow
 LAST_NET = 600  # seconds after which a process is taken to hang
@@ -118,15 +118,15 @@ def test_a_scheduler_that_dies_means_exit_code_1_and_no_output(scores, need, tmp
 # Ctrl-C, which goes to the workers too, comes when the command waits for its first result.
 INTERRUPTED = """
 import os, signal, time
+from distributed import Client
 from llrkit.cli import main
-from llrkit.engine import cluster_results
 
 def interrupt(*arguments):
     os.killpg(0, signal.SIGINT)
     while True:
         time.sleep(0.1)
 
-cluster_results.finished = interrupt
+Client.gather = interrupt
 main()
 """
 
@@ -150,7 +150,7 @@ KILLED = """
 import os, signal
 from contextlib import contextmanager
 from llrkit.cli import main
-from llrkit.engine import apply_folder
+from llrkit.engine import apply_files
 
 @contextmanager
 def fatal(*arguments):
@@ -161,7 +161,7 @@ def fatal(*arguments):
             os.killpg(0, signal.SIGKILL)
     yield tick
 
-apply_folder.stage = fatal
+apply_files.stage = fatal
 main()
 """
 

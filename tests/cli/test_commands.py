@@ -40,7 +40,7 @@ def test_evaluate_json_alone_on_standard_output_equals_the_library(score_file):
     code, out, err = run("evaluate", score_file, "--point", "sre12", "--by", "sex", "--json", "-")
     assert code == 0
     found = json.loads(out)
-    expected = lk.evaluate(lk.read_trials(score_file), ["sre12"], by="sex").to_dict()
+    expected = lk.evaluate(lk.read_trials(score_file), points=["sre12"], by="sex").to_dict()
     assert {key: value for key, value in found.items() if key not in ("schema", "scores")} == expected
     assert set(found["groups"]) == {"f", "m"}
     assert "x" in found["skipped_groups"]
@@ -107,7 +107,7 @@ def test_log10_scores_are_rescaled_and_threshold_comes_from_development_data(tmp
     np.savez(ten, target=scores.target / np.log(10), nontarget=scores.nontarget / np.log(10))
     found = json.loads(run("evaluate", ten, "--log10", "--threshold-from", ten, "--json", "-")[1])
     assert_allclose(found["cllr"], lk.cllr(scores), rtol=1e-12)
-    assert_allclose(found["fixed_threshold"]["hter"], lk.hter(scores, scores), rtol=1e-12)
+    assert_allclose(found["fixed_threshold"]["hter"], lk.hter(scores, dev=scores), rtol=1e-12)
 
 
 WRONG_USE = [

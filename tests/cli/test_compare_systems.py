@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.differences.compare_many_systems import holm
+from llrkit.trust.differences import holm
 
 SIDES = ("left", "right")
 
@@ -74,8 +74,8 @@ def test_two_systems_are_those_of_compare_systems(folder, trials):
 @pytest.mark.parametrize("all_pairs", [False, True])
 def test_every_pair_is_that_of_compare_systems_and_corrected_by_hand(folder, trials, all_pairs):
     names = [("a", "b"), ("a", "c")] + ([("b", "c")] if all_pairs else [])
-    wanted = [lk.compare_systems(lk.Trials(trials.table, score=list(pair)), [0.3]) for pair in names]
-    found = lk.compare_many_systems(trials, [0.3], all_pairs=all_pairs)
+    wanted = [lk.compare_systems(lk.Trials(trials.table, score=list(pair)), points=[0.3]) for pair in names]
+    found = lk.compare_many_systems(trials, points=[0.3], all_pairs=all_pairs)
     assert [pair.names for pair in found.pairs] == names
     for key in wanted[0].differences:
         p_values = [pair[key].p_value for pair in wanted]

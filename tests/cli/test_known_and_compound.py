@@ -33,10 +33,10 @@ def test_evaluate_mixes_known_and_unknown_non_targets(table, tmp_path):
     assert code == 0, err
     (cost,) = json.loads(out)["known"]
     trials = lk.read_trials(tmp_path / "s.csv")
-    assert cost["act"] == lk.c_primary(trials, "sre12", known="known")
-    assert cost["min"] == lk.c_primary(trials, "sre12", known="known", actual=False)
+    assert cost["act"] == lk.c_primary(trials, evaluation="sre12", known="known")
+    assert cost["min"] == lk.c_primary(trials, evaluation="sre12", known="known", actual=False)
     _, out, _ = run("evaluate", tmp_path / "s.csv", "--point", "0.01", "--known", "known", "--p-known", "20%")
-    wanted = lk.c_primary(trials, lk.OperatingPoint(0.01), known="known", p_known=0.2)
+    wanted = lk.c_primary(trials, evaluation=lk.OperatingPoint(0.01), known="known", p_known=0.2)
     assert f"actual {wanted:.4f}" in out
 
 

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.engine.open_trials import open_trials
-from llrkit.engine.scanned_files import Files
-from llrkit.io.tables_of_paths import read_table
+from llrkit.engine.batches import Files
+from llrkit.engine.open import open_trials
+from llrkit.io.formats import read_table
 
 N = 3000
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.cli.plot import OF_CLASSES, OF_RESULTS, OF_SCORES, OTHERS
+from llrkit.cli.plot_options import OF_CLASSES, OF_RESULTS, OF_SCORES, OTHERS
 from llrkit.plot.all_plots import PLOTS
 
 
@@ -138,7 +138,7 @@ def test_report_of_several_files_equals_the_library(folder, tmp_path):
     run("report", folder / "a.csv", folder / "b.csv", "-o", out, "--point", "0.2", "--by", "sex",
         "--title", "Two", "--json", tmp_path / "r.json")  # fmt: skip
     found = data_of(out)
-    expected = lk.evaluate(lk.read_trials(folder / "b.csv"), [lk.OperatingPoint(0.2)], by="sex")
+    expected = lk.evaluate(lk.read_trials(folder / "b.csv"), points=[lk.OperatingPoint(0.2)], by="sex")
     assert found["systems"] == ["a", "b"]
     assert found["json"]["systems"]["b"] == json.loads(json.dumps(expected.to_dict()))
     assert json.loads((tmp_path / "r.json").read_text())["systems"]["a"]["n_target"] == 80

@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 import llrkit as lk
-from llrkit._progress import stage, tracked, watched_by
+from llrkit.base.process import stage, tracked, watched_by
 from llrkit.cli.progress import Bar
 
 
@@ -126,7 +126,7 @@ def test_without_a_watcher_nothing_happens():
 
 COUNT = """
 import sys
-from llrkit._progress import tracked
+from llrkit.base.process import tracked
 from llrkit.cli.progress import shown_progress
 with shown_progress(after=0.0):
     for _ in tracked(range(1), "counting sheep", 1):

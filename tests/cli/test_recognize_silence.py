@@ -187,7 +187,7 @@ def test_stereo_and_other_rates_at_every_stage(home, need):
 @pytest.mark.slow
 def test_kaldi_lists_segments_and_voice_activity(home, need):
     need("kaldiio")
-    from llrkit.recognize.kaldi_archives import write_kaldi
+    from llrkit.speech.kaldi import write_kaldi
 
     (home / "wav.scp").write_text(f"rec1 {home / 'p4-2.wav'}\nrec2 p5-2.wav\n")
     (home / "utt2spk").write_text("rec1 p4\nrec2 p5\n")
@@ -236,7 +236,7 @@ def test_what_a_second_list_says_about_recordings_is_used(home, need):
         ("whole", [home / "new.scp"]),
     ):  # fmt: skip
         warned("train", home / "train.tsv", *SMALL, "--adapt", *adapt, "-o", home / "adapted.npz")
-        steps = lk.recognize.Recognizer.load(home / "adapted.npz").backend.chain.steps
+        steps = lk.speech.Recognizer.load(home / "adapted.npz").backend.chain.steps
         means[key] = steps[0].mean
     np.testing.assert_allclose(means["segments"], means["cut"], rtol=1e-6)
     assert np.abs(means["whole"] - means["cut"]).max() > 1e-3
@@ -261,13 +261,13 @@ def test_embeddings_of_two_lists_come_from_one_file_or_two(splits):
     common = ("train", splits / "dev.tsv", "--from", everything, "--adapt")
     new = splits / "eval.tsv"
     assert warned(*common, new, "-o", model) == ""
-    expected = lk.recognize.Recognizer.load(model).backend.chain.steps[0].mean
+    expected = lk.speech.Recognizer.load(model).backend.chain.steps[0].mean
     with np.load(everything) as arrays:
         np.testing.assert_allclose(expected, arrays["vectors"][32:].mean(axis=0))
         moved = {**arrays, "vectors": arrays["vectors"] + 1.0}
     np.savez(splits / "moved.npz", **moved)
     assert warned(*common, new, "--adapt-from", splits / "moved.npz", "-o", model) == ""
-    found = lk.recognize.Recognizer.load(model).backend.chain.steps[0].mean
+    found = lk.speech.Recognizer.load(model).backend.chain.steps[0].mean
     np.testing.assert_allclose(found, expected + 1.0)
 
 
@@ -299,7 +299,7 @@ def splits(tmp_path):
 def test_all_splits_used_for_training(splits):
     assert "dev, eval" in warned("train", splits / "all.npz", "-o", splits / "m.npz")
     assert warned("train", splits / "all.npz", "--where", "split = dev", "-o", splits / "m.npz") == ""
-    assert len(lk.recognize.Recognizer.load(splits / "m.npz").training) == 32
+    assert len(lk.speech.Recognizer.load(splits / "m.npz").training) == 32
 
 
 def test_processed_embeddings_used_as_raw(splits):

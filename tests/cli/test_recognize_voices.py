@@ -53,20 +53,20 @@ def test_defaults_follow_the_data_and_tell_voices_apart(spoken, trained):
 
 def test_a_second_backend_makes_no_frames(spoken, trained, monkeypatch):
     """The recordings are not even read: their folder could be gone."""
-    from llrkit.recognize.frames import audio_frames as audio
+    from llrkit.speech import audio as audio
 
     monkeypatch.setattr(audio, "read_samples", None)
     done("train", "--from", spoken / "model.npz", "--backend", "lda", "-o", spoken / "lda.npz")
     monkeypatch.undo()
     assert eer(spoken, spoken / "lda.npz") < 0.08
-    first, second = (lk.recognize.Recognizer.load(spoken / f"{name}.npz") for name in ("model", "lda"))
+    first, second = (lk.speech.Recognizer.load(spoken / f"{name}.npz") for name in ("model", "lda"))
     assert first.extractor.fingerprint == second.extractor.fingerprint
 
 
 STOPPED = """
 import os, signal, sys
 from llrkit.cli import main
-from llrkit.recognize.training_stages import Stages
+from llrkit.speech.frames import Stages
 
 stage, how, keep = sys.argv.pop(1), int(sys.argv.pop(1)), Stages.save
 

@@ -9,9 +9,9 @@ from json_outputs import assert_fits_schema
 import llrkit as lk
 from llrkit.cli import cli
 from llrkit.experiments import durations
-from llrkit.experiments.list_results import ListResult, ListTable
-from llrkit.experiments.real_result import RealResult
-from llrkit.experiments.result_folder import write_experiments
+from llrkit.experiments.folder import write_experiments
+from llrkit.experiments.lists import ListResult, ListTable
+from llrkit.experiments.real import RealResult
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ def test_prior_scan_of_own_scores_is_cross_validated_and_drawn(tmp_path):
     (case,) = found["cases"]
     assert (found["cost"], case["name"]) == ("cost at sre08", "scores")
     trials = lk.read_trials(file)
-    crossed = lk.cross_calibrate(trials, "logistic", prior=float(1 / (1 + np.exp(4.0))))
+    crossed = lk.cross_calibrate(trials, method="logistic", prior=float(1 / (1 + np.exp(4.0))))
     at = case["log_odds"].index(-4.0)
-    assert case["logistic"][at] == pytest.approx(lk.act_dcf(crossed.source, "sre08"), rel=1e-12)
+    assert case["logistic"][at] == pytest.approx(lk.act_dcf(crossed.source, point="sre08"), rel=1e-12)
     assert (tmp_path / "out" / "prior-scan-scores.svg").exists()
     run("plot", "prior-scan", tmp_path / "scan.json", "-o", tmp_path / "scan.svg")
     assert (tmp_path / "scan.svg").exists()
@@ -55,7 +55,7 @@ def test_prior_scan_with_known_non_targets_and_with_a_file_to_test_on(tmp_path):
     assert found["cost"] == "C_primary of sre12, known and unknown non-targets"
     fitted = lk.fit_logistic(lk.read_trials(train), prior=0.5)
     at = found["cases"][0]["log_odds"].index(0.0)
-    wanted = lk.c_primary(fitted.on(lk.read_trials(test)), "sre12", known="known")
+    wanted = lk.c_primary(fitted.on(lk.read_trials(test)), evaluation="sre12", known="known")
     assert found["cases"][0]["logistic"][at] == pytest.approx(wanted, rel=1e-12)
 
 

@@ -15,7 +15,7 @@ from llrkit.cli import cli
 from llrkit.cli.read_and_written_paths import leaves
 from llrkit.cli.schemas.published import OUTPUTS as PUBLISHED
 from llrkit.cli.schemas.published import SCHEMAS, as_text, json_schema
-from llrkit.validation.criteria import criteria_template
+from llrkit.verbs.criteria import criteria_template
 
 ROOT = Path(__file__).parents[2]
 WITH_JSON = {

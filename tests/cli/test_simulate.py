@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.io.write_partitions import write_partitions
+from llrkit.io.write import write_partitions
 from llrkit.theory import GammaLLR, GaussianLLR
 
 KINDS = ["gaussian", "mixture", "gamma", "unequal", "durations"]
@@ -132,7 +132,7 @@ def test_plda_trials_are_exact_llrs_unless_asked_otherwise(tmp_path):
 
 
 def test_embeddings_and_frames_are_read_by_the_recognizer(tmp_path, need):
-    from llrkit.recognize import read_embeddings, read_frames
+    from llrkit.speech import read_embeddings, read_frames
 
     size = ("--background", 10, "--speakers", 4, "--sessions", 2, "--dim", 30)
     run("embeddings", *size, "-o", tmp_path / "e.npz")

@@ -33,7 +33,7 @@ def test_intervals_in_table_and_json_equal_the_library(trial_file, kind):
     found = json.loads(done.stdout)
     keywords = {"speakers": ("left", "right")} if kind in options else {}
     keywords |= {"replicates": 100, "rng": 4} if kind == "bootstrap" else {}
-    wanted = lk.evaluate(lk.read_trials(trial_file), [0.3], ci=kind, **keywords).to_dict()
+    wanted = lk.evaluate(lk.read_trials(trial_file), points=[0.3], ci=kind, **keywords).to_dict()
     assert ("intervals" in found) == (kind != "none")
     if kind == "none":
         return

@@ -11,22 +11,23 @@ from modules import import_all
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.column_values import ValueCounts
-from llrkit.core.density_grid import CellSums, DensityGrid
-from llrkit.core.distinct_numbers import DistinctNumbers, JoinedNumbers
-from llrkit.core.group_cells import GroupCells
-from llrkit.core.loss_sums import LossSums
-from llrkit.core.moments import ClassMoments, Moments
-from llrkit.core.newton_sums import ClassNewtonSums, NewtonSums
-from llrkit.core.sample import ClassSample, Sample
-from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
-from llrkit.core.scoring_rules import ScoringRule
-from llrkit.core.summary_algebra import FieldwiseSums, SummaryBase, both, grouped, subclasses_of
-from llrkit.core.threshold_grid import Grid
-from llrkit.core.trial_counts import BelowCounts, TrialCounts
-from llrkit.metrics.eer_threshold_and_hter import ScoresBetween
-from llrkit.metrics.llr_costs import RuleSums
-from llrkit.metrics.probability_scores import _PosteriorBins
+from llrkit.core.cells import BelowCounts, Grid, TrialCounts
+from llrkit.core.groups import DistinctNumbers, GroupCells, JoinedNumbers, ValueCounts
+from llrkit.core.histograms import CellSums, ClassHistogram, DensityGrid, ScoreHistogram
+from llrkit.core.losses import ClassNewtonSums, LossSums, NewtonSums, ScoringRule
+from llrkit.core.summaries import (
+    ClassMoments,
+    ClassSample,
+    FieldwiseSums,
+    Moments,
+    Sample,
+    SummaryBase,
+    both,
+    grouped,
+    subclasses_of,
+)
+from llrkit.metrics.costs import RuleSums, ScoresBetween
+from llrkit.metrics.forecasts import _PosteriorBins
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
 VALUES = st.sampled_from(POINTS.tolist())

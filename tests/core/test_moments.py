@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 import llrkit as lk
-from llrkit.core.moments import ClassMoments, Moments
+from llrkit.core.summaries import ClassMoments, Moments
 
 
 def pieces(values, n, seed=0):

@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 
 import llrkit as lk
-from llrkit.core.newton_sums import NewtonSums
-from llrkit.core.scoring_rules import _CLOSED_MISS, NAMED_RULES, ScoringRule, scoring_rule
+from llrkit.core.losses import _CLOSED_MISS, NAMED_RULES, NewtonSums, ScoringRule, scoring_rule
 
 CLOSED = [
     (1, 1), (2, 2), (0.5, 0.5), (2, 1), (1, 2), (1, 0.5), (0.5, 1), (1.5, 1.5), (2, 0.5), (0.5, 2),

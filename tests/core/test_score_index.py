@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from llrkit.core.score_index import ScoreIndex
+from llrkit.core.cells import ScoreIndex
 
 
 def assert_counts_like_sorting(values, cuts):

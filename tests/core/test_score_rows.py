@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.loss_sums import LossSums
-from llrkit.core.moments import Moments
-from llrkit.core.score_rows import ScoreRows
+from llrkit.core.functions import ScoreRows
+from llrkit.core.losses import LossSums
+from llrkit.core.summaries import Moments
 
 RNG = np.random.default_rng(5)
 

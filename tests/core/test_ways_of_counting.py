@@ -11,16 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import isotonic_regression
 
 import llrkit as lk
-from llrkit.core import collected_scores, counting, score_ranges
+from llrkit.core import counting
+from llrkit.core.cells import Grid, count_trials
 from llrkit.core.counting import FirstLook, count
-from llrkit.core.merged_runs import bins_of_sorted
-from llrkit.core.pav_and_hull import pav_blocks
-from llrkit.core.pav_pooling import pooled_starts
-from llrkit.core.ranking import RankedBins, RankedClasses
-from llrkit.core.sample import Sample
-from llrkit.core.score_bins import ScoreBins
-from llrkit.core.threshold_grid import Grid
-from llrkit.core.trial_counts import count_trials
+from llrkit.core.order import RankedBins, RankedClasses, bins_of_sorted
+from llrkit.core.pav import ScoreBins, pav_blocks, pooled_starts
+from llrkit.core.summaries import Sample
 from llrkit.metrics.discrimination import eer_roc_from_ranking
 from llrkit.scores.source import reduce_chunks
 
@@ -174,9 +170,9 @@ def test_a_score_that_most_trials_have_is_counted_not_collected(monkeypatch):
     monkeypatch.setenv("LLRKIT_AT_ONCE", "8000")
     source = Pieces(lk.Scores(target, nontarget), 500)
     look = FirstLook.of(source.reduce(Grid.of), source.reduce(Sample.of))
-    ranges = score_ranges.score_ranges(4000, 6000, lambda: look.sample)
+    ranges = counting.score_ranges(4000, 6000, lambda: look.sample)
     assert [chosen.repeated for chosen in ranges if chosen.repeated] == [(0.25,)]
-    kept = [source.reduce(collected_scores.CollectedScores.within(chosen)) for chosen in ranges]
+    kept = [source.reduce(counting.CollectedScores.within(chosen)) for chosen in ranges]
     largest = max(sum(map(len, (*one.target, *one.nontarget))) for one in kept)
     assert largest < 10_000 / 4
     for one in (source, PiecesReadAgain(lk.Scores(target, nontarget), 500)):
@@ -208,7 +204,7 @@ def test_a_disk_that_fills_up_costs_passes_not_the_answer(monkeypatch):
     def full(self, which, i, piece):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(collected_scores.SpilledScores, "_write", full)
+    monkeypatch.setattr(counting.SpilledScores, "_write", full)
     assert lk.evaluate(PiecesReadAgain(scores, 900)).min_cllr == lk.evaluate(scores).min_cllr
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 import llrkit as lk
-from llrkit.engine.open_trials import open_trials
-from llrkit.engine.scanned_files import Files
+from llrkit.engine.batches import Files
+from llrkit.engine.open import open_trials
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from json_outputs import assert_fits_schema
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.engine import apply_folder as module
-from llrkit.engine.apply_folder import apply_parts
+from llrkit.engine import apply_files as module
+from llrkit.engine.apply_files import apply_parts
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sources import FITS, METRICS, NEEDS, trial_table
 
 import llrkit as lk
-from llrkit.core.trial_counts import count_trials
+from llrkit.core.cells import count_trials
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")]
 
@@ -41,8 +41,8 @@ def scattered(stored, client, **options):
 def test_metrics_equal_those_of_memory_and_files(table, stored, client):
     for name, arguments in METRICS.items():
         metric = getattr(lk, name)
-        found = metric(scattered(stored, client), *arguments)
-        assert_allclose(found, metric(lk.Trials(table), *arguments), rtol=1e-12, err_msg=name)
+        found = metric(scattered(stored, client), **arguments)
+        assert_allclose(found, metric(lk.Trials(table), **arguments), rtol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -173,8 +173,8 @@ def test_a_file_broken_inside_is_named_or_skipped(table, stored, client, tmp_pat
     {"ci": "bootstrap", "speakers": "test", "replicates": 100},
 ], ids=lambda options: options["ci"])  # fmt: skip
 def test_intervals_equal_those_of_memory(options, table, stored, client):
-    wanted = lk.evaluate(lk.Trials(table), [0.3], **options).uncertainty
-    found = lk.evaluate(scattered(stored, client), [0.3], **options).uncertainty
+    wanted = lk.evaluate(lk.Trials(table), points=[0.3], **options).uncertainty
+    found = lk.evaluate(scattered(stored, client), points=[0.3], **options).uncertainty
     assert set(found.intervals) == set(wanted.intervals)
     for name, ends in wanted.intervals.items():
         assert_allclose(found.intervals[name], ends, rtol=1e-6)

@@ -94,7 +94,9 @@ def test_two_classes(table, path, client):
     searches = {"subject": None, "gallery": "model", "fpir": [0.5]}
     assert_same(*(biometrics.identification(source, "probe", **searches) for source in (there, here)))
     rates = {"failures": "failed", "speakers": "speaker"}
-    assert_same(*(biometrics.verification_rates(source, [0.1, 0.01], **rates) for source in (there, here)))
+    assert_same(
+        *(biometrics.verification_rates(source, fmr=[0.1, 0.01], **rates) for source in (there, here))
+    )
 
 
 def test_the_command(path, need):

@@ -11,22 +11,17 @@ from modules import import_all
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.calibrate.poor_fit_guard import WatchedSource
-from llrkit.core.column_values import trials_with_value
-from llrkit.core.moments import Moments
-from llrkit.core.summary_algebra import both, grouped, subclasses_of
+from llrkit.core.groups import trials_with_value
+from llrkit.core.summaries import Moments, both, grouped, subclasses_of
+from llrkit.engine.batches import Files
 from llrkit.engine.dask_source import DaskSource
-from llrkit.engine.scanned_files import Files
-from llrkit.multiclass.one_against_others import DetectionSource
+from llrkit.fits.judge import WatchedSource
+from llrkit.multiclass.metrics import DetectionSource
 from llrkit.scores import ScoreSource
-from llrkit.scores.derived_sources import DerivedSource
-from llrkit.scores.roles import Roles
-from llrkit.scores.source import WrappedSource
-from llrkit.scores.weights import WeightedSource
-from llrkit.simulate.cross_trials import CrossTrials
-from llrkit.simulate.independent_trials import SimulatedTrials
-from llrkit.simulate.plda_trials import ConcatenatedTrials
-from llrkit.simulate.sparse_trials import DrawnPairs, SparseTrials
+from llrkit.scores.derived import DerivedSource, WeightedSource
+from llrkit.scores.source import Roles, WrappedSource
+from llrkit.simulate.speakers import ConcatenatedTrials, CrossTrials, DrawnPairs, SparseTrials
+from llrkit.simulate.trials import SimulatedTrials
 
 TABLE = pl.DataFrame(
     {
@@ -92,7 +87,7 @@ EXAMPLES = {
     ConcatenatedTrials: (lambda *_: plda_trials(), "test"),
     DetectionSource: (lambda *_: lk.multiclass.detection(classes(), "1"), "room"),
 }  # fmt: skip
-for room in ("scores", "core", "calibrate", "engine", "simulate", "choose", "trust", "multiclass"):
+for room in ("scores", "core", "maps", "fits", "engine", "simulate", "trust", "multiclass"):
     import_all(f"llrkit.{room}")
 SOURCES = sorted(
     (cls for cls in subclasses_of(ScoreSource) if cls.__module__.startswith("llrkit.")),

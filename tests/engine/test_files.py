@@ -50,8 +50,10 @@ def assert_same(a, b):
 
 
 def test_evaluation_with_conditions_equals_the_one_in_memory(stored, table):
-    in_memory = lk.evaluate(lk.Trials(table), ["sre08", "sre12"], by="room").to_dict()
-    assert_same(lk.evaluate(lk.scan_trials(stored), ["sre08", "sre12"], by="room").to_dict(), in_memory)
+    in_memory = lk.evaluate(lk.Trials(table), points=["sre08", "sre12"], by="room").to_dict()
+    assert_same(
+        lk.evaluate(lk.scan_trials(stored), points=["sre08", "sre12"], by="room").to_dict(), in_memory
+    )
 
 
 def test_metrics_equal_those_in_memory(table, tmp_path, monkeypatch):
@@ -59,8 +61,8 @@ def test_metrics_equal_those_in_memory(table, tmp_path, monkeypatch):
     table.write_parquet(tmp_path / "t.parquet", row_group_size=300)
     for name, arguments in METRICS.items():
         metric = getattr(lk, name)
-        found = metric(lk.scan_trials(tmp_path / "t.parquet"), *arguments)
-        assert_allclose(found, metric(lk.Trials(table), *arguments), rtol=1e-12, err_msg=name)
+        found = metric(lk.scan_trials(tmp_path / "t.parquet"), **arguments)
+        assert_allclose(found, metric(lk.Trials(table), **arguments), rtol=1e-12, err_msg=name)
 
 
 def test_every_metric_of_a_source_is_here():

@@ -86,9 +86,30 @@ def test_a_worker_that_would_compute_otherwise_is_refused(scheduler, join, kind)
 
 
 def test_a_scheduler_that_is_not_there_is_named(need):
-    need("distributed")
-    with pytest.raises(lk.ClusterError, match=":9"), lk.cluster("tcp://127.0.0.1:9", timeout=1):
-        pass
+    config = need("dask.config")
+    for address in ("tcp://127.0.0.1:9", "tls://127.0.0.1:9"):  # for the second there are no certificates
+        with (
+            config.set({"distributed.comm.timeouts.connect": "1s"}),
+            pytest.raises(lk.ClusterError, match=":9"),
+            lk.cluster(address),
+        ):
+            pass
+
+
+def test_certificates_are_those_of_dask_s_configuration(need, tmp_path):
+    config, distributed = need("dask.config"), need("distributed")
+    security = distributed.Security.temporary()
+    files = {"ca-file": "tls_ca_file", "client.cert": "tls_client_cert", "client.key": "tls_client_key"}
+    for name in files.values():
+        (tmp_path / name).write_text(getattr(security, name))
+    named = {f"distributed.comm.tls.{key}": str(tmp_path / name) for key, name in files.items()}
+    options = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "security": security}
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options) as local:
+        assert local.scheduler_address.startswith("tls://")
+        with config.set(named):
+            assert eer_at(local.scheduler_address) == 0.25
+        with pytest.raises(lk.ClusterError):
+            eer_at(local.scheduler_address)
 
 
 def test_clusters_that_make_no_sense_are_refused(tmp_path, need):

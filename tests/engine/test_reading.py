@@ -9,9 +9,9 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.engine.open_trials import open_in_batches, open_unlabeled
-from llrkit.io import reading_options as ways
-from llrkit.io.reading_options import Reading, Way
+from llrkit.engine.open import open_in_batches, open_unlabeled
+from llrkit.io import read_options as ways
+from llrkit.io.read_options import Reading, Way
 
 OTHER = {
     "key": "key.tsv", "score": ("llr",), "label": "is_target", "format": "kaldi", "columns": ("a", "b"),

@@ -8,8 +8,8 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.io.reading_options import Reading
-from llrkit.io.where_conditions import Condition
+from llrkit.io.read_options import Reading
+from llrkit.io.selection import Condition
 
 
 @pytest.fixture(scope="module")

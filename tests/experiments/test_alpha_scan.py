@@ -25,17 +25,23 @@ def test_cross_validated_costs_against_cross_calibrate():
     scan = lk.alpha_scan(data, point=point, groups="who", log_odds=[-3.0], rng=4)
     for name, method, option in (("CMLG", "cmlg", "alpha"), ("logistic regression", "logistic", "prior")):
         for x, cost in zip(scan.log_odds, scan.costs[name], strict=True):
-            crossed = lk.cross_calibrate(data, method, groups="who", rng=4, **{option: float(expit(x))})
-            assert_allclose(cost, lk.act_dcf(crossed.source, point), rtol=1e-12)
-    assert_allclose(scan.minimum, lk.min_dcf(data, point), rtol=1e-12)
+            crossed = lk.cross_calibrate(
+                data, method=method, groups="who", rng=4, **{option: float(expit(x))}
+            )
+            assert_allclose(cost, lk.act_dcf(crossed.source, point=point), rtol=1e-12)
+    assert_allclose(scan.minimum, lk.min_dcf(data, point=point), rtol=1e-12)
 
 
 def test_trained_on_one_set_and_measured_on_another_with_known_non_targets():
     train, test = trials(1), trials(2)
-    scan = lk.alpha_scan(train, test, known="known", p_known=0.3, log_odds=0.0)
+    scan = lk.alpha_scan(train, test=test, known="known", p_known=0.3, log_odds=0.0)
     fitted = lk.fit_cmlg(train)
-    assert_allclose(scan.costs["CMLG"], lk.c_primary(fitted.on(test), "sre12", known="known", p_known=0.3))
-    assert_allclose(scan.minimum, lk.c_primary(test, "sre12", known="known", p_known=0.3, actual=False))
+    assert_allclose(
+        scan.costs["CMLG"], lk.c_primary(fitted.on(test), evaluation="sre12", known="known", p_known=0.3)
+    )
+    assert_allclose(
+        scan.minimum, lk.c_primary(test, evaluation="sre12", known="known", p_known=0.3, actual=False)
+    )
 
 
 def test_bad_options_are_refused():

@@ -12,11 +12,24 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit.experiments import durations
-from llrkit.experiments.durations import SCALES, make_corpora, run_durations
-from llrkit.experiments.list_results import ListTable, fit_both, is_regularized, measure_list, pool_lists
-from llrkit.experiments.one_map import CONDITIONS, fit_one_map, with_durations
-from llrkit.experiments.paper_values import EVAL_TRIALS, N_LISTS, TRAIN_TRIALS
-from llrkit.experiments.seed_means import SeedMeans
+from llrkit.experiments.durations import (
+    CONDITIONS,
+    SCALES,
+    fit_one_map,
+    make_corpora,
+    run_durations,
+    with_durations,
+)
+from llrkit.experiments.lists import (
+    EVAL_TRIALS,
+    N_LISTS,
+    TRAIN_TRIALS,
+    ListTable,
+    fit_both,
+    is_regularized,
+    measure_list,
+    pool_lists,
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +43,8 @@ def test_the_lists_have_as_many_trials_as_the_paper(paper):
     assert len(paper.table.lists) == N_LISTS
     assert paper.table.trials == EVAL_TRIALS
     assert {found.n_target + found.n_nontarget for found in paper.table.lists} == {EVAL_TRIALS // N_LISTS}
-    assert SCALES["paper"].train.trials == TRAIN_TRIALS // N_LISTS
-    assert (SCALES["25x"].train.trials, SCALES["25x"].evaluate.trials) == (TRAIN_TRIALS, EVAL_TRIALS)
+    assert SCALES["paper"][0].trials == TRAIN_TRIALS // N_LISTS
+    assert tuple(size.trials for size in SCALES["25x"]) == (TRAIN_TRIALS, EVAL_TRIALS)
 
 
 @pytest.mark.slow
@@ -108,7 +121,7 @@ def test_numbers_of_a_list_against_the_public_metrics(small):
 @pytest.mark.usefixtures("two_durations")
 def test_speakers_of_the_two_corpora_differ():
     corpora = make_corpora("small", seed=7)
-    sides = (corpora.train.enroll, corpora.train.test, corpora.evaluate.enroll, corpora.evaluate.test)
+    sides = (*corpora.train, *corpora.evaluate)
     names = [set(side.speaker_names) for side in sides]
     assert not (names[0] | names[1]) & (names[2] | names[3])
     assert names[2] == names[3]
@@ -178,7 +191,7 @@ def test_numbers_are_means_over_seeds_with_their_standard_deviation(small):
 
 def test_runs_with_other_lists_are_not_averaged(small):
     with pytest.raises(lk.InputError):
-        SeedMeans.of({1: small.table, 2: ListTable(small.table.lists[:3])})
+        ListTable.of_seeds({1: small.table, 2: ListTable(small.table.lists[:3])})
     with pytest.raises(lk.InputError):
         run_durations("small", seeds=0)
 
@@ -188,7 +201,7 @@ def test_one_map_for_all_lists_against_the_public_fit():
     corpora = make_corpora("small", seed=7)
     pairs = [(enroll, test) for enroll in seconds for test in seconds]
     lists = {pair: corpora.train_list(*pair).scores() for pair in pairs}
-    lines = fit_one_map(lists).at((20.0, 100.0))
+    lines = fit_one_map(lists)((20.0, 100.0))
     pooled = pool_lists([with_durations(trials, pair) for pair, trials in lists.items()])
     public = lk.fit_cmlg(pooled, conditions=CONDITIONS).at(enroll_seconds=20.0, test_seconds=100.0)
     assert_allclose([lines["conditioned_cmlg"].a, lines["conditioned_cmlg"].b], [public.a, public.b])

@@ -9,25 +9,23 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.experiments import durations, frame_corpora
-from llrkit.experiments.frame_corpora import cut_statistics, make_frame_corpora
-from llrkit.recognize.ivectors.baum_welch import baum_welch
-from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
-from llrkit.recognize.ivectors.ivector_training import train_ivectors
+from llrkit.experiments import durations
+from llrkit.experiments.durations import cut_statistics, make_frame_corpora
 from llrkit.simulate import FrameModel
+from llrkit.speech.models.gmm import DiagonalGMM, baum_welch
+from llrkit.speech.models.ivectors import train_ivectors
 
 
 @pytest.fixture
 def tiny(monkeypatch):
     """Models and lists that take a second: two durations, few Gaussians, few speakers."""
-    sizes = {"N_GAUSSIANS": 4, "DIM": 4, "N_FACTORS": 8, "BACKGROUND": (40, 3), "UBM_RECORDINGS": 40}
+    sizes = {"N_GAUSSIANS": 4, "DIM": 4, "N_FACTORS": 8, "FRAME_BACKGROUND": (40, 3), "UBM_RECORDINGS": 40}
     sizes |= {"STEPS": ("center", "length", "lda:6", "length"), "STRENGTH": 0.8}
     for name, value in sizes.items():
-        monkeypatch.setattr(frame_corpora, name, value)
-    small = durations.Scale(durations.CorpusSize(24, 48, 12, 200), durations.CorpusSize(32, 48, 16, 400))
-    for module in (durations, frame_corpora):
-        monkeypatch.setattr(module, "SECONDS", (5.0, 40.0))
-        monkeypatch.setattr(module, "SCALES", {"small": small})
+        monkeypatch.setattr(durations, name, value)
+    small = durations.CorpusSize(24, 48, 12, 200), durations.CorpusSize(32, 48, 16, 400)
+    monkeypatch.setattr(durations, "SECONDS", (5.0, 40.0))
+    monkeypatch.setattr(durations, "SCALES", {"small": small})
 
 
 def test_statistics_of_cuts_against_those_of_the_first_frames():
@@ -36,7 +34,7 @@ def test_statistics_of_cuts_against_those_of_the_first_frames():
     who = [(7, 0), (7, 3), (8, 1)]
     cuts = cut_statistics(model, ubm, who, (5.0, 20.0, 100.0))
     for seconds, statistics in cuts.items():
-        frames = [frame_corpora._frames_of_recording(model, *one, 100.0)[: round(5 * seconds)] for one in who]
+        frames = [durations._frames_of_recording(model, *one, 100.0)[: round(5 * seconds)] for one in who]
         expected = baum_welch(frames, ubm)
         assert_allclose(statistics.zeroth, expected.zeroth, rtol=1e-10)
         assert_allclose(statistics.first, expected.first, rtol=1e-10, atol=1e-10)
@@ -59,13 +57,9 @@ def test_extracted_vectors_shrink_with_less_speech():
 @pytest.mark.usefixtures("tiny")
 def test_the_corpora_share_no_speaker_and_are_length_normalized():
     corpora = make_frame_corpora("small", seed=4)
-    names = [
-        set(side.speaker_names)
-        for corpus in (corpora.train, corpora.evaluate)
-        for side in (corpus.enroll, corpus.test)
-    ]
+    names = [set(side.speaker_names) for side in (*corpora.train, *corpora.evaluate)]
     assert not (names[0] | names[1]) & (names[2] | names[3])
-    for vectors in corpora.evaluate.test.vectors.values():
+    for vectors in corpora.evaluate[1].vectors.values():
         assert vectors.shape == (48, 6)
         assert_allclose(np.linalg.norm(vectors, axis=1), 1.0)
     rates = [lk.eer(corpora.evaluation_list(seconds, seconds)) for seconds in (5.0, 40.0)]

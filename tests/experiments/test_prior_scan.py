@@ -6,19 +6,16 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, ndtri
 
 import llrkit as lk
-from llrkit.experiments.population_calibration import (
+from llrkit.experiments.prior_scan import (
+    EQUAL,
+    UNEQUAL,
     population_c_primary,
     population_cmlg,
     population_logistic,
-)
-from llrkit.experiments.prior_scan import (
-    EQUAL,
-    LOG_ODDS,
-    NAMES,
-    UNEQUAL,
     run_prior_scan,
     scan_trials_of,
 )
+from llrkit.verbs.compare import LOG_ODDS, NAMES
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +58,9 @@ def test_population_fits_against_fits_of_evenly_spaced_quantiles(log_odds):
     for fitted, population in zip((cmlg, logistic), exact, strict=True):
         assert_allclose([fitted.a, fitted.b], [population.a, population.b], rtol=2e-3)
         assert_allclose(
-            lk.c_primary(fitted.on(sample), "sre12"), population_c_primary(UNEQUAL, population), atol=0.003
+            lk.c_primary(fitted.on(sample), evaluation="sre12"),
+            population_c_primary(UNEQUAL, population),
+            atol=0.003,
         )
 
 

@@ -7,10 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.experiments.real_embeddings import run_real_embeddings
-from llrkit.experiments.real_scores import run_real_scores
-from llrkit.recognize import read_embeddings
+from llrkit.experiments.real import run_real_embeddings, run_real_scores
 from llrkit.simulate import Population, simulate_embeddings
+from llrkit.speech import read_embeddings
 
 
 def of_file(shared, name):

@@ -70,7 +70,7 @@ def test_metrics(name, trials):
 
 @pytest.mark.parametrize("point", ["sre08", "sre10", 0.05])
 def test_costs(point, trials):
-    found = {"min": lk.min_dcf(trials, point), "act": lk.act_dcf(trials, point)}
+    found = {"min": lk.min_dcf(trials, point=point), "act": lk.act_dcf(trials, point=point)}
     assert_golden("metrics", f"costs {point}", found)
 
 
@@ -93,7 +93,7 @@ def test_other_verbs(trials, dev):
     assert_golden("verbs", "diagnose", lk.diagnose(dev).to_dict())
     assert_golden("verbs", "threshold_for", lk.threshold_for(dev, point="sre08").to_dict())
     assert_golden("verbs", "check_shift", lk.check_shift(lk.fit_cmlg(dev), trials).to_dict())
-    assert_golden("verbs", "map_uncertainty", lk.map_uncertainty(dev, "cmlg"))
+    assert_golden("verbs", "map_uncertainty", lk.map_uncertainty(dev, method="cmlg"))
     both = lk.Trials(trials.table, score=["plda", "cosine"], label="label")
     assert_golden("verbs", "compare_systems", lk.compare_systems(both, speakers=SPEAKERS).to_dict())
 

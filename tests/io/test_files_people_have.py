@@ -15,9 +15,9 @@ from commands import run
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.engine import open_trials as opening
-from llrkit.io.reading_options import Reading
-from llrkit.io.tables_of_paths import read_table
+from llrkit.engine import open as opening
+from llrkit.io.formats import read_table
+from llrkit.io.read_options import Reading
 
 TARGET, NONTARGET = [2.5, 0.25], [-1.0, 0.5]
 """The equal error rate is 1/2 at the corner of the step curve: one target lies below one non-target."""

@@ -8,8 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.io.formats import NAMES
-from llrkit.io.tables_of_paths import read_table
+from llrkit.io.formats import NAMES, read_table
 from llrkit.io.write import WRITE_FORMATS, write_table
 
 

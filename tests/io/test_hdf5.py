@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.io.tables_of_paths import read_table
+from llrkit.io.formats import read_table
 
 MODELS, SEGMENTS = np.array([b"m1", b"m2"]), np.array([b"s1", b"s2", b"s3"])
 MASK = np.array([[1, -1, 0], [0, -1, 1]], np.int8)

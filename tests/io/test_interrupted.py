@@ -23,7 +23,7 @@ import json, shutil, sys
 from pathlib import Path
 import numpy as np
 import llrkit as lk
-from llrkit._atomic import write_atomically
+from llrkit.base.files import write_atomically
 from llrkit.io.write import write_trials
 sys.path.insert(0, sys.argv[3])
 from kills import counting_events, forked, killed_at

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.io.tables_of_paths import read_table, scan_tables
-from llrkit.io.text.lines import end_of_last_line, open_text
+from llrkit.io.formats import read_table, scan_tables
+from llrkit.io.text_lines import end_of_last_line, open_text
 
 ROWS = 200
 NUMBERS = [round(1.5 * i - 7, 2) for i in range(ROWS)]

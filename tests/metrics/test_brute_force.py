@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 import llrkit as lk
-from llrkit.core.pav_and_hull import pav_blocks
-from llrkit.core.trial_counts import count_trials
+from llrkit.core.cells import count_trials
+from llrkit.core.pav import pav_blocks
 from llrkit.metrics.discrimination import best_errors
 
 MANY = settings(max_examples=200)
@@ -86,7 +86,7 @@ def test_order_metrics_against_brute_force(sets):
 def test_min_dcf_against_brute_force(sets):
     target, nontarget = sets
     scores = lk.Scores.from_classes(target, nontarget)
-    found = [lk.min_dcf(scores, lk.OperatingPoint(float(p), m, f)) for p, m, f in POINTS]
+    found = [lk.min_dcf(scores, point=lk.OperatingPoint(float(p), m, f)) for p, m, f in POINTS]
     wanted = [float(brute.min_dcf(target, nontarget, p, m, f)) for p, m, f in POINTS]
     assert_allclose(found, wanted, rtol=1e-13, atol=1e-15)
 
@@ -127,7 +127,7 @@ def test_act_dcf_and_cllr_against_brute_force(sets):
     for p, m, f in POINTS:
         point = lk.OperatingPoint(float(p), m, f)
         rates = brute.rates_at(target, nontarget, math.log(f * (1 - p) / (m * p)))
-        assert_allclose(lk.act_dcf(scores, point), float(brute.dcf(*rates, p, m, f)), rtol=1e-13)
+        assert_allclose(lk.act_dcf(scores, point=point), float(brute.dcf(*rates, p, m, f)), rtol=1e-13)
 
 
 @SOME
@@ -147,7 +147,7 @@ def test_hter_against_brute_force(dev, sets):
     threshold = lk.eer_threshold(lk.Scores.from_classes(*dev))
     wanted = sum(brute.rates_at(*sets, threshold)) / 2
     assert_allclose(
-        lk.hter(lk.Scores.from_classes(*sets), lk.Scores.from_classes(*dev)), float(wanted), rtol=1e-15
+        lk.hter(lk.Scores.from_classes(*sets), dev=lk.Scores.from_classes(*dev)), float(wanted), rtol=1e-15
     )
 
 

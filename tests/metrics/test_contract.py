@@ -9,11 +9,9 @@ from numpy.testing import assert_allclose
 from own_source import OwnSource
 
 import llrkit as lk
-from llrkit.core.loss_sums import LossSums
-from llrkit.core.moments import Moments
-from llrkit.core.summary_algebra import both
-from llrkit.core.threshold_grid import Grid, collect_again
-from llrkit.core.trial_counts import TrialCounts, count_on
+from llrkit.core.cells import Grid, TrialCounts, collect_again, count_on
+from llrkit.core.losses import LossSums
+from llrkit.core.summaries import Moments, both
 from llrkit.scores.source import reduce_chunks
 
 DEV = lk.Scores([0.5, 1.25, 3.0], [-2.0, 0.75, -0.5, 1.0])
@@ -25,22 +23,22 @@ METRICS = {
     "eer_roc": lk.eer_roc,
     "prbep": lk.prbep,
     "auc": lk.auc,
-    "min_dcf": lambda s: lk.min_dcf(s, POINT),
+    "min_dcf": lambda s: lk.min_dcf(s, point=POINT),
     "min_cllr": lk.min_cllr,
     "det_slope": lambda s: lk.det_slope(s).slope,
     "eer_threshold": lk.eer_threshold,
     "cllr": lk.cllr,
     "cllr_cal": lk.cllr_cal,
-    "cross_entropy": lambda s: lk.cross_entropy(s, 0.1),
-    "act_dcf": lambda s: lk.act_dcf(s, POINT),
-    "rule_cost": lambda s: lk.rule_cost(s, "brier", 0.3),
+    "cross_entropy": lambda s: lk.cross_entropy(s, prior=0.1),
+    "act_dcf": lambda s: lk.act_dcf(s, point=POINT),
+    "rule_cost": lambda s: lk.rule_cost(s, rule="brier", prior=0.3),
     "brier_score": lambda s: lk.brier_score(s, prior=0.3),
     "expected_calibration_error": lambda s: lk.expected_calibration_error(s, prior=0.3),
     "score_decomposition": lambda s: [
         float(x) for x in _numbers(lk.score_decomposition(s, prior=0.3).to_dict())
     ],
-    "hter": lambda s: lk.hter(s, DEV),
-    "c_primary": lambda s: lk.c_primary(s, "sre21"),
+    "hter": lambda s: lk.hter(s, dev=DEV),
+    "c_primary": lambda s: lk.c_primary(s, evaluation="sre21"),
     "evaluate": lambda s: [
         float(x) for x in _numbers(lk.evaluate(s, points=("sre08", "sre21"), threshold_from=DEV).to_dict())
     ],
@@ -208,11 +206,13 @@ def test_class_and_sign_swap(name):
 
 def test_class_and_sign_swap_with_mirrored_prior():
     mirror = lk.OperatingPoint(1 - POINT.p_target, POINT.c_fa, POINT.c_miss)
-    assert_same(lk.min_dcf(SWAPPED, mirror), lk.min_dcf(SCORES, POINT))
+    assert_same(lk.min_dcf(SWAPPED, point=mirror), lk.min_dcf(SCORES, point=POINT))
     # no score lies at the threshold, where >= would decide
-    assert_same(lk.act_dcf(SWAPPED, mirror), lk.act_dcf(SCORES, POINT))
-    assert_same(lk.cross_entropy(SWAPPED, 0.9), lk.cross_entropy(SCORES, 0.1))
-    assert_same(lk.rule_cost(SWAPPED, (1.5, 0.5), 0.7), lk.rule_cost(SCORES, (0.5, 1.5), 0.3))
+    assert_same(lk.act_dcf(SWAPPED, point=mirror), lk.act_dcf(SCORES, point=POINT))
+    assert_same(lk.cross_entropy(SWAPPED, prior=0.9), lk.cross_entropy(SCORES, prior=0.1))
+    assert_same(
+        lk.rule_cost(SWAPPED, rule=(1.5, 0.5), prior=0.7), lk.rule_cost(SCORES, rule=(0.5, 1.5), prior=0.3)
+    )
     assert_same(1 / lk.det_slope(SWAPPED).slope, lk.det_slope(SCORES).slope)
 
 

@@ -30,8 +30,8 @@ def test_numbers_are_those_of_the_functions():
         assert_allclose(getattr(result, name), getattr(lk, name)(SCORES), rtol=1e-13)
     assert_allclose(result.det_slope.slope, lk.det_slope(SCORES).slope, rtol=1e-13)
     for found, point in zip(result.points, ("sre08", lk.OperatingPoint(0.3, 2, 1)), strict=True):
-        assert_allclose(found.min_dcf, lk.min_dcf(SCORES, point), rtol=1e-13)
-        assert_allclose(found.act_dcf, lk.act_dcf(SCORES, point), rtol=1e-13)
+        assert_allclose(found.min_dcf, lk.min_dcf(SCORES, point=point), rtol=1e-13)
+        assert_allclose(found.act_dcf, lk.act_dcf(SCORES, point=point), rtol=1e-13)
         assert_allclose(found.p_miss, (SCORES.target < found.point.threshold).mean(), rtol=1e-15)
         assert_allclose(found.p_fa, (SCORES.nontarget >= found.point.threshold).mean(), rtol=1e-15)
 
@@ -45,8 +45,8 @@ def test_primary_only_when_a_preset_averages():
     assert [p.name for p in several.primaries] == ["sre16", "sre21"]
     assert several.primary is several.primaries[0]
     for primary in several.primaries:
-        assert_allclose(primary.act, lk.c_primary(SCORES, primary.name), rtol=1e-13)
-        assert_allclose(primary.min, lk.c_primary(SCORES, primary.name, actual=False), rtol=1e-13)
+        assert_allclose(primary.act, lk.c_primary(SCORES, evaluation=primary.name), rtol=1e-13)
+        assert_allclose(primary.min, lk.c_primary(SCORES, evaluation=primary.name, actual=False), rtol=1e-13)
 
 
 @pytest.mark.parametrize("points", ["sre08", ["sre08"], ("sre08",)])
@@ -144,7 +144,7 @@ def test_threshold_from_development_data():
     assert result.fixed.threshold == threshold
     assert_allclose(result.fixed.p_miss, (SCORES.target < threshold).mean())
     assert_allclose(result.fixed.p_fa, (SCORES.nontarget >= threshold).mean())
-    assert_allclose(result.fixed.hter, lk.hter(SCORES, DEV), rtol=1e-15)
+    assert_allclose(result.fixed.hter, lk.hter(SCORES, dev=DEV), rtol=1e-15)
     plain = result.to_dict()["fixed_threshold"]
     assert set(plain) == {"threshold", "p_miss", "p_fa", "hter"}
     assert "HTER" in repr(result)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import beta
 
 import llrkit as lk
-from llrkit.core.scoring_rules import scoring_rule
+from llrkit.core.losses import scoring_rule
 
 RNG = np.random.default_rng(21)
 N_T, N_N = 24, 45
@@ -50,7 +50,7 @@ def test_known_nontargets_against_brute_force(actual, p_known):
     numbers = (known.astype(int) for known in (KNOWN_T, KNOWN_N))
     for column in ((KNOWN_T, KNOWN_N), tuple(words), tuple(numbers)):
         scores = lk.Scores(TARGET, NONTARGET, {"k": column})
-        found = lk.c_primary(scores, "sre12", actual=actual, known="k", p_known=p_known)
+        found = lk.c_primary(scores, evaluation="sre12", actual=actual, known="k", p_known=p_known)
         assert_allclose(found, wanted, rtol=1e-12)
 
 
@@ -60,15 +60,15 @@ def test_all_nontargets_of_one_kind_and_targets_of_the_other(actual, p_known, ki
     # with all the weight on the only kind there is, it is the plain cost, whatever the column says of targets
     column = (np.full(N_T, not kind_of_nontargets), np.full(N_N, kind_of_nontargets))
     scores = lk.Scores(TARGET, NONTARGET, {"k": column})
-    found = lk.c_primary(scores, "sre12", actual=actual, known="k", p_known=p_known)
-    assert_allclose(found, lk.c_primary(SCORES, "sre12", actual=actual), rtol=1e-12)
+    found = lk.c_primary(scores, evaluation="sre12", actual=actual, known="k", p_known=p_known)
+    assert_allclose(found, lk.c_primary(SCORES, evaluation="sre12", actual=actual), rtol=1e-12)
 
 
 @pytest.mark.parametrize("actual", [True, False])
 @pytest.mark.parametrize("name", PRIMARY)
 def test_plain_primary_against_brute_force(name, actual):
     wanted = mean_cost(PRIMARY[name], plain_miss, lambda t: np.mean(t <= NONTARGET), actual=actual)
-    assert_allclose(lk.c_primary(SCORES, name, actual=actual), wanted, rtol=1e-12)
+    assert_allclose(lk.c_primary(SCORES, evaluation=name, actual=actual), wanted, rtol=1e-12)
     primary = lk.evaluate(SCORES, points=[name]).primary
     assert primary.name == name
     assert_allclose(primary.act if actual else primary.min, wanted, rtol=1e-12)
@@ -76,8 +76,10 @@ def test_plain_primary_against_brute_force(name, actual):
 
 @pytest.mark.parametrize("name", ["sre08", "sre10", "evalita09"])
 def test_preset_with_one_point_is_that_point(name):
-    assert_allclose(lk.c_primary(SCORES, name), lk.act_dcf(SCORES, name), rtol=1e-14)
-    assert_allclose(lk.c_primary(SCORES, name, actual=False), lk.min_dcf(SCORES, name), rtol=1e-14)
+    assert_allclose(lk.c_primary(SCORES, evaluation=name), lk.act_dcf(SCORES, point=name), rtol=1e-14)
+    assert_allclose(
+        lk.c_primary(SCORES, evaluation=name, actual=False), lk.min_dcf(SCORES, point=name), rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("actual", [True, False])
@@ -90,9 +92,9 @@ def test_partition_equalization_against_brute_force(name, actual):
     def fa(t):
         return np.mean([np.mean(NONTARGET[k == PART_N] >= t) for k in np.unique(PART_N)])
 
-    found = lk.c_primary(SCORES, name, actual=actual, partition="part")
+    found = lk.c_primary(SCORES, evaluation=name, actual=actual, partition="part")
     assert_allclose(found, mean_cost(PRIMARY[name], miss, fa, actual=actual), rtol=1e-12)
-    assert found != lk.c_primary(SCORES, name, actual=actual)
+    assert found != lk.c_primary(SCORES, evaluation=name, actual=actual)
 
 
 def test_known_nontargets_that_cannot_be_used_are_refused():
@@ -106,12 +108,14 @@ def test_known_nontargets_that_cannot_be_used_are_refused():
         ("sre12", {"known": "who"}),
     ):
         with pytest.raises((lk.InputError, lk.UnknownNameError)):
-            lk.c_primary(SCORES, name, **options)
+            lk.c_primary(SCORES, evaluation=name, **options)
     for actual in (True, False):
         for value in (False, True):
             column = (KNOWN_T, np.full(N_N, value))
             with pytest.raises(lk.EmptyClassError):
-                lk.c_primary(lk.Scores(TARGET, NONTARGET, {"k": column}), "sre12", actual=actual, known="k")
+                lk.c_primary(
+                    lk.Scores(TARGET, NONTARGET, {"k": column}), evaluation="sre12", actual=actual, known="k"
+                )
 
 
 # Presets
@@ -151,17 +155,21 @@ UNCONFIRMED = ["sre18-cmn2", "sre18-vast", "sre19-cts", "sre19-av", "sre20", "sr
 
 @pytest.mark.parametrize("name", UNCONFIRMED)
 def test_unconfirmed_presets_are_refused(name):
-    for use in (lk.preset, lambda one: lk.evaluate(SCORES, [one]), lambda one: lk.c_primary(SCORES, one)):
+    for use in (
+        lk.preset,
+        lambda one: lk.evaluate(SCORES, points=[one]),
+        lambda one: lk.c_primary(SCORES, evaluation=one),
+    ):
         with pytest.raises(lk.UnconfirmedPresetError):
             use(name)
-    assert lk.c_primary(SCORES, name, allow_unconfirmed=True) > 0
+    assert lk.c_primary(SCORES, evaluation=name, allow_unconfirmed=True) > 0
 
 
 @pytest.mark.parametrize("name", ["sre12", "sre16", "sre21"])
 def test_averaging_presets_are_refused_as_points(name):
     for metric in (lk.min_dcf, lk.act_dcf):
         with pytest.raises(lk.InputError):
-            metric(SCORES, name)
+            metric(SCORES, point=name)
 
 
 def test_operating_point_numbers():
@@ -197,15 +205,15 @@ def test_wrong_operating_points(arguments):
 def test_zero_llrs_cost_one_at_every_point():
     nothing = lk.Scores([0.0, 0.0], [0.0, 0.0, 0.0])
     for point in ("sre08", "sre10", "evalita09", lk.OperatingPoint(0.5), lk.OperatingPoint(0.9, 3, 1)):
-        assert lk.act_dcf(nothing, point) == 1.0
-        assert lk.min_dcf(nothing, point) == 1.0
+        assert lk.act_dcf(nothing, point=point) == 1.0
+        assert lk.min_dcf(nothing, point=point) == 1.0
 
 
 def test_dcf_depends_on_the_effective_prior_only():
     a = lk.OperatingPoint(0.01, 10, 1)
     b = lk.OperatingPoint(a.effective_prior)
-    assert_allclose(lk.act_dcf(SCORES, a), lk.act_dcf(SCORES, b), rtol=1e-13)
-    assert_allclose(lk.min_dcf(SCORES, a), lk.min_dcf(SCORES, b), rtol=1e-13)
+    assert_allclose(lk.act_dcf(SCORES, point=a), lk.act_dcf(SCORES, point=b), rtol=1e-13)
+    assert_allclose(lk.min_dcf(SCORES, point=a), lk.min_dcf(SCORES, point=b), rtol=1e-13)
 
 
 # Compound LLRs
@@ -221,8 +229,8 @@ def test_compound_llr_without_known_impostors_is_itself():
 
 @pytest.mark.parametrize("prior", [1e-12, 1e-290])
 def test_cross_entropy_at_tiny_priors_of_perfect_llrs(prior):
-    assert_allclose(lk.cross_entropy(lk.Scores([np.inf], [-np.inf]), prior), 0.0, atol=1e-300)
-    assert_allclose(lk.cross_entropy(lk.Scores([0.0], [0.0]), prior), 1.0, rtol=1e-12)
+    assert_allclose(lk.cross_entropy(lk.Scores([np.inf], [-np.inf]), prior=prior), 0.0, atol=1e-300)
+    assert_allclose(lk.cross_entropy(lk.Scores([0.0], [0.0]), prior=prior), 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.02])
@@ -230,7 +238,7 @@ def test_brier_cost_against_squares(prior):
     odds = prior / (1 - prior)
     q_t, q_n = (1 / (1 + 1 / (np.exp(x) * odds)) for x in (TARGET, NONTARGET))
     wanted = prior * np.mean(3 * (1 - q_t) ** 2) + (1 - prior) * np.mean(3 * q_n**2)
-    assert_allclose(lk.rule_cost(SCORES, "brier", prior), wanted, rtol=1e-12)
+    assert_allclose(lk.rule_cost(SCORES, rule="brier", prior=prior), wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("rule", ["brier", "high-threshold", "low-threshold", (1.5, 1.5), (3, 4)])
@@ -250,13 +258,15 @@ def test_rule_cost_against_threshold_identity(rule, prior):
         # Beta(eta) d eta / eta for a miss, / (1 - eta) for a false alarm, with d eta = eta (1 - eta) dz
         density = prior * miss * eta ** (a - 1) * rest**b + (1 - prior) * fa * eta**a * rest ** (b - 1)
         total += (high - low) / 2 * weights @ density / beta(a, b)
-    assert_allclose(lk.rule_cost(SCORES, rule, prior), total, rtol=1e-7)
+    assert_allclose(lk.rule_cost(SCORES, rule=rule, prior=prior), total, rtol=1e-7)
 
 
 def test_hter_is_the_dcf_of_equal_priors_at_that_threshold():
     dev = lk.Scores([1.0, 2.0, 4.0], [0.0, 1.5, -2.0])
     threshold = lk.eer_threshold(dev)
     miss, fa = brute.rates_at(TARGET.tolist(), NONTARGET.tolist(), threshold)
-    assert_allclose(lk.hter(SCORES, dev), float((miss + fa) / 2), rtol=1e-15)
+    assert_allclose(lk.hter(SCORES, dev=dev), float((miss + fa) / 2), rtol=1e-15)
     shifted = lk.Scores(TARGET - threshold, NONTARGET - threshold)
-    assert_allclose(2 * lk.hter(SCORES, dev), lk.act_dcf(shifted, lk.OperatingPoint(0.5)), rtol=1e-14)
+    assert_allclose(
+        2 * lk.hter(SCORES, dev=dev), lk.act_dcf(shifted, point=lk.OperatingPoint(0.5)), rtol=1e-14
+    )

@@ -74,8 +74,9 @@ def test_expected_calibration_error_against_brute_force(bins, prior):
 def test_weights_count_as_copies():
     times = RNG.integers(0, 3, len(LLRS))
     again = np.repeat(np.arange(len(LLRS)), times)
+    weighted = lk.weigh(lk.Scores.from_labels(LLRS, LABELS, {"times": times}), "times")
     for number in (lk.brier_score, lk.expected_calibration_error):
-        assert number(LLRS, LABELS, weights=times) == pytest.approx(number(LLRS[again], LABELS[again]))
+        assert number(weighted) == pytest.approx(number(LLRS[again], LABELS[again]))
 
 
 @pytest.mark.parametrize("prior", [None, 0.5])
@@ -114,6 +115,9 @@ def test_the_cross_entropy_curve_has_its_own_name():
     assert_allclose(curve.pav, result.ece.pav, rtol=1e-12)
 
 
+TWICE = lk.weigh(lk.Scores.from_labels(LLRS, LABELS, {"times": np.full(len(LLRS), 2.0)}), "times")
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -121,7 +125,7 @@ def test_the_cross_entropy_curve_has_its_own_name():
         lambda: lk.expected_calibration_error(LLRS, LABELS, bins=0),
         lambda: lk.reliability_curve(LLRS, LABELS, band="bootstrap"),
         lambda: lk.reliability_curve(LLRS, LABELS, replicates=2),
-        lambda: lk.reliability_curve(LLRS, LABELS, weights=np.full(800, 2.0)),
+        lambda: lk.reliability_curve(TWICE),
     ],
 )
 def test_what_is_refused(call):

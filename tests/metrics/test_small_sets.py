@@ -6,10 +6,10 @@ from numpy.testing import assert_array_equal
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.evaluation.suspicions import LN10_LOOKED_FOR
 from llrkit.metrics import measure
-from llrkit.metrics.measurements import CountedLater
-from llrkit.metrics.slope_bound import slope_may_be
+from llrkit.metrics.loss_parts import slope_may_be
+from llrkit.metrics.measure import CountedLater
+from llrkit.verbs.evaluation import LN10_LOOKED_FOR
 
 
 def a_set(seed, factor=1.0, offset=0.0):

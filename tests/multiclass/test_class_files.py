@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.io.classes.read_classes import class_file, read_classes
+from llrkit.io.class_files import class_file, read_classes
 
 mc = lk.multiclass
 CLASSES = ["english", "dutch", "thai"]

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from scipy.stats import multivariate_normal
 
 import llrkit as lk
-from llrkit.multiclass.softmax_sums import Family, SoftmaxSums
+from llrkit.multiclass.fits import Family, SoftmaxSums
 
 mc = lk.multiclass
 FITS = {
@@ -181,23 +181,27 @@ def test_two_classes_give_the_binary_metrics():
     for prior in (0.5, 0.07, 0.9):
         share = [prior, 1 - prior]
         assert_allclose(
-            mc.cllr(scores, prior=share, normalized=True), lk.cross_entropy(binary, prior), rtol=1e-12
+            mc.cllr(scores, prior=share, normalized=True), lk.cross_entropy(binary, prior=prior), rtol=1e-12
         )
         point = lk.OperatingPoint(prior)
         assert_allclose(
-            mc.expected_cost(scores, mc.zero_one_cost(2), prior=share), lk.act_dcf(binary, point), rtol=1e-12
+            mc.expected_cost(scores, mc.zero_one_cost(2), prior=share),
+            lk.act_dcf(binary, point=point),
+            rtol=1e-12,
         )
         costly = lk.OperatingPoint(prior, 10, 1)
         assert_allclose(
-            mc.expected_cost(scores, [[0, 10], [1, 0]], prior=share), lk.act_dcf(binary, costly), rtol=1e-12
+            mc.expected_cost(scores, [[0, 10], [1, 0]], prior=share),
+            lk.act_dcf(binary, point=costly),
+            rtol=1e-12,
         )
         error = prior * np.mean(target < -np.log(prior / (1 - prior)))
         error += (1 - prior) * np.mean(nontarget >= -np.log(prior / (1 - prior)))
         assert_allclose(mc.error_rate(scores, prior=share), error, rtol=1e-12)
     swapped = lk.Scores(-nontarget, -target)
-    pooled = (lk.act_dcf(binary, 0.5) + lk.act_dcf(swapped, 0.5)) / 4
+    pooled = (lk.act_dcf(binary, point=0.5) + lk.act_dcf(swapped, point=0.5)) / 4
     assert_allclose(mc.cavg(scores, "lre07"), pooled, rtol=1e-12)
-    primary = np.mean([lk.act_dcf(one, p) for one in (binary, swapped) for p in (0.5, 0.1)])
+    primary = np.mean([lk.act_dcf(one, point=p) for one in (binary, swapped) for p in (0.5, 0.1)])
     assert_allclose(mc.cavg(scores, "lre22"), primary, rtol=1e-12)
     for name in ("eer", "eer_roc", "auc", "cllr", "min_cllr", "prbep"):
         assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest, multivariate_normal
 
 import llrkit as lk
-from llrkit.multiclass.class_cross_validation import make_class_folds
+from llrkit.multiclass.choose import make_class_folds
 
 mc = lk.multiclass
 

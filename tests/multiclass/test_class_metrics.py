@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, logsumexp
 
 import llrkit as lk
-from llrkit.multiclass.cavg_costs import PRESETS
+from llrkit.multiclass.metrics import PRESETS
 
 mc = lk.multiclass
 
@@ -84,7 +84,7 @@ def test_detection_llrs_against_scipy(name):
         binary = lk.Scores(llr[labels == t], llr[labels != t])
         assert_allclose(lk.cllr(source), lk.cllr(binary), rtol=1e-12)
         assert_allclose(lk.eer(source), lk.eer(binary), rtol=1e-12)
-        assert_allclose(lk.min_dcf(source, 0.1), lk.min_dcf(binary, 0.1), rtol=1e-12)
+        assert_allclose(lk.min_dcf(source, point=0.1), lk.min_dcf(binary, point=0.1), rtol=1e-12)
     flat = np.ones(6)
     expected = np.column_stack([detection_llr(loglik, t, flat) for t in range(6)])
     assert_allclose(mc.detection_llrs(loglik), expected, rtol=1e-11)
@@ -189,7 +189,7 @@ def test_what_a_cost_needs_is_asked_for():
 @pytest.mark.parametrize("beta", [1.0, 9.0])
 def test_ties_with_the_threshold_are_accepted(beta):
     """The LLR decides, not products that were rounded otherwise: x = log beta exactly is accepted."""
-    from llrkit.multiclass.class_losses import ClassLosses, Detection
+    from llrkit.multiclass.metrics import ClassLosses, Detection
 
     loglik = np.array([[np.log(beta), 0.0], [0.0, np.log(beta)], [0.0, 0.0]]) + np.array(
         [[0.0], [700.0], [-3.0]]

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.scores.class_scores import positions
+from llrkit.scores.classes import positions
 
 LOGLIK = [[2.0, -1.0, 0.5], [0.1, 0.3, -2.0]]
 

@@ -10,16 +10,18 @@ from modules import import_all
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.summary_algebra import SummaryBase, subclasses_of
-from llrkit.multiclass.class_counts_and_priors import ClassCounts
-from llrkit.multiclass.class_losses import ClassLosses, Detection
-from llrkit.multiclass.class_map_base import ClassMap
-from llrkit.multiclass.class_map_files import map_from_dict
-from llrkit.multiclass.class_map_forms import ScaleMap
-from llrkit.multiclass.class_moments import ClassMeans, Scatter
-from llrkit.multiclass.class_training_checks import TrainingTrials
-from llrkit.multiclass.probability_rows import ProbabilityRows
-from llrkit.multiclass.softmax_sums import Family, SoftmaxSums
+from llrkit.core.summaries import SummaryBase, subclasses_of
+from llrkit.multiclass.fits import Family, SoftmaxSums
+from llrkit.multiclass.maps import (
+    ClassMap,
+    ClassMeans,
+    ProbabilityRows,
+    ScaleMap,
+    Scatter,
+    TrainingTrials,
+    map_from_dict,
+)
+from llrkit.multiclass.metrics import ClassCounts, ClassLosses, Detection
 
 mc = lk.multiclass
 K = 3

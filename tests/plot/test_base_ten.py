@@ -9,8 +9,7 @@ from drawn import examples
 from numpy.testing import assert_allclose, assert_array_equal
 
 from llrkit.plot.all_plots import PLOTS
-from llrkit.plot.base_ten import to_base_10
-from llrkit.plot.picture import Text
+from llrkit.plot.picture import Text, to_base_10
 
 EXAMPLES = [(f"{name} {i}", name, data) for i, (name, data) in enumerate(examples())]
 NO_LOGARITHM = {

@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.evaluation.compare import ScoreToLlr
-from llrkit.trust.calibration.llr_curves import LlrCurve
-from llrkit.trust.intervals.curve_bands import DetBand
+from llrkit.trust.bands import DetBand
+from llrkit.trust.null import LlrCurve
+from llrkit.verbs.compare import ScoreToLlr
 
 SCORES = some_scores()
 RESULT = some_evaluation()
@@ -93,7 +93,7 @@ def test_det_band_is_where_it_was_given():
 
 @pytest.mark.parametrize("style", ["above", "crossing"])
 def test_bands_of_an_evaluation_lie_around_its_curves(style):
-    bands = lk.curve_bands(SCORES, RESULT)
+    bands = lk.curve_bands(SCORES, result=RESULT)
     target, nontarget = corners_of(lk.plot.tippett(RESULT, style=style, log10=True, bands=bands))
     some = 300
     x = bands.tippett.llr[some] / np.log(10)
@@ -105,7 +105,7 @@ def test_bands_of_an_evaluation_lie_around_its_curves(style):
 
 
 def test_bands_of_others_are_refused():
-    bands = lk.curve_bands(SCORES, RESULT)
+    bands = lk.curve_bands(SCORES, result=RESULT)
     with pytest.raises(lk.InputError):
         lk.plot.det({"A": RESULT}, bands={"B": bands})
     with pytest.raises(lk.InputError):
@@ -143,7 +143,7 @@ def test_bayes_error_lines():
     log_odds, actual = line_of(lk.plot.bayes_error(RESULT), "Cllr").get_data()
     for place in (400, 1000, 1500):
         prior = 1 / (1 + np.exp(-log_odds[place]))
-        assert_allclose(actual[place], lk.act_dcf(SCORES, float(prior)), rtol=1e-10)
+        assert_allclose(actual[place], lk.act_dcf(SCORES, point=float(prior)), rtol=1e-10)
 
 
 def test_ece_lines_are_cross_entropies():

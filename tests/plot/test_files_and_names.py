@@ -8,7 +8,7 @@ from drawn import some_evaluation
 
 import llrkit as lk
 from llrkit.plot.matplotlib_renderer import save
-from llrkit.plot.style import STYLE
+from llrkit.plot.picture import STYLE
 
 RESULT = some_evaluation()
 NASTY = ["<img src=x onerror=alert(1)>", "_hidden", "$x$ 100 % & more", "%{x}", "a\nb", "</script>"]

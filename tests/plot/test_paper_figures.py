@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr, ndtri
 
 import llrkit as lk
-from llrkit.evaluation.alpha_scan import PriorScan
-from llrkit.evaluation.condition_tables import HeatMap
-from llrkit.evaluation.mixing_curve import MixingCurve
+from llrkit.fits.mixtures import MixingCurve
 from llrkit.metrics.theory_costs import family_pairs, theory_costs, theory_costs_of
-from llrkit.plot.paper_figures import CllrScatter
+from llrkit.plot.cost_plots import CllrScatter
+from llrkit.verbs.compare import PriorScan
+from llrkit.verbs.conditions import HeatMap
 
 
 def test_two_gaussians_are_normal_densities():
@@ -146,7 +146,11 @@ def test_measured_systems_are_put_on_all_their_costs():
     assert names[2:] == ["minimum DCF (sre08)", "C_primary (sre12)"]
     assert_allclose(
         [curves[0].list_costs[0], curves[2].list_costs[0], curves[3].list_costs[0]],
-        [found.min_cllr, lk.min_dcf(scores, "sre08"), lk.c_primary(scores, "sre12", actual=False)],
+        [
+            found.min_cllr,
+            lk.min_dcf(scores, point="sre08"),
+            lk.c_primary(scores, evaluation="sre12", actual=False),
+        ],
     )
     pair = lk.theory.GaussianLLR.from_eer(found.eer)
     assert_allclose(curves[3].predicted, pair.c_primary("sre12"))

@@ -6,8 +6,8 @@ from drawn import some_zoo
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.metrics.zoo import zoo_curve
-from llrkit.plot.weights_and_speakers import FusionWeights
+from llrkit.metrics.theory_costs import zoo_curve
+from llrkit.plot.llr_plots import FusionWeights
 
 
 def test_fusion_weights_and_intervals():

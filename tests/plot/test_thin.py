@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import llrkit as lk
 from llrkit.plot.all_plots import PLOTS
 from llrkit.plot.picture import Band, Line
-from llrkit.plot.thin_lines import TOLERANCE, thin_line, thin_picture
+from llrkit.report.page import TOLERANCE, thin_line, thin_picture
 
 
 def distance_to_line(points, x, y):

@@ -10,7 +10,7 @@ from scipy.linalg import inv, sqrtm
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.recognize import (
+from llrkit.speech import (
     PLDA,
     Embeddings,
     coral_plus,
@@ -114,7 +114,7 @@ def test_adaptation_recovers_a_domain_that_was_shifted_and_stretched():
 
     def eer(backend):
         models, segments = backend.prepare(enroll), backend.prepare(test)
-        return lk.eer(lk.recognize.matrix_scores(backend.scores(models, segments), models, segments))
+        return lk.eer(lk.speech.matrix_scores(backend.scores(models, segments), models, segments))
 
     steps = ["center"]
     best = eer(train_backend(new, steps))

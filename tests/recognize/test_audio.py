@@ -6,10 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.fft import dct
 
 import llrkit as lk
-from llrkit.recognize.frames.audio_frames import audio_frames, mfcc, read_audio_frames
-from llrkit.recognize.frames.audio_headers_and_samples import read_samples
-from llrkit.recognize.frames.front_end import FrontEnd
-from llrkit.recognize.frames.recording import Recording
+from llrkit.speech.audio import Recording, audio_frames, mfcc, read_samples
+from llrkit.speech.frames import FrontEnd
 
 RATE = 16000
 
@@ -65,23 +63,23 @@ def test_cepstra_against_their_definition(need):
 def test_wav_and_flac_give_the_same_frames(write):
     samples = (noise() * 32768).round().clip(-32768, 32767).astype(np.int16)
     wav, other = write("ref.wav", samples), write("a.flac", samples)
-    expected = read_audio_frames(wav, FrontEnd())
-    assert_array_equal(read_audio_frames(other, FrontEnd()), expected)
+    expected = audio_frames([wav], FrontEnd())[0]
+    assert_array_equal(audio_frames([other], FrontEnd())[0], expected)
     assert expected.shape[1] == 60
     assert expected.dtype == np.float32
 
 
 def test_loudness_does_not_matter(write):
     loud, soft = (write(f"{level}.wav", noise(level=level), subtype="FLOAT") for level in (0.2, 0.01))
-    assert_allclose(read_audio_frames(loud, FrontEnd()), read_audio_frames(soft, FrontEnd()), atol=2e-3)
+    assert_allclose(audio_frames([loud], FrontEnd())[0], audio_frames([soft], FrontEnd())[0], atol=2e-3)
 
 
 def test_pauses_are_left_out(write):
     parts = [noise(0.5, seed=2), np.zeros(RATE), noise(0.5, seed=3)]
     file = write("gap.wav", np.concatenate(parts))
-    assert_allclose(len(read_audio_frames(file, FrontEnd())), 100, atol=8)
-    assert len(read_audio_frames(file, FrontEnd(speech_range=None))) == 198
-    assert len(read_audio_frames(file, FrontEnd(seconds=0.7))) == 70
+    assert_allclose(len(audio_frames([file], FrontEnd())[0]), 100, atol=8)
+    assert len(audio_frames([file], FrontEnd(speech_range=None))[0]) == 198
+    assert len(audio_frames([file], FrontEnd(seconds=0.7))[0]) == 70
 
 
 def test_channels(write):

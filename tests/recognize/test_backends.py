@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.recognize import (
+from llrkit.speech import (
     PLDA,
     Backend,
     Embeddings,

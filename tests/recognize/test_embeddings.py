@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.recognize import Embeddings, pool_sessions, read_embeddings, write_embeddings
-from llrkit.recognize.kaldi_archives import read_kaldi, write_kaldi
+from llrkit.speech import Embeddings, pool_sessions, read_embeddings, write_embeddings
+from llrkit.speech.kaldi import read_kaldi, write_kaldi
 
 
 def some(n=4, dim=3, **more):

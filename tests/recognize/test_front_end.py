@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.recognize.frames.front_end import FrontEnd, frame_levels, is_speech, normalized, with_deltas
+from llrkit.speech.frames import FrontEnd, frame_levels, is_speech, normalized, with_deltas
 
 
 def test_deltas_are_slopes_of_regression_lines():

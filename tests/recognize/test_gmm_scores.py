@@ -7,10 +7,8 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 import llrkit as lk
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.baum_welch import baum_welch
-from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
-from llrkit.recognize.ivectors.speaker_gmms import SpeakerGMMs, adapt_means, gmm_scores
+from llrkit.speech.frames import Frames
+from llrkit.speech.models.gmm import DiagonalGMM, SpeakerGMMs, adapt_means, baum_welch, gmm_scores
 
 
 @pytest.fixture

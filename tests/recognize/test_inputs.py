@@ -5,13 +5,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.io.trial_lists import read_trial_list
-from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.frames.frame_files import read_frames
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.scored_pair_tables import all_pairs_table, listed_pairs_table
-from llrkit.recognize.speech_from_any_input import read_speech
-from llrkit.recognize.speech_list_table import read_speech_list
+from llrkit.io.selection import read_trial_list
+from llrkit.speech.embeddings import Embeddings
+from llrkit.speech.frames import Frames, read_frames
+from llrkit.speech.lists import read_speech, read_speech_list
+from llrkit.speech.scoring import all_pairs_table, listed_pairs_table
 
 
 @pytest.mark.parametrize(

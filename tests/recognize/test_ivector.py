@@ -8,10 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
 import llrkit as lk
-from llrkit.recognize.ivectors.baum_welch import Statistics, baum_welch
-from llrkit.recognize.ivectors.diagonal_gmm import DiagonalGMM
-from llrkit.recognize.ivectors.ivector_model import TotalVariability
-from llrkit.recognize.ivectors.ivector_training import FactorSums, train_ivectors
+from llrkit.speech.models.gmm import DiagonalGMM, Statistics, baum_welch
+from llrkit.speech.models.ivectors import FactorSums, TotalVariability, train_ivectors
 
 
 def background(rng, spread=3.0):

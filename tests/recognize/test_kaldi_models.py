@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.recognize import kaldi_backend, read_kaldi_plda, read_kaldi_transform
+from llrkit.speech import kaldi_backend, read_kaldi_plda, read_kaldi_transform
 
 DIM = 3
 
@@ -71,9 +71,9 @@ def test_the_whole_recipe_from_the_command_line(recipe):
                  folder / "transform.mat", "-o", folder / "model.npz"]  # fmt: skip
     result = CliRunner().invoke(cli, list(map(str, arguments)))
     assert result.exit_code == 0, result.exception
-    recognizer = lk.recognize.Recognizer.load(folder / "model.npz")
+    recognizer = lk.speech.Recognizer.load(folder / "model.npz")
     rng = np.random.default_rng(3)
-    sides = [lk.recognize.Embeddings(rng.normal(size=(2, 5)), [f"{n}0", f"{n}1"], ["a", "b"]) for n in "et"]
+    sides = [lk.speech.Embeddings(rng.normal(size=(2, 5)), [f"{n}0", f"{n}1"], ["a", "b"]) for n in "et"]
     found = recognizer.scores(recognizer.enroll(sides[0], each=True), recognizer.prepare(sides[1]))
 
     def transformed(x):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.recognize import (
+from llrkit.speech import (
     Embeddings,
     as_norm,
     cosine_scores,
@@ -16,7 +16,7 @@ from llrkit.recognize import (
     z_norm,
     zt_norm,
 )
-from llrkit.recognize.backends.cohort_normalized_scores import NORMS
+from llrkit.speech.models import NORMS
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.normal(2.0, 3.0, (9, 7))

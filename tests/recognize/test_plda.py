@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest, multivariate_normal
 
 import llrkit as lk
-from llrkit.recognize import PLDA, Embeddings, pool_sessions, train_plda
-from llrkit.recognize.backends.speaker_scatter import speaker_sums
-from llrkit.recognize.plda.plda_training import log_likelihood, moment_estimate
+from llrkit.speech import PLDA, Embeddings, pool_sessions, train_plda
+from llrkit.speech.models.plda import log_likelihood, moment_estimate
+from llrkit.speech.models.transforms import speaker_sums
 
 
 def covariance(rng, dim, rank=None):

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import llrkit as lk
-from llrkit.recognize import (
+from llrkit.speech import (
     LengthNorm,
     cosine_scores,
     matrix_scores,

@@ -9,14 +9,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.recognize.backends.trial_sides import Side
-from llrkit.recognize.embeddings import Embeddings
-from llrkit.recognize.frames.front_end import FrontEnd
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.recognizer import Recognizer
-from llrkit.recognize.recognizer_options import BACKENDS, RecognizerOptions
-from llrkit.recognize.recognizer_training import train_recognizer
-from llrkit.simulate.simulated_frames import FrameModel
+from llrkit.simulate.speakers import FrameModel
+from llrkit.speech.embeddings import Embeddings
+from llrkit.speech.frames import Frames, FrontEnd
+from llrkit.speech.models import BACKENDS
+from llrkit.speech.recognizer import Recognizer, RecognizerOptions, train_recognizer
+from llrkit.speech.sides import Side
 
 WORLD = FrameModel(n_components=8, dim=10, rank=10, strength=0.4, channel=0.25, seed=3)
 SESSIONS = 4

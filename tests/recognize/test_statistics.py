@@ -9,9 +9,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 import llrkit as lk
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.baum_welch import FrameSums, baum_welch
-from llrkit.recognize.ivectors.diagonal_gmm import FRAMES_AT_ONCE, DiagonalGMM
+from llrkit.speech.frames import Frames
+from llrkit.speech.models.gmm import FRAMES_AT_ONCE, DiagonalGMM, FrameSums, baum_welch
 
 
 def mixture(rng, c=5, d=3, offset=0.0):

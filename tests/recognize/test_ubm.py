@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.recognize.frames.utterance_frames import Frames
-from llrkit.recognize.ivectors.ubm_training import train_ubm
+from llrkit.speech.frames import Frames
+from llrkit.speech.models.gmm import train_ubm
 
 
 def cloud(rng, n=3000):

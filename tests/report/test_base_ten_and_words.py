@@ -11,9 +11,9 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.report.documents import case_document, evaluation_document, validation_document
-from llrkit.report.interval_and_test_sections import validation
-from llrkit.report.report_tables import TextTable, text_tables
+from llrkit.report.layouts import case_document, evaluation_document, validation_document
+from llrkit.report.sections import validation
+from llrkit.report.tables import TextTable, text_tables
 
 H1, H2 = "the suspect is the speaker", "another man of the region is the speaker"
 NIST = r"targets?|non-?targets?|trials?|miss(es)?|false[- ]alarms?|Pmiss|Pfa"
@@ -50,7 +50,7 @@ def results(tmp_path_factory):
     case = lk.case_report(
         line, [0.31, 9.0], h1=H1, h2=H2, train=train, validation=check, speakers=["left", "right"]
     )
-    checked = lk.validate(check, CRITERIA, calibration=line, apply=True, curves=True, replicates=20)
+    checked = lk.validate(check, criteria=CRITERIA, calibration=line, apply=True, curves=True, replicates=20)
     biased = lk.fit_logistic(train, bound="none").then(lk.AffineMap(a=1.0, b=1.0)).on(check)
     evaluated = lk.evaluate(biased, by="room", ece=True, ci="trial")
     tested = lk.check_calibration(biased, speakers=["left", "right"], replicates=20)

@@ -8,9 +8,9 @@ import pytest
 from drawn import some_scores
 
 import llrkit as lk
-from llrkit._format import number, percent
-from llrkit.report.class_page import write_class_report
-from llrkit.report.provenance import provenance
+from llrkit.base.text import number, percent
+from llrkit.report.document import provenance
+from llrkit.report.page import write_class_report
 
 pytestmark = pytest.mark.slow
 EVIL = "<img src=x onerror=document.title='broken'>"
@@ -32,7 +32,7 @@ SCORES = {name: scores_of(name) for name in NAMES}
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     systems = {
-        name: lk.evaluate(scores, ["sre08", 0.3], by=EVIL, ece=True) for name, scores in SCORES.items()
+        name: lk.evaluate(scores, points=["sre08", 0.3], by=EVIL, ece=True) for name, scores in SCORES.items()
     }
     path = folder / "report.html"
     lk.write_report(systems, path, title=f"Report {EVIL}", by=EVIL, made_from=provenance(command=EVIL))
@@ -75,8 +75,8 @@ def expected(system, point):
         f"{point.threshold:.3f}",
         percent(p_miss),
         percent(p_fa),
-        number(lk.act_dcf(scores, point)),
-        number(lk.min_dcf(scores, point)),
+        number(lk.act_dcf(scores, point=point)),
+        number(lk.min_dcf(scores, point=point)),
         f"{1000 * (point.p_target * p_miss):.2f}",
         f"{1000 * ((1 - point.p_target) * p_fa):.2f}",
     ]
@@ -102,7 +102,7 @@ def of_classes(path):
 def with_checks(path):
     scores = some_scores()
     result = lk.evaluate(scores, ece=True, ci="trial")
-    bands = {"A": lk.curve_bands(scores, result)}
+    bands = {"A": lk.curve_bands(scores, result=result)}
     lk.write_report({"A": result}, path, bands=bands, checks={"A": lk.check_calibration(scores)})
 
 

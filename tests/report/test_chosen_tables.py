@@ -21,7 +21,7 @@ def rows_of(text):
 
 
 def test_columns_are_chosen_by_key_or_title_in_their_order():
-    result = lk.evaluate(ONE, ["sre08"])
+    result = lk.evaluate(ONE, points=["sre08"])
     lines = lk.format_table({"mine": result}, columns=["cllr", "EER (%)", "min_dcf sre08"]).splitlines()
     assert lines[0] == "| system | Cllr | EER (%) | min DCF sre08 |"
     assert (
@@ -34,7 +34,7 @@ def test_columns_are_chosen_by_key_or_title_in_their_order():
 
 
 def test_intervals_stand_behind_their_numbers():
-    result = lk.evaluate(ONE, ["sre08"], ci="trial")
+    result = lk.evaluate(ONE, points=["sre08"], ci="trial")
     low, high = result.intervals["cllr"]
     text = lk.format_table({"mine": result}, columns=["n_target", "cllr"], intervals=True)
     assert f"{result.cllr:.4f} [{low:.4f}, {high:.4f}]" in text.replace("\\", "")
@@ -47,20 +47,20 @@ def test_intervals_stand_behind_their_numbers():
 
 
 def test_conditions_have_a_table():
-    table = lk.condition_table(ONE, "room", ["sre08"])
+    table = lk.condition_table(ONE, by="room", points=["sre08"])
     rows = rows_of(lk.format_table(table, "csv"))
     assert [row["room"] for row in rows] == ["3", "20", "(pooled)", "(equalized)"]
     assert float(rows[0]["eer"]) == table.conditions[3].eer
 
 
 def test_compared_systems_have_a_table():
-    found = lk.compare_systems(lk.Trials(TRIALS.table, score=["a", "b"]), ["sre08"])
+    found = lk.compare_systems(lk.Trials(TRIALS.table, score=["a", "b"]), points=["sre08"])
     rows = rows_of(lk.format_table(found, "csv"))
     assert len(rows) == len(found.differences)
     assert float(rows[0]["difference"]) == next(iter(found.differences.values())).difference
     header = lk.format_table(found).splitlines()[0]
     assert header == "| number | a | b | difference | from | to | p |"
-    many = lk.compare_many_systems(TRIALS, ["sre08"])
+    many = lk.compare_many_systems(TRIALS, points=["sre08"])
     rows = rows_of(lk.format_table(many, "csv"))
     assert float(rows[-1]["corrected_p_value"]) >= float(rows[-1]["p_value"])
     assert "a - c: " in lk.format_table(many, "latex")

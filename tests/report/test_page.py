@@ -11,12 +11,11 @@ from drawn import some_evaluation, some_scores
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit._format import number, percent
-from llrkit.evaluation.condition_tables import HeatMap
-from llrkit.report.page_data import encoded_counts
-from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.report_tables import TextTable
-from llrkit.report.section_types import Section
+from llrkit.base.text import number, percent
+from llrkit.report.document import Provenance, Section, provenance
+from llrkit.report.page import encoded_counts
+from llrkit.report.tables import TextTable
+from llrkit.verbs.conditions import HeatMap
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 

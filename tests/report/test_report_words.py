@@ -89,7 +89,7 @@ def test_a_validation_in_markdown_and_html_names_all_its_inputs(tmp_path, scores
 def test_misleading_trials_are_named_by_file_and_line(tmp_path, scores):
     file = write(tmp_path / "llrs.csv", scores, ids=True)
     lines = file.read_text().splitlines()
-    found = lk.misleading_trials(lk.read_trials(file), 5)
+    found = lk.misleading_trials(lk.read_trials(file), n=5)
     for one in found:
         path, line = one.place.split(", line ")
         assert path == str(file)

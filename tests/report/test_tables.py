@@ -8,7 +8,7 @@ import pytest
 from drawn import some_evaluation, some_scores
 
 import llrkit as lk
-from llrkit._format import number
+from llrkit.base.text import number
 
 ONE, OTHER = some_evaluation(), some_evaluation(seed=5)
 
@@ -54,7 +54,7 @@ def test_groups_come_below_all_trials():
 
 def test_infinite_and_primary_costs_are_spelled():
     scores = lk.Scores([float("-inf"), 1.0], [-1.0, 0.5])
-    result = lk.evaluate(scores, ["sre12"])
+    result = lk.evaluate(scores, points=["sre12"])
     assert r"$\infty$" in lk.format_table(result, "latex")
     assert ",inf," in lk.format_table(result, "csv")
     assert "min C\\_primary sre12" in lk.format_table(result, "markdown")

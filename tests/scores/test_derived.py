@@ -6,9 +6,9 @@ from numpy.testing import assert_array_equal
 from pieces import Kept, speaker_trials
 
 import llrkit as lk
-from llrkit.core.column_values import ValueCounts, trials_with_value
-from llrkit.core.moments import Moments
-from llrkit.scores.derived_sources import DerivedSource
+from llrkit.core.groups import ValueCounts, trials_with_value
+from llrkit.core.summaries import Moments
+from llrkit.scores.derived import DerivedSource
 
 
 def table(origin=""):
@@ -74,12 +74,12 @@ def test_a_choice_within_groups_keeps_speakers_apart():
     trials = speaker_trials()
     rooms = np.where(np.arange(len(trials)) % 2 == 0, "a", "b")
     trials = lk.Trials(trials.table.with_columns(room=rooms), enroll="one", test="two")
-    fitted = lk.fit_by(trials, "room", lk.fit_best, methods="cmlg", folds=3, repeats=1)
+    fitted = lk.fit_by(trials, column="room", method=lk.fit_best, methods="cmlg", folds=3, repeats=1)
     assert fitted.maps["a"].details["groups"] == ["one", "two"]
 
 
 FITS = {
-    "fit_by": lambda trials: lk.fit_by(trials, "room", lk.fit_cmlg),
+    "fit_by": lambda trials: lk.fit_by(trials, column="room", method=lk.fit_cmlg),
     "fit_quality": lambda trials: lk.fit_quality(trials, columns="seconds"),
     "after a map": lambda trials: lk.fit_logistic(lk.AffineMap(a=2.0, b=1.0).on(trials)),
 }

@@ -53,7 +53,8 @@ def test_a_bootstrap_without_speakers_draws_trials():
     assert all("cllr" in group.intervals for group in groups.values())
     with pytest.raises(lk.TooFewTrialsError):
         lk.evaluate([1.0, 2.0, 3.0, *range(9)], [1] * 3 + [0] * 9, ci="bootstrap")
+    twice = lk.Scores.from_labels(SCORES, LABELS, {"times": np.full(1500, 2.0)})
     with pytest.raises(lk.InputError):
-        lk.evaluate(SCORES, LABELS, weights=np.full(1500, 2.0), ci="bootstrap")
+        lk.evaluate(lk.weigh(twice, "times"), ci="bootstrap")
     with pytest.raises(lk.InputError):
         lk.evaluate(SCORES, LABELS, ci="speaker")

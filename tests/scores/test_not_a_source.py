@@ -22,7 +22,7 @@ def takes_trials():
         value = getattr(lk, name)
         if inspect.isfunction(value):
             first = next(iter(inspect.signature(value).parameters.values()), None)
-            if first is not None and first.annotation == "ScoreSource":
+            if first is not None and first.annotation in ("AnyTrials", "ScoreSource"):
                 yield name
 
 
@@ -35,7 +35,7 @@ def test_something_else_is_refused(name):
     needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
     for wrong in ([1.0, 2.0], np.zeros(3), "scores.csv", {"target": [1.0]}, None):
         by_place = [OTHERS.get(p.name, wrong) for p in needed[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
-        by_name = {p.name: "x" for p in needed if p.kind is p.KEYWORD_ONLY}
+        by_name = {p.name: OTHERS.get(p.name, "x") for p in needed if p.kind is p.KEYWORD_ONLY}
         said = rf"expected trials, got {type(wrong).__name__}: .*lk\.Scores"
         if name == "fit_unsupervised" and isinstance(wrong, (list, np.ndarray)):
             said = "needs at least 4 trials"  # it takes scores without labels, but not so few

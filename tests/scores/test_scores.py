@@ -7,11 +7,11 @@ from numpy.testing import assert_array_equal
 from own_source import OwnSource
 
 import llrkit as lk
-from llrkit.core.loss_sums import LossSums
-from llrkit.core.moments import Moments
-from llrkit.core.trial_counts import count_trials
+from llrkit.core.cells import count_trials
+from llrkit.core.losses import LossSums
+from llrkit.core.summaries import Moments
+from llrkit.scores.labels import classify_words, target_mask
 from llrkit.scores.source import reduce_chunks, thread_count
-from llrkit.scores.target_labels import classify_words, target_mask
 
 METRICS = {
     "eer": lk.eer,
@@ -24,13 +24,13 @@ METRICS = {
     "eer_threshold": lk.eer_threshold,
     "det_slope": lk.det_slope,
     "evaluate": lk.evaluate,
-    "min_dcf": lambda s: lk.min_dcf(s, "sre08"),
-    "act_dcf": lambda s: lk.act_dcf(s, "sre08"),
-    "cross_entropy": lambda s: lk.cross_entropy(s, 0.1),
-    "rule_cost": lambda s: lk.rule_cost(s, "brier"),
-    "hter": lambda s: lk.hter(s, s),
-    "c_primary actual": lambda s: lk.c_primary(s, "sre16"),
-    "c_primary minimum": lambda s: lk.c_primary(s, "sre16", actual=False),
+    "min_dcf": lambda s: lk.min_dcf(s, point="sre08"),
+    "act_dcf": lambda s: lk.act_dcf(s, point="sre08"),
+    "cross_entropy": lambda s: lk.cross_entropy(s, prior=0.1),
+    "rule_cost": lambda s: lk.rule_cost(s, rule="brier"),
+    "hter": lambda s: lk.hter(s, dev=s),
+    "c_primary actual": lambda s: lk.c_primary(s, evaluation="sre16"),
+    "c_primary minimum": lambda s: lk.c_primary(s, evaluation="sre16", actual=False),
 }
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 
@@ -209,8 +209,8 @@ def test_infinite_llrs_are_right_or_infinitely_wrong_never_nan(target, nontarget
     scores = lk.Scores(target, nontarget)
     assert lk.cllr(scores) == wanted
     assert lk.evaluate(scores).cllr == wanted
-    assert lk.cross_entropy(scores, 0.5) == wanted
-    np.testing.assert_allclose(lk.rule_cost(scores, "log", 0.5) / np.log(2), wanted, rtol=1e-15)
+    assert lk.cross_entropy(scores, prior=0.5) == wanted
+    np.testing.assert_allclose(lk.rule_cost(scores, rule="log", prior=0.5) / np.log(2), wanted, rtol=1e-15)
     assert not np.isnan(lk.cllr_cal(scores))
     assert 0 <= lk.min_cllr(scores) <= 1
 

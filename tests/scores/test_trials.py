@@ -4,9 +4,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import llrkit as lk
-from llrkit.core.moments import Moments
-from llrkit.core.summary_algebra import grouped
-from llrkit.core.threshold_grid import Grid
+from llrkit.core.cells import Grid
+from llrkit.core.summaries import Moments, grouped
 
 TABLE = {
     "model": ["a", "b", "a", "c", "b", "a"],

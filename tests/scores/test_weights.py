@@ -59,10 +59,10 @@ def test_metrics(tmp_path, monkeypatch, kind):
     source = SOURCES[kind](tmp_path)
     for name, arguments in METRICS.items():
         metric = getattr(lk, name)
-        expected = metric(lk.Trials(REPEATED), *arguments)
-        assert_allclose(metric(source, *arguments), expected, rtol=1e-12, err_msg=name)
+        expected = metric(lk.Trials(REPEATED), **arguments)
+        assert_allclose(metric(source, **arguments), expected, rtol=1e-12, err_msg=name)
         if name != "eer_threshold":
-            assert metric(lk.Trials(TABLE), *arguments) != expected, name  # weights do matter
+            assert metric(lk.Trials(TABLE), **arguments) != expected, name  # weights do matter
 
 
 QUICK = (
@@ -124,7 +124,7 @@ def test_rates_of_weighted_trials_are_no_counts():
     """With a weight of 1000 for all, a rate is as uncertain as without weights."""
     many = TABLE.with_columns(times=pl.lit(1000))
     found = [
-        lk.evaluate(trials, [0.5], ci="trial").uncertainty.intervals["points.0.p_miss"]
+        lk.evaluate(trials, points=[0.5], ci="trial").uncertainty.intervals["points.0.p_miss"]
         for trials in (lk.Trials(many, weight="times"), lk.Trials(TABLE))
     ]
     assert_allclose(*found, atol=0.01)  # the one by the delta method, the other exact

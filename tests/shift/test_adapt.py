@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.shift.few_labels import shrunk_line
+from llrkit.shift.adapt import shrunk_line
 
 
 def pair(rng, n_target, n_nontarget, slope=1.0, offset=0.0, **moves):

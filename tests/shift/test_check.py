@@ -9,10 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.calibrate.training_densities import TrainingDensities
-from llrkit.core.score_histogram import ClassHistogram, ScoreHistogram
-from llrkit.shift.new_scores import NewScores
-from llrkit.shift.shift_test import shift_test
+from llrkit.core.histograms import ClassHistogram, ScoreHistogram
+from llrkit.maps.training_range import TrainingDensities
+from llrkit.shift.check import NewScores, shift_test
 
 
 def pair(rng, n_target, n_nontarget, slope=1.0, offset=0.0):

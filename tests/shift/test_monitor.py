@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.shift.e_process import TrainedCells, log_predicted
+from llrkit.shift.monitor import TrainedCells, log_predicted
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ShiftWarning")
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
 import llrkit as lk
-from llrkit.simulate.simulated_frames import FrameModel
+from llrkit.simulate.speakers import FrameModel
 
 MODEL = FrameModel(n_components=5, dim=3, rank=2, seed=7)
 

@@ -17,7 +17,7 @@ from llrkit.simulate import (
     simulate_embeddings,
     simulate_plda,
 )
-from llrkit.simulate.plda_trials import true_plda
+from llrkit.simulate.speakers import true_plda
 
 VOICES = Population(dim=20, between=0.4, channel=0.5, noise=10.0, gender_gap=3.0)
 

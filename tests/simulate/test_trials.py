@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.simulate.simulated_people import People
+from llrkit.simulate.trials import People
 from llrkit.theory import GammaLLR, GaussianLLR, MixtureLLR, UnequalGaussians
 
 N = 200_000
@@ -86,7 +86,7 @@ def test_every_combination_of_durations_has_its_own_eer():
 def test_the_trials_do_not_depend_on_the_number_of_threads():
     made = lk.simulate_trials(KINDS["gaussian"], n_target=900, n_nontarget=3_500_000, rng=9)
     assert made.n_blocks == 4
-    from llrkit.core.moments import Moments
+    from llrkit.core.summaries import Moments
 
     one, four = (made.reduce(Moments.of, threads=n) for n in (1, 4))
     assert pickle.dumps(one) == pickle.dumps(four)

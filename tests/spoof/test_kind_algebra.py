@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from modules import import_all
 
-from llrkit.biometrics.failures import _Unexplained
-from llrkit.biometrics.group_errors import GroupErrors
-from llrkit.biometrics.searches_by_probe import BeforeMates, BestScores, SubjectsBeforeMates
-from llrkit.core.summary_algebra import SummaryBase, subclasses_of
+from llrkit.biometrics.people_groups import GroupErrors
+from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
+from llrkit.biometrics.verification import _Unexplained
+from llrkit.core.summaries import SummaryBase, subclasses_of
 from llrkit.scores import Scores
-from llrkit.spoof.kind_counts import KindCounts, _AcceptedOfKinds
-from llrkit.spoof.nearest_eer import _ScoresByKind, _ScoresWithin
-from llrkit.spoof.sasv_fusion import KindLosses
+from llrkit.spoof.counts import KindCounts, _AcceptedOfKinds, _ScoresByKind, _ScoresWithin
+from llrkit.spoof.fusion import KindLosses
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
 GRID = np.append(-np.inf, POINTS)

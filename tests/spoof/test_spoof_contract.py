@@ -11,8 +11,7 @@ from own_source import OwnSource
 
 import llrkit as lk
 from llrkit import spoof
-from llrkit.scores.roles import Roles
-from llrkit.scores.source import reduce_chunks
+from llrkit.scores.source import Roles, reduce_chunks
 
 SYSTEMS = ("asv", "cm", "sasv")
 COSTS = spoof.SpoofCosts("mine", 0.5, 0.2, 0.3, 1.0, 2.0, 1.5)

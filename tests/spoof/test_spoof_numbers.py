@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 
 import llrkit as lk
 from llrkit import spoof
-from llrkit.core.pav_and_hull import error_path
-from llrkit.core.trial_counts import count_trials
-from llrkit.spoof.kind_counts import count_kinds
-from llrkit.spoof.tandem_eer import t_eer_from_bins
+from llrkit.core.cells import count_trials
+from llrkit.core.pav import error_path
+from llrkit.spoof.costs import t_eer_from_bins
+from llrkit.spoof.counts import count_kinds
 
 COSTS = [
     "asvspoof5",

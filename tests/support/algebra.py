@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from llrkit.core.summary_algebra import SummaryBase
+from llrkit.core.summaries import SummaryBase
 
 
 def assert_same(a, b, exact=False):

@@ -3,15 +3,13 @@
 import numpy as np
 
 import llrkit as lk
-from llrkit.evaluation.alpha_scan import PriorScan
-from llrkit.evaluation.compare import ScoreToLlr
-from llrkit.evaluation.condition_tables import HeatMap
-from llrkit.evaluation.mixing_curve import MixingCurve
-from llrkit.metrics.theory_costs import theory_costs
-from llrkit.metrics.zoo import zoo_curve
-from llrkit.plot.paper_figures import CllrScatter
-from llrkit.plot.weights_and_speakers import FusionWeights
-from llrkit.trust.calibration.llr_curves import LlrCurve
+from llrkit.fits.mixtures import MixingCurve
+from llrkit.metrics.theory_costs import theory_costs, zoo_curve
+from llrkit.plot.cost_plots import CllrScatter
+from llrkit.plot.llr_plots import FusionWeights
+from llrkit.trust.null import LlrCurve
+from llrkit.verbs.compare import PriorScan, ScoreToLlr
+from llrkit.verbs.conditions import HeatMap
 
 
 def lines(axes):

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io.checked_trials import as_trials_checked
-from llrkit.io.tables_of_paths import read_table, scan_tables
-from llrkit.io.text import lines
+from llrkit.io import text_lines
+from llrkit.io.checked import as_trials_checked
+from llrkit.io.formats import read_table, scan_tables
 
 try:  # without them the files of their formats are not made
     import h5py
@@ -191,8 +191,8 @@ def _assert_nothing_lost_or_made(content, found, scores) -> None:
 
 def _assert_same_in_batches(path, content, found) -> None:
     """The same rows when the file is read a few lines at a time, and when only some columns are asked for."""
-    whole, some = lines.BLOCK_BYTES, found.table.columns[-2:][::-1]
-    lines.BLOCK_BYTES = 16
+    whole, some = text_lines.BLOCK_BYTES, found.table.columns[-2:][::-1]
+    text_lines.BLOCK_BYTES = 16
     try:
         assert _read(path)[0].table.equals(found.table), f"{content[:300]!r}: other rows in batches"
         parts = [part.table for scan in scan_tables(path) for part in scan.read(some)]
@@ -201,7 +201,7 @@ def _assert_same_in_batches(path, content, found) -> None:
         if b'"' not in content:  # a quote inside a field may hide where lines end
             raise AssertionError(f"{content[:300]!r}: refused in batches only: {error}") from error
     finally:
-        lines.BLOCK_BYTES = whole
+        text_lines.BLOCK_BYTES = whole
 
 
 def _has_header(content, found) -> bool:

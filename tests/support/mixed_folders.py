@@ -22,10 +22,9 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io.convert import convert
-from llrkit.io.files_to_trials import open_batches
-from llrkit.io.reading_options import PLAIN
-from llrkit.io.tables_of_paths import read_table
+from llrkit.io.formats import read_table
+from llrkit.io.read import convert, open_batches
+from llrkit.io.read_options import PLAIN
 
 NUMBERS = [
     "0", "-0", "-0.0", "1", "-1", "+1", "1.", ".5", "-.5", "+.5e-3", "1e5", "1E+5", "1e-400", "1e400",

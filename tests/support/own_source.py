@@ -1,7 +1,7 @@
 """What a source of one's own needs besides ``reduce`` and ``with_columns``."""
 
 from llrkit.scores import ScoreSource
-from llrkit.scores.roles import Roles, row_in_words
+from llrkit.scores.source import Roles, row_in_words
 
 
 class OwnSource(ScoreSource):

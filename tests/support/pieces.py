@@ -5,7 +5,7 @@ import json
 import numpy as np
 from own_source import OwnSource
 
-from llrkit.calibrate.map_files import map_from_dict, map_to_dict
+from llrkit.maps.files import map_from_dict, map_to_dict
 from llrkit.scores import Scores, Trials
 
 

@@ -6,9 +6,10 @@ import polars as pl
 import llrkit as lk
 
 METRICS = {
-    "act_dcf": ("sre08",), "auc": (), "c_primary": ("sre16",), "cllr": (), "cllr_cal": (),
-    "cross_entropy": (0.1,), "eer": (), "eer_roc": (), "eer_threshold": (), "min_cllr": (),
-    "min_dcf": ("sre08",), "prbep": (), "rule_cost": ("brier", 0.2),
+    "act_dcf": {"point": "sre08"}, "auc": {}, "c_primary": {"evaluation": "sre16"}, "cllr": {},
+    "cllr_cal": {},
+    "cross_entropy": {"prior": 0.1}, "eer": {}, "eer_roc": {}, "eer_threshold": {}, "min_cllr": {},
+    "min_dcf": {"point": "sre08"}, "prbep": {}, "rule_cost": {"rule": "brier", "prior": 0.2},
 }  # fmt: skip
 FITS = sorted(name for name in lk.__all__ if name.startswith("fit_") and name != "fit_adapted")
 """All but the one that takes new scores beside its training trials; tests/shift has that one."""

@@ -11,7 +11,7 @@ import numpy as np
 import llrkit as lk
 
 ROOMS = (
-    "llrkit", "llrkit.theory", "llrkit.spoof", "llrkit.biometrics", "llrkit.multiclass", "llrkit.recognize",
+    "llrkit", "llrkit.theory", "llrkit.spoof", "llrkit.biometrics", "llrkit.multiclass", "llrkit.speech",
     "llrkit.simulate",
 )  # fmt: skip
 """Rooms with functions that take data; what plots draw and how is tried in tests/plot."""
@@ -33,8 +33,9 @@ BY_TYPE = {
 }
 DATA = {
     "ScoreSource", "ClassSource", "SpoofTrials", "Trials", "Embeddings", "E", "Embeddings | npt.ArrayLike",
-    "Trainable", "Map", "Map | ScoreSource", "Measurements", "ClassEvaluation", "PLDA", "DiagonalGMM",
-    "Statistics", "SpeakerGMMs", "CalibratedPair", "Population", "Frames | Embeddings", "Backend",
+    "Trainable", "Map", "AnyTrials", "Map | AnyTrials", "Measurements", "ClassEvaluation", "PLDA",
+    "DiagonalGMM", "Statistics", "SpeakerGMMs", "CalibratedPair", "Population", "Frames | Embeddings",
+    "Backend",
 }  # fmt: skip
 BY_NAME = {
     **dict.fromkeys(("level", "prior", "alpha", "p_known", "prevalence", "false_alarm_rate", "fmr"), SHARE),
@@ -92,7 +93,7 @@ def embeddings():
     speakers = np.repeat([f"s{i}" for i in range(12)], 4)
     vectors = rng.normal(size=(48, 4)) + np.repeat(rng.normal(0, 2, (12, 4)), 4, axis=0)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return lk.recognize.Embeddings(vectors, [f"u{i}" for i in range(48)], speakers)
+    return lk.speech.Embeddings(vectors, [f"u{i}" for i in range(48)], speakers)
 
 
 @functools.cache
@@ -109,23 +110,24 @@ def good_values():
     fitted, evaluated = lk.fit_cmlg(trials()), drawn.some_evaluation()
     rng = np.random.default_rng(3)
     frames = [rng.normal(size=(50, 3)) for _ in range(4)]
-    gmm = lk.recognize.train_ubm(frames, 2, iterations=1)
-    statistics = lk.recognize.baum_welch(frames, gmm)
-    models = lk.recognize.adapt_means(statistics, gmm)
-    plda = lk.recognize.train_plda(embeddings(), iterations=0)[0]
+    gmm = lk.speech.train_ubm(frames, 2, iterations=1)
+    statistics = lk.speech.baum_welch(frames, gmm)
+    models = lk.speech.adapt_means(statistics, gmm)
+    plda = lk.speech.train_plda(embeddings(), iterations=0)[0]
     matrix = np.zeros((48, 48))
     by_type = {
-        "ScoreSource": trials(), "Trials": trials(), "ClassSource": several, "SpoofTrials": spoofs(),
+        "ScoreSource": trials(), "AnyTrials": trials(), "Trials": trials(),
+        "ClassSource": several, "SpoofTrials": spoofs(),
         "Embeddings": embeddings(), "E": embeddings(),
-        "Map": fitted, "Map | ScoreSource": fitted, "CalibratedPair": pair,
+        "Map": fitted, "Map | AnyTrials": fitted, "CalibratedPair": pair,
         "Measurements": evaluated, "ClassEvaluation": lk.multiclass.evaluate(several), "PLDA": plda,
         "DiagonalGMM": gmm, "Statistics": statistics, "SpeakerGMMs": models, "Trainable": embeddings(),
         "Embeddings | npt.ArrayLike": embeddings(), "Frames | Embeddings": embeddings(),
         "Unlabeled": embeddings(), "Population": lk.simulate.Population(4, 1.0, 0.5, 0.5),
         "ScorePair | Drawing": pair, "CalibratedPair | CalibratedCells": pair, "Array": matrix,
         "Array | Blocks": matrix, "FloatArray": np.eye(3), "Ids": ["u0", "u1"],
-        "Sequence[npt.ArrayLike]": frames, "Backend": lk.recognize.train_backend(embeddings()),
-        "Callable[..., Map]": lk.fit_cmlg, "Frames": lk.recognize.Frames.of(frames),
+        "Sequence[npt.ArrayLike]": frames, "Backend": lk.speech.train_backend(embeddings()),
+        "Callable[..., Map]": lk.fit_cmlg, "Frames": lk.speech.Frames.of(frames),
     }  # fmt: skip
     by_name = {
         "point": 0.5, "evaluation": "sre08", "speakers": "enroll", "p_known": 0.5, "prior": 0.5, "llr": 1.0,
@@ -147,14 +149,14 @@ def good_values():
         "llrkit.compound_trials": {"enroll": "enroll", "test": "test"},
         "llrkit.biometrics.identification": {"probe": "test"},
         "llrkit.multiclass.class_calibration": {"evaluation": by_type["ClassEvaluation"]},
-        "llrkit.recognize.train_svm": {"background": np.ones((3, 4))},
-        "llrkit.recognize.train_ubm": {"n_gaussians": 2},
+        "llrkit.speech.train_svm": {"background": np.ones((3, 4))},
+        "llrkit.speech.train_ubm": {"n_gaussians": 2},
         "llrkit.check_shift": {"scores": trials()},
         "llrkit.case_report": {"scores": [1.0]},
         "llrkit.compound_llr": {"llr": np.ones((3, 3))},
         "llrkit.theory.tilt": {"density": lambda x: -(x**2)},
-        "llrkit.recognize.train_ivectors": {"n_factors": 2},
-        "llrkit.recognize.train_extractor": {"n_gaussians": 2, "n_factors": 2},
+        "llrkit.speech.train_ivectors": {"n_factors": 2},
+        "llrkit.speech.train_extractor": {"n_gaussians": 2, "n_factors": 2},
     }
     return by_type, by_name, by_function
 
@@ -199,8 +201,9 @@ def good_arguments(path, function):
     found = {}
     numbers = np.random.default_rng(4).uniform(0.2, 0.8, (4, 4))
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+        required = parameter.default is parameter.empty
+        if required and (parameter.kind is parameter.POSITIONAL_OR_KEYWORD or type_of(parameter) in by_type):
             found[name] = own.get(name, by_type.get(type_of(parameter), by_name.get(name, numbers)))
-        elif parameter.default is parameter.empty and parameter.kind is parameter.KEYWORD_ONLY:
+        elif required and parameter.kind is parameter.KEYWORD_ONLY:
             found[name] = by_name[name]
     return found | own

@@ -18,7 +18,7 @@ from llrkit.theory import (
     lr_variance,
     tilt,
 )
-from llrkit.theory.lr_moments import _moment_integrated
+from llrkit.theory.mixtures import _moment_integrated
 
 PAIRS = {
     "gaussian": GaussianLLR(1.5),

@@ -5,7 +5,7 @@ import pytest
 
 import llrkit as lk
 from llrkit.theory import GaussianLLR
-from llrkit.theory.presets import PRESETS
+from llrkit.theory.odds import PRESETS
 
 RNG = np.random.default_rng(5)
 LABELS = RNG.random(500) < 0.3
@@ -17,10 +17,14 @@ SPELLINGS = ["0.01,10,1", " 0.01, 10, 1 ", "1%,10,1", (0.01, 10, 1), [0.01, 10, 
 @pytest.mark.parametrize("point", SPELLINGS)
 def test_every_spelling_of_one_point_wherever_a_point_is_taken(point):
     source = lk.Scores.from_labels(SCORES, LABELS)
-    assert lk.min_dcf(source, point) == lk.min_dcf(SCORES, LABELS, point) == lk.min_dcf(source, POINT)
-    assert lk.act_dcf(source, point) == lk.act_dcf(source, POINT)
-    assert lk.c_primary(source, point) == lk.act_dcf(source, POINT)
-    assert lk.evaluate(source, [point]).points[0].act_dcf == lk.act_dcf(source, POINT)
+    assert (
+        lk.min_dcf(source, point=point)
+        == lk.min_dcf(SCORES, LABELS, point=point)
+        == lk.min_dcf(source, point=POINT)
+    )
+    assert lk.act_dcf(source, point=point) == lk.act_dcf(source, point=POINT)
+    assert lk.c_primary(source, evaluation=point) == lk.act_dcf(source, point=POINT)
+    assert lk.evaluate(source, points=[point]).points[0].act_dcf == lk.act_dcf(source, point=POINT)
     assert lk.Meter([point]).points == [point]
     assert lk.operating_point(point).threshold == POINT.threshold
     assert GaussianLLR.from_eer(0.1).act_dcf(point) == GaussianLLR.from_eer(0.1).act_dcf(POINT)
@@ -37,7 +41,7 @@ def test_what_is_no_point_is_refused():
     wrong = [3, 0, 1.0, "2", "0.01,10", "0.01;10;1", (0.01, 10), (0.01, 10, 1, 1), None, True, {}, "-0.5"]
     for point in wrong:
         with pytest.raises(lk.InputError):
-            lk.min_dcf(SCORES, LABELS, point)
+            lk.min_dcf(SCORES, LABELS, point=point)
     with pytest.raises(lk.UnknownNameError):
         lk.evaluate(SCORES, LABELS, points=["sre99"])
     for points in ((0.01, 10, 1), None):  # costs stand in a list of their own
@@ -68,9 +72,9 @@ def test_a_result_is_asked_by_the_name_of_a_point():
         assert result.min_dcf(key) == result.points[0].min_dcf
         assert result.act_dcf(key) == result.points[0].act_dcf
     assert result["sre12"] is result.primary
-    assert result.act_dcf("sre12") == lk.c_primary(SCORES, LABELS, "sre12")
-    assert result.min_dcf("sre12") == lk.c_primary(SCORES, LABELS, "sre12", actual=False)
-    assert result[0.5].act_dcf == lk.act_dcf(SCORES, LABELS, 0.5)
-    assert result.min_dcf("voxsrc") == lk.min_dcf(SCORES, LABELS, "voxsrc"), "the hull knows all points"
+    assert result.act_dcf("sre12") == lk.c_primary(SCORES, LABELS, evaluation="sre12")
+    assert result.min_dcf("sre12") == lk.c_primary(SCORES, LABELS, evaluation="sre12", actual=False)
+    assert result[0.5].act_dcf == lk.act_dcf(SCORES, LABELS, point=0.5)
+    assert result.min_dcf("voxsrc") == lk.min_dcf(SCORES, LABELS, point="voxsrc"), "the hull knows all points"
     with pytest.raises(lk.UnknownNameError):
         result.act_dcf("voxsrc")

@@ -42,8 +42,8 @@ def expected(scores, labels, points):
     }
     result["cllr_cal"] = result["cllr"] - result["min_cllr"]
     for name, point in points.items():
-        result[f"min_dcf_{name}"] = lk.min_dcf(scores, labels, point)
-        result[f"act_dcf_{name}"] = lk.act_dcf(scores, labels, point)
+        result[f"min_dcf_{name}"] = lk.min_dcf(scores, labels, point=point)
+        result[f"act_dcf_{name}"] = lk.act_dcf(scores, labels, point=point)
     return result
 
 
@@ -66,7 +66,7 @@ def test_batches_in_any_order_give_the_numbers_of_all_trials(torch, metrics_of):
 
 def test_presets_that_average_have_a_number_of_their_own(torch, metrics_of):
     computed = fed(metrics_of(points=["sre12"]), torch).compute()
-    assert float(computed["act_c_primary_sre12"]) == lk.c_primary(SCORES, LABELS, "sre12")
+    assert float(computed["act_c_primary_sre12"]) == lk.c_primary(SCORES, LABELS, evaluation="sre12")
     assert {"min_dcf_sre12_0.01", "min_c_primary_sre12"} <= computed.keys()
 
 
@@ -77,9 +77,9 @@ def test_one_number_is_a_scalar_that_trainers_log(torch, metrics_of):
     assert isinstance(metric, torchmetrics.Metric)
     of_batch = metric(torch.tensor(SCORES[:100]), torch.tensor(LABELS[:100]))
     assert of_batch.ndim == 0
-    assert float(of_batch) == lk.min_dcf(SCORES[:100], LABELS[:100], "sre08")
+    assert float(of_batch) == lk.min_dcf(SCORES[:100], LABELS[:100], point="sre08")
     metric(torch.tensor(SCORES[100:]), torch.tensor(LABELS[100:]))
-    assert float(metric.compute()) == lk.min_dcf(SCORES, LABELS, "sre08")
+    assert float(metric.compute()) == lk.min_dcf(SCORES, LABELS, point="sre08")
     both = torchmetrics.MetricCollection({"eer": metrics_of("eer"), "auc": metrics_of("auc")})
     for start in (0, 300):
         both.update(torch.tensor(SCORES[start : start + 300]), torch.tensor(LABELS[start : start + 300]))
@@ -134,7 +134,7 @@ def test_the_loops_of_the_documentation_run(torch, monkeypatch):
     batches = [(torch.tensor(SCORES[start::3]), torch.tensor(LABELS[start::3])) for start in range(3)]
     names = {"batches": batches}
     exec(loop, names)
-    assert float(names["numbers"]["min_dcf_voxceleb"]) == lk.min_dcf(SCORES, LABELS, "voxceleb")
+    assert float(names["numbers"]["min_dcf_voxceleb"]) == lk.min_dcf(SCORES, LABELS, point="voxceleb")
 
     class LightningModule(torch.nn.Module):
         """As much of Lightning's as the page uses."""
@@ -187,6 +187,8 @@ def test_processes_with_different_numbers_of_trials_give_the_pooled_numbers(torc
         assert result.pop("same")
         assert float.fromhex(result.pop("one")) == numbers["min_dcf_sre08"]
         values = {name: float.fromhex(value) for name, value in result.items()}
-        assert values.pop("act_c_primary_sre12") == lk.c_primary(scores, labels, "sre12")
-        assert values.pop("min_c_primary_sre12") == lk.c_primary(scores, labels, "sre12", actual=False)
+        assert values.pop("act_c_primary_sre12") == lk.c_primary(scores, labels, evaluation="sre12")
+        assert values.pop("min_c_primary_sre12") == lk.c_primary(
+            scores, labels, evaluation="sre12", actual=False
+        )
         assert values == numbers

@@ -9,12 +9,11 @@ from scipy import integrate, stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.core.moments import Moments
+from llrkit.core.summaries import Moments
 from llrkit.metrics.measure import measure
-from llrkit.trust.calibration.calibrated_cells import CalibratedCells, JudgedCells
-from llrkit.trust.calibration.identities import identities
-from llrkit.trust.calibration.recalibration_line import SAFEGUARD, cross_validated_loss, fit_line
-from llrkit.trust.calibration.scale_and_offset_test import check_cells
+from llrkit.trust.identity_tests import check_cells, identities
+from llrkit.trust.line import SAFEGUARD, cross_validated_loss, fit_line
+from llrkit.trust.null import CalibratedCells, JudgedCells
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 

@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 import llrkit as lk
-from llrkit.trust.intervals.compared_speakers import centered, connected
-from llrkit.trust.intervals.dyadic_covariance import covariance
-from llrkit.trust.intervals.jackknife import Jackknife, LogLoss
-from llrkit.trust.intervals.speaker_cells import speaker_cells
-from llrkit.trust.intervals.speakers import _SpeakerValues, find_speakers
+from llrkit.trust.jackknife import Jackknife, LogLoss
+from llrkit.trust.speakers import (
+    _SpeakerValues,
+    centered,
+    connected,
+    covariance,
+    find_speakers,
+    speaker_cells,
+)
 
 SIDES = ("left", "right")
 

@@ -10,7 +10,8 @@ from pieces import Pieces
 
 import llrkit as lk
 from llrkit.cli import cli
-from llrkit.evaluation.equalized import equalized, nist_weights
+from llrkit.metrics.costs import nist_weights
+from llrkit.verbs.conditions import equalized
 
 RNG = np.random.default_rng(12)
 ROOM = RNG.choice(3, 90, p=[0.6, 0.3, 0.1]), RNG.choice(3, 400, p=[0.1, 0.2, 0.7])
@@ -67,7 +68,7 @@ def test_equalized_numbers_against_explicit_weights(columns, cut):
     names = (columns,) if isinstance(columns, str) else columns
     groups = [np.column_stack([SCORES.columns[name][side] for name in names]) for side in (0, 1)]
     source = Pieces(SCORES) if cut else SCORES
-    result = lk.evaluate(source, POINTS, equalize=columns)
+    result = lk.evaluate(source, points=POINTS, equalize=columns)
     wanted = weighted_brute(*groups)
     for name, value in numbers_of(result).items():
         assert_allclose(value, wanted[name], rtol=1e-12, err_msg=name)
@@ -88,8 +89,8 @@ def repeated(times, room):
 
 @pytest.mark.parametrize(("times", "room"), [(2, 0), (7, 2)])
 def test_repeating_the_trials_of_one_condition_changes_nothing(times, room):
-    once = lk.evaluate(SCORES, POINTS, equalize="room")
-    again = lk.evaluate(repeated(times, room), POINTS, equalize="room")
+    once = lk.evaluate(SCORES, points=POINTS, equalize="room")
+    again = lk.evaluate(repeated(times, room), points=POINTS, equalize="room")
     for name in ("eer", "eer_roc", "auc", "cllr", "min_cllr"):
         assert_allclose(getattr(again, name), getattr(once, name), rtol=1e-12)
     for a, b in zip(once.points, again.points, strict=True):
@@ -101,17 +102,17 @@ def test_repeating_the_trials_of_one_condition_changes_nothing(times, room):
     assert abs(lk.cllr(repeated(times, room)) - lk.cllr(SCORES)) > 1e-4
     for actual in (True, False):
         assert_allclose(
-            lk.c_primary(repeated(times, room), "sre16", actual=actual, partition=("room", "sex")),
-            lk.c_primary(SCORES, "sre16", actual=actual, partition=("room", "sex")),
+            lk.c_primary(repeated(times, room), evaluation="sre16", actual=actual, partition=("room", "sex")),
+            lk.c_primary(SCORES, evaluation="sre16", actual=actual, partition=("room", "sex")),
             rtol=1e-12,
         )
 
 
 def test_primary_cost_of_equalized_partitions_is_that_of_the_evaluation():
     for evaluation in ("sre16", "sre21"):
-        result = lk.evaluate(SCORES, [evaluation], equalize=("room", "sex"))
+        result = lk.evaluate(SCORES, points=[evaluation], equalize=("room", "sex"))
         for actual, value in ((True, result.primary.act), (False, result.primary.min)):
-            found = lk.c_primary(SCORES, evaluation, actual=actual, partition=("room", "sex"))
+            found = lk.c_primary(SCORES, evaluation=evaluation, actual=actual, partition=("room", "sex"))
             assert_allclose(found, value, rtol=1e-12)
 
 
@@ -122,18 +123,18 @@ def test_sre18_is_the_mean_of_its_two_sets():
     for name, value in (("sre18-cmn2", 1), ("sre18-vast", 0)):
         t, n = SEX[0] == value, SEX[1] == value
         own = lk.Scores(TARGET[t], NONTARGET[n], {"room": (ROOM[0][t], ROOM[1][n])})
-        parts.append(lk.c_primary(own, name, partition="room", allow_unconfirmed=True))
-    found = lk.c_primary(scores, "sre18", dataset="set", partition="room", allow_unconfirmed=True)
+        parts.append(lk.c_primary(own, evaluation=name, partition="room", allow_unconfirmed=True))
+    found = lk.c_primary(scores, evaluation="sre18", dataset="set", partition="room", allow_unconfirmed=True)
     assert_allclose(found, np.mean(parts), rtol=1e-12)
     with pytest.raises(lk.UnconfirmedPresetError):
-        lk.c_primary(scores, "sre18", dataset="set")
+        lk.c_primary(scores, evaluation="sre18", dataset="set")
     for name, options in (("sre18", {}), ("sre18", {"dataset": "room"}), ("sre16", {"dataset": "set"})):
         with pytest.raises(lk.InputError):
-            lk.c_primary(scores, name, allow_unconfirmed=True, **options)
+            lk.c_primary(scores, evaluation=name, allow_unconfirmed=True, **options)
 
 
 def test_conditions_side_by_side():
-    found = lk.condition_table(SCORES, "room", POINTS)
+    found = lk.condition_table(SCORES, by="room", points=POINTS)
     assert list(found.conditions) == [0, 1, 2]
     for room, one in found.conditions.items():
         own = lk.Scores(TARGET[ROOM[0] == int(room)], NONTARGET[ROOM[1] == int(room)])
@@ -153,7 +154,7 @@ def test_a_condition_without_targets_weighs_on_the_other_class_only():
     assert result.points[0].p_miss == 0.0
     assert_allclose(result.points[0].p_fa, 1.0)
     assert_allclose(equalized(scores, "c", [lk.OperatingPoint(0.2)]).points[0].p_fa, (0 + 1) / 2)
-    table = lk.condition_table(scores, "c", [0.5])
+    table = lk.condition_table(scores, by="c", points=[0.5])
     assert list(table.skipped) == [1]
 
 

@@ -67,7 +67,7 @@ def test_a_cost_reaches_as_far_as_its_rates_where_few_speakers_make_the_errors(s
     # some 15 of 100 speakers make the false alarms at P = 0.01, effectively: misses hide them in the cost
     trials = simulation.Design(100, unequal=True, heavy=True).trials(np.random.default_rng(4))
     used = simulation.uncertainty(trials, "speaker", 0, 300)
-    result = lk.evaluate(trials, simulation.POINTS).points[1]
+    result = lk.evaluate(trials, points=simulation.POINTS).points[1]
     costs = (result.point.cost(1.0, 0.0), result.point.cost(0.0, 1.0))
     reach = [
         cost * (used.intervals[f"points.1.{name}"][1] - rate)

@@ -21,7 +21,7 @@ def separable():
 
 def judged(source, *criteria, **more):
     rows = [{"characteristic": "accuracy", **one} for one in criteria]
-    return lk.validate(source, {"criterion": rows, **more}, replicates=0)
+    return lk.validate(source, criteria={"criterion": rows, **more}, replicates=0)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,11 @@ from pieces import Pieces
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.core.score_index import CellFinder
-from llrkit.evaluation.evaluate import evaluate
-from llrkit.trust.intervals.dyadic_covariance import covariance
-from llrkit.trust.intervals.evaluation_numbers import score_cuts
-from llrkit.trust.intervals.jackknife import count_by_speaker
-from llrkit.trust.intervals.number_functionals import functionals
-from llrkit.trust.intervals.speaker_pass import speaker_pass
-from llrkit.trust.intervals.speakers import find_speakers
+from llrkit.core.cells import CellFinder
+from llrkit.trust.influence import functionals, score_cuts
+from llrkit.trust.jackknife import count_by_speaker, speaker_pass
+from llrkit.trust.speakers import covariance, find_speakers
+from llrkit.verbs.evaluate import evaluate
 
 RNG = np.random.default_rng(4)
 
@@ -95,7 +92,7 @@ def test_many_speakers_are_taken_in_groups_as_if_a_group_were_a_speaker():
 @pytest.mark.parametrize("crossed", [False, True])
 def test_the_fast_pass_gives_what_counts_and_influences_give_apart(crossed):
     trials = sample(crossed=crossed)
-    result = evaluate(trials, [POINT, 0.1])
+    result = evaluate(trials, points=[POINT, 0.1])
     speakers = find_speakers(trials, ("left", "right"))
     influences = functionals(result, cuts=score_cuts(result)).influences
     cells, spread = speaker_pass(trials, influences, speakers)
@@ -138,8 +135,8 @@ SMOOTH = {
     "cllr": lk.cllr,
     "min_cllr": lk.min_cllr,
     "auc": lk.auc,
-    "points.0.act_dcf": lambda s: lk.act_dcf(s, POINT),
-    "points.0.min_dcf": lambda s: lk.min_dcf(s, POINT),
+    "points.0.act_dcf": lambda s: lk.act_dcf(s, point=POINT),
+    "points.0.min_dcf": lambda s: lk.min_dcf(s, point=POINT),
 }
 
 
@@ -147,7 +144,7 @@ SMOOTH = {
 def test_influence_is_the_derivative_by_the_weight_of_a_trial(name):
     rng = np.random.default_rng(8)
     scores = lk.Scores(np.round(rng.normal(1, 2, 30), 1), np.round(rng.normal(-1, 2, 45), 1))
-    wanted = functionals(evaluate(scores, [POINT]))
+    wanted = functionals(evaluate(scores, points=[POINT]))
     coefficients = wanted[name].coefficients
     for side, values in ((0, scores.target), (1, scores.nontarget)):
         arrays = wanted.influences.of(values, side)
@@ -162,7 +159,7 @@ def test_influence_is_the_derivative_by_the_weight_of_a_trial(name):
 
 def test_rates_at_a_threshold_add_up():
     scores = lk.Scores([0.5, 1.0, 2.0, 3.0, -1.0] * 5, [-1.0, 0.0, 1.0, 2.5] * 9)
-    result = evaluate(scores, [0.2, 0.5])
+    result = evaluate(scores, points=[0.2, 0.5])
     wanted = functionals(result)
     for i, point in enumerate(result.points):
         for name, rate, n in (("p_miss", point.p_miss, 25), ("p_fa", point.p_fa, 36)):

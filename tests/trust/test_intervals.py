@@ -9,11 +9,10 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.evaluation.evaluate import evaluate as plain_evaluate
-from llrkit.trust.intervals.bootstrap import bootstrap_numbers, percentile_interval
-from llrkit.trust.intervals.interval_formulas import clopper_pearson, on_log_scale, on_logit_scale, quantile
-from llrkit.trust.intervals.number_functionals import Functional
-from llrkit.trust.intervals.resampling import speaker_resampling
+from llrkit.trust.bootstrap import bootstrap_numbers, percentile_interval, speaker_resampling
+from llrkit.trust.influence import Functional
+from llrkit.trust.speakers import clopper_pearson, on_log_scale, on_logit_scale, quantile
+from llrkit.verbs.evaluate import evaluate as plain_evaluate
 
 SIDES = ("left", "right")
 
@@ -46,7 +45,7 @@ def large():
 
 
 def test_standard_errors_of_gaussian_llrs_against_theory(large):
-    found = lk.evaluate(large, [0.5], ci="trial").uncertainty.standard_error
+    found = lk.evaluate(large, points=[0.5], ci="trial").uncertainty.standard_error
     # delta method for the Gaussian pair, where the class densities at the threshold are equal
     assert_allclose(found["eer"], np.sqrt(0.1 * 0.9 * (1 / 20_000 + 1 / 40_000)) / 2, rtol=0.03)
     losses = np.log2(1 + np.exp(-large.target)), np.log2(1 + np.exp(large.nontarget))
@@ -65,12 +64,12 @@ def test_auc_variance_against_pairs_of_placements():
     t, n = np.round(rng.normal(1, 1, 25), 1), np.round(rng.normal(0, 1, 40), 1)
     wins = (t[:, None] > n) + 0.5 * (t[:, None] == n)
     wanted = wins.mean(axis=1).var() / 25 + wins.mean(axis=0).var() / 40
-    found = lk.evaluate(lk.Scores(t, n), [0.5], ci="trial").uncertainty.standard_error["auc"]
+    found = lk.evaluate(lk.Scores(t, n), points=[0.5], ci="trial").uncertainty.standard_error["auc"]
     assert_allclose(found**2, wanted, rtol=1e-10)
 
 
 def test_rates_get_exact_intervals_when_trials_are_independent(large):
-    result = lk.evaluate(large, ["sre08"], ci="trial")
+    result = lk.evaluate(large, points=["sre08"], ci="trial")
     misses = int((large.target < result.points[0].point.threshold).sum())
     assert_allclose(result.intervals["points.0.p_miss"], clopper_pearson(misses, 20_000), rtol=1e-12)
 
@@ -114,7 +113,7 @@ def test_every_number_has_an_interval_or_a_reason(options):
     trials = sample(20, 3000)
     trials = lk.Trials(trials.table.with_row_index("half").with_columns(half=trials.table["left"] % 2))
     result = lk.evaluate(
-        trials, ["sre08", "sre21", 0.3], by="half", threshold_from=sample(20, 500, seed=5), **options
+        trials, points=["sre08", "sre21", 0.3], by="half", threshold_from=sample(20, 500, seed=5), **options
     )
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert assert_all_accounted_for(plain) > 10
@@ -132,8 +131,8 @@ def test_files_give_what_memory_gives(tmp_path, monkeypatch, options):
     path = tmp_path / "s.csv"
     lk.write_trials(trials, path)
     monkeypatch.setenv("LLRKIT_AT_ONCE", "64K")
-    wanted = lk.evaluate(trials, [0.2], **options).uncertainty
-    found = lk.evaluate(lk.scan_trials(path), [0.2], **options).uncertainty
+    wanted = lk.evaluate(trials, points=[0.2], **options).uncertainty
+    found = lk.evaluate(lk.scan_trials(path), points=[0.2], **options).uncertainty
     assert found.n_speakers == wanted.n_speakers == 15
     for name, ends in wanted.intervals.items():
         assert_allclose(found.intervals[name], ends, rtol=1e-6)
@@ -142,7 +141,9 @@ def test_files_give_what_memory_gives(tmp_path, monkeypatch, options):
 @pytest.mark.slow
 def test_dependence_on_speakers_makes_intervals_wider():
     trials = sample(30, 6000, seed=3)
-    trial, speaker, bootstrap = (lk.evaluate(trials, [0.3], **options) for options in (*KINDS[:2], KINDS[3]))
+    trial, speaker, bootstrap = (
+        lk.evaluate(trials, points=[0.3], **options) for options in (*KINDS[:2], KINDS[3])
+    )
     for name in ("cllr", "eer", "min_cllr", "auc"):
         width = [np.ptp(result.intervals[name]) for result in (trial, speaker, bootstrap)]
         assert width[1] > 1.3 * width[0]
@@ -215,7 +216,7 @@ def test_weights_are_products_of_how_often_speakers_were_drawn():
 def test_the_same_seed_draws_the_same_and_another_does_not():
     trials = sample(10, 800)
     first, again, other = (
-        lk.evaluate(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=seed).intervals
+        lk.evaluate(trials, points=[0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=seed).intervals
         for seed in (1, 1, 2)
     )
     assert first == again
@@ -237,7 +238,7 @@ def test_percentiles_are_moved_by_twice_the_bias():
 def test_infinite_llrs():
     rng = np.random.default_rng(0)
     scores = lk.Scores(np.append(rng.normal(1, 1, 50), -np.inf), np.append(rng.normal(-1, 1, 50), -np.inf))
-    found = lk.evaluate(scores, [0.4], ci="trial").uncertainty
+    found = lk.evaluate(scores, points=[0.4], ci="trial").uncertainty
     assert found.no_interval["cllr"] == "Cllr is infinite"
     assert {"eer", "auc", "min_cllr", "points.0.act_dcf"} <= set(found.intervals)
     assert np.isfinite([end for ends in found.intervals.values() for end in ends]).all()
@@ -277,11 +278,13 @@ def test_few_speakers_are_not_resampled():
 def test_few_trials_stay_few_whatever_they_weigh(weight):
     score = np.concatenate([[1.0, -0.5, 2.0, 3.0], np.linspace(-3, 1.5, 60)])
     table = {"score": score, "label": np.arange(64) < 4, "times": np.full(64, weight)}
-    few = lk.evaluate(lk.Trials(table, weight="times"), [0.3], ci="trial").uncertainty
+    few = lk.evaluate(lk.Trials(table, weight="times"), points=[0.3], ci="trial").uncertainty
     assert few.no_interval["cllr"].startswith("4 targets: fewer than 5")
     table["label"] = np.arange(64) % 2 == 0
-    enough = lk.evaluate(lk.Trials(table, weight="times"), [0.3], ci="trial").uncertainty
-    plain = lk.evaluate(lk.Trials({name: table[name] for name in ("score", "label")}), [0.3], ci="trial")
+    enough = lk.evaluate(lk.Trials(table, weight="times"), points=[0.3], ci="trial").uncertainty
+    plain = lk.evaluate(
+        lk.Trials({name: table[name] for name in ("score", "label")}), points=[0.3], ci="trial"
+    )
     assert set(enough.no_interval) == set(plain.uncertainty.no_interval)
     assert_allclose(enough.intervals["eer"], plain.intervals["eer"], rtol=1e-9)
 
@@ -290,7 +293,7 @@ def test_groups_of_arrays_have_intervals_too():
     scores = sample(20, 3000).with_columns(*SIDES).scores()
     half = {"half": tuple(side % 2 for side in scores.columns["left"])}
     both = lk.Scores(scores.target, scores.nontarget, {**scores.columns, **half})
-    found = lk.evaluate(both, [0.3], by="half", ci="speaker", speakers=SIDES)
+    found = lk.evaluate(both, points=[0.3], by="half", ci="speaker", speakers=SIDES)
     rows = [
         values[side % 2 == 1]
         for values, side in zip((both.target, both.nontarget), scores.columns["left"], strict=True)

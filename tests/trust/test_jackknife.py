@@ -9,8 +9,8 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.intervals.evaluation_numbers import score_cuts
-from llrkit.trust.intervals.jackknife import (
+from llrkit.trust.influence import score_cuts
+from llrkit.trust.jackknife import (
     Jackknife,
     LogLoss,
     count_by_speaker,
@@ -19,8 +19,7 @@ from llrkit.trust.intervals.jackknife import (
     resampled_times,
     to_scale,
 )
-from llrkit.trust.intervals.speaker_cells import speaker_cells
-from llrkit.trust.intervals.speakers import Speakers, find_speakers
+from llrkit.trust.speakers import Speakers, find_speakers, speaker_cells
 
 SIDES = ("left", "right")
 POINTS = [lk.OperatingPoint(0.3), lk.OperatingPoint(0.1)]
@@ -34,11 +33,11 @@ def trials_without(trials, speaker):
 @pytest.mark.parametrize("crossed", [False, True])
 def test_numbers_without_a_speaker_are_evaluations_of_the_other_trials(crossed):
     trials = sample(crossed=crossed)
-    result = lk.evaluate(trials, POINTS)
+    result = lk.evaluate(trials, points=POINTS)
     speakers = find_speakers(trials, SIDES)
     found = leave_out(count_by_speaker(trials, result, speakers), result)
     for speaker, number in speakers.number_of.items():
-        other = lk.evaluate(trials_without(trials, speaker), POINTS)
+        other = lk.evaluate(trials_without(trials, speaker), points=POINTS)
         row = dict(zip(found.names, found.without[number], strict=True))
         for name in ("cllr", "min_cllr", "eer", "eer_roc", "auc"):
             assert_allclose(row[name], getattr(other, name), rtol=1e-12)
@@ -54,11 +53,11 @@ def test_cells_are_close_to_exact_when_there_are_more_scores_than_cells():
     label = (left == right) | (rng.random(n) < 0.2)
     score = np.where(label, 2.0, -2.0) + rng.normal(0, 2, n)
     trials = lk.Trials({"score": score, "label": label, "left": left, "right": right})
-    result = lk.evaluate(trials, POINTS)
+    result = lk.evaluate(trials, points=POINTS)
     assert len(result.summaries.bins.low) > 2 * len(score_cuts(result))
     speakers = find_speakers(trials, SIDES)
     found = leave_out(count_by_speaker(trials, result, speakers), result)
-    other = lk.evaluate(trials_without(trials, 7), POINTS)
+    other = lk.evaluate(trials_without(trials, 7), points=POINTS)
     row = dict(zip(found.names, found.without[speakers.number_of[7]], strict=True))
     assert_allclose(row["cllr"], other.cllr, rtol=1e-12)
     assert_allclose(row["points.1.act_dcf"], other.points[1].act_dcf, rtol=1e-12)
@@ -181,7 +180,7 @@ def test_scales_and_selection():
 def test_a_speaker_with_all_targets_leaves_nothing_to_compare():
     columns = {"left": (["a", "a"], ["b", "a", "c"]), "right": (["a", "a"], ["c", "b", "a"])}
     scores = lk.Scores([1.0, 2.0], [0.0, 1.5, -1.0], columns)
-    result = lk.evaluate(scores, POINTS)
+    result = lk.evaluate(scores, points=POINTS)
     found = leave_out(count_by_speaker(scores, result, find_speakers(scores, SIDES)), result)
     assert np.isnan(found.without[0]).all()
     assert np.isfinite(found.without[1:]).all()

@@ -32,7 +32,7 @@ def test_every_interval_holds_its_value_and_every_bound_is_above_it(seed):
     for ci, more in (("speaker", {}), ("bootstrap", {"replicates": 100})):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", lk.LlrkitWarning)
-            result = lk.evaluate(trials, [0.2, 0.01], ci=ci, speakers=SIDES, **more)
+            result = lk.evaluate(trials, points=[0.2, 0.01], ci=ci, speakers=SIDES, **more)
         used = result.uncertainty
         numbers = {"eer": result.eer, "eer_roc": result.eer_roc, "auc": result.auc, "cllr": result.cllr,
                    "min_cllr": result.min_cllr}  # fmt: skip

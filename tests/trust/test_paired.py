@@ -12,11 +12,9 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.differences import paired_errors
-from llrkit.trust.differences.delong import DeLong
-from llrkit.trust.differences.paired_errors import one_system
-from llrkit.trust.intervals.bootstrap import bootstrap_numbers
-from llrkit.trust.intervals.resampling import speaker_resampling
+from llrkit.trust import paired
+from llrkit.trust.bootstrap import bootstrap_numbers, speaker_resampling
+from llrkit.trust.paired import DeLong, one_system
 
 SIDES = ("left", "right")
 
@@ -62,7 +60,7 @@ def test_delong_against_R(tmp_path, need_program, decimals):
     wanted = [float(x) for x in done.stdout.split()]
     assert_allclose([*found.auc, aa, ab, bb, found.z, found.p_value], wanted, rtol=1e-9)
     assert json.loads(json.dumps(found.to_dict()))["p_value"] == found.p_value
-    general = lk.compare_systems(trials, [0.3])["auc"]
+    general = lk.compare_systems(trials, points=[0.3])["auc"]
     assert_allclose(general.p_value, wanted[-1], rtol=1e-9)
 
 
@@ -115,7 +113,7 @@ def test_delong_divides_by_n_times_n_less_1_against_fractions():
     gaps = [[u - v for u, v in zip(*both, strict=True)] for both in zip(*placements, strict=True)]
     variance_with_n_squared = sum(sample_covariance(x, x) * (len(x) - 1) / len(x) ** 2 for x in gaps)
     p = 2 * stats.norm.sf(abs(float(areas[0] - areas[1])) / math.sqrt(variance))
-    compared = lk.compare_systems(lk.Scores(*(rows.astype(float) for rows in classes)), [0.3])["auc"]
+    compared = lk.compare_systems(lk.Scores(*(rows.astype(float) for rows in classes)), points=[0.3])["auc"]
     assert_allclose([found.p_value, compared.p_value], p, rtol=1e-9)
     # n squared in place of n (n - 1) would make variances smaller by 1.4 to 2.4 %, which the test above sees
     assert 1 / 72 < 1 - float(variance_with_n_squared) / variance < 1 / 41
@@ -128,7 +126,7 @@ def test_paired_t_test_of_losses_against_scipy():
     scores = lk.Scores(target, np.full((400, 2), -1.0))
     losses = np.log2(1 + np.exp(-target))
     wanted = stats.ttest_rel(losses[:, 0], losses[:, 1])
-    found = lk.compare_systems(scores, [0.3])["cllr"]
+    found = lk.compare_systems(scores, points=[0.3])["cllr"]
     z = found.difference / found.standard_error
     assert_allclose(z, wanted.statistic, rtol=1e-9)
     assert_allclose(found.p_value, 2 * stats.norm.sf(abs(z)), rtol=1e-9)
@@ -138,7 +136,7 @@ def test_speaker_test_against_leaving_out_by_brute_force():
     trials = two_systems()
     mask, scores = trials.is_target, trials.score_array
     left, right = trials.column("left"), trials.column("right")
-    found = lk.compare_systems(trials, [0.3], speakers=SIDES)  # naming speakers is asking for them
+    found = lk.compare_systems(trials, points=[0.3], speakers=SIDES)  # naming speakers is asking for them
     assert (found.kind, found.n_speakers, found.notes) == ("speaker", 25, ())
 
     def gap(kept, number):
@@ -176,12 +174,12 @@ def test_speaker_test_against_leaving_out_by_brute_force():
 @pytest.mark.parametrize("name", ["min_dcf", "act_dcf"])
 def test_costs_by_their_ratio_against_brute_force(name, monkeypatch):
     # actual costs are compared by their ratio where few speakers make the errors: here always
-    monkeypatch.setattr(paired_errors, "MANY_MAKERS", 1e9)
-    monkeypatch.setattr(paired_errors, "RARE_SHARE", 1e9)
+    monkeypatch.setattr(paired, "MANY_MAKERS", 1e9)
+    monkeypatch.setattr(paired, "RARE_SHARE", 1e9)
     trials = two_systems()
     mask, scores = trials.is_target, trials.score_array
     left, right = trials.column("left"), trials.column("right")
-    found = lk.compare_systems(trials, [0.3], speakers=SIDES)[f"points.0.{name}"]
+    found = lk.compare_systems(trials, points=[0.3], speakers=SIDES)[f"points.0.{name}"]
     everything, sides = np.full(len(mask), True), [(left == p) | (right == p) for p in range(25)]
 
     def costs(kept, x):
@@ -220,7 +218,7 @@ def test_costs_by_their_ratio_against_brute_force(name, monkeypatch):
 def test_trial_groups_are_the_trials_themselves_if_these_are_few():
     rng = np.random.default_rng(2)
     target, nontarget = rng.normal(1, 1, (40, 2)), rng.normal(-1, 1, (40, 2))
-    one = lk.compare_systems(lk.Scores(target, nontarget), [0.3])["min_cllr"]
+    one = lk.compare_systems(lk.Scores(target, nontarget), points=[0.3])["min_cllr"]
 
     def gap(kept_t, kept_n):
         return np.subtract(*(lk.min_cllr(lk.Scores(target[kept_t, k], nontarget[kept_n, k])) for k in (0, 1)))
@@ -240,7 +238,7 @@ def test_trial_groups_are_the_trials_themselves_if_these_are_few():
 @pytest.mark.slow
 def test_bootstrap_uses_the_same_replicates_for_both_systems():
     trials = two_systems(noise=4.0)
-    found = lk.compare_systems(trials, [0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=3)
+    found = lk.compare_systems(trials, points=[0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=3)
     resampling = speaker_resampling(trials, SIDES, seed=3)
     drawn = [
         bootstrap_numbers(one_system(trials, k), found.evaluations[k], resampling, 100, slope=False)
@@ -260,10 +258,10 @@ def test_bootstrap_uses_the_same_replicates_for_both_systems():
 def test_equal_systems_do_not_differ_and_swapping_turns_the_sign(options):
     trials = two_systems()
     same = lk.Trials(trials.table.with_columns(copy=trials.table["score"]), score=["score", "copy"])
-    for one in lk.compare_systems(same, [0.3], **options).differences.values():
+    for one in lk.compare_systems(same, points=[0.3], **options).differences.values():
         assert (one.difference, one.p_value) == (0.0, 1.0)
-    forth = lk.compare_systems(trials, [0.3], **options)
-    back = lk.compare_systems(lk.Trials(trials.table, score=["other", "score"]), [0.3], **options)
+    forth = lk.compare_systems(trials, points=[0.3], **options)
+    back = lk.compare_systems(lk.Trials(trials.table, score=["other", "score"]), points=[0.3], **options)
     assert forth.names == ("score", "other")
     for name, one in forth.differences.items():
         assert_allclose([back[name].low, back[name].high], [-one.high, -one.low], rtol=1e-6)
@@ -280,7 +278,7 @@ def test_false_alarms_of_the_test_at_the_level_it_claims():
         columns = {name: trials.column(name) for name in ("label", *SIDES)}
         views = {"a": trials.score_array + noise[:, 0], "b": trials.score_array + noise[:, 1]}
         both = lk.Trials({**columns, **views}, score=["a", "b"])
-        p_values.append(lk.compare_systems(both, [0.3], ci="speaker", speakers=SIDES)["cllr"].p_value)
+        p_values.append(lk.compare_systems(both, points=[0.3], ci="speaker", speakers=SIDES)["cllr"].p_value)
     rate = np.mean(np.array(p_values) < 0.1)
     assert abs(rate - 0.1) < 4 * np.sqrt(0.09 / 120)
     assert abs(np.mean(p_values) - 0.5) < 4 * np.sqrt(1 / 12 / 120)
@@ -310,7 +308,7 @@ def test_no_test_where_few_speakers_make_the_errors():
         size=(len(p), 2)
     )
     found = lk.compare_systems(
-        lk.Scores.from_labels(x, p == q, {"left": p, "right": q}), [0.5], speakers=("left", "right")
+        lk.Scores.from_labels(x, p == q, {"left": p, "right": q}), points=[0.5], speakers=("left", "right")
     )
     for name in ("points.0.p_fa", "points.0.act_dcf"):
         assert found.no_test[name].startswith("the false alarms come from few speakers")

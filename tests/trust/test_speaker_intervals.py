@@ -9,10 +9,9 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust.intervals.error_rate_intervals import ErrorRates
-from llrkit.trust.intervals.evaluation_numbers import score_cuts
-from llrkit.trust.intervals.speaker_cells import speaker_cells
-from llrkit.trust.intervals.speakers import find_speakers
+from llrkit.trust.influence import score_cuts
+from llrkit.trust.jackknife import ErrorRates
+from llrkit.trust.speakers import find_speakers, speaker_cells
 
 SIDES = ("left", "right")
 POINT = lk.OperatingPoint(0.1)
@@ -30,7 +29,7 @@ def with_one_wolf(n_speakers=40, per_pair=2, seed=0):
 
 
 def test_errors_of_one_speaker_give_a_bound_and_the_reason_not_an_interval():
-    result = lk.evaluate(with_one_wolf(), [POINT], ci="speaker", speakers=SIDES)
+    result = lk.evaluate(with_one_wolf(), points=[POINT], ci="speaker", speakers=SIDES)
     used = result.uncertainty
     for name in ("points.0.p_fa", "points.0.act_dcf"):
         assert name not in used.intervals
@@ -50,7 +49,7 @@ def test_no_errors_at_all_give_a_bound_that_falls_with_the_number_of_speakers():
         trials = sample(n, 60 * n, seed=2)
         moved = np.where(trials.is_target, 9.0, -9.0) + trials.score_array / 20
         clean = lk.Trials({**trials.table.to_dict(), "score": moved})
-        result = lk.evaluate(clean, [POINT], ci="speaker", speakers=SIDES)
+        result = lk.evaluate(clean, points=[POINT], ci="speaker", speakers=SIDES)
         used = result.uncertainty
         assert used.no_interval["points.0.p_miss"].startswith("0 misses")
         bounds.append(used.upper_bound["points.0.p_miss"])
@@ -82,7 +81,7 @@ def test_bound_of_a_handful_of_errors_by_as_many_pairs_against_the_effective_tri
     for k in range(3):
         score[np.flatnonzero((p == 2 * k) & (q == 2 * k + 1))[0]] = 4.0
     trials = lk.Trials({"score": score, "label": same, "left": p, "right": q})
-    result = lk.evaluate(trials, [lk.OperatingPoint(1.0 / (1.0 + np.exp(3.0)))], speakers=SIDES)
+    result = lk.evaluate(trials, points=[lk.OperatingPoint(1.0 / (1.0 + np.exp(3.0)))], speakers=SIDES)
     cuts = score_cuts(result)
     cells = speaker_cells(trials, find_speakers(trials, SIDES), cuts)
     rates = ErrorRates.of(cells, 1, [np.searchsorted(cuts, 3.0)])
@@ -103,7 +102,7 @@ def test_minima_are_corrected_upwards_and_end_at_one():
     for seed in range(5):
         trials = sample(15, 900, seed=seed)
         weak = lk.Trials({**trials.table.to_dict(), "score": trials.score_array - 3.5 * trials.is_target})
-        result = lk.evaluate(weak, [0.3, 0.1], ci="speaker", speakers=SIDES)
+        result = lk.evaluate(weak, points=[0.3, 0.1], ci="speaker", speakers=SIDES)
         used = result.uncertainty
         assert used.corrected["min_cllr"] >= result.min_cllr
         assert_allclose(used.corrected["cllr_cal"], result.cllr - used.corrected["min_cllr"])
@@ -152,11 +151,11 @@ def test_many_speakers_are_left_out_in_groups_and_give_nearly_the_same():
     ease = rng.normal(size=600)
     score = np.where(left == right, 2.0, -2.0) + ease[left] + ease[right] + rng.normal(0, 1.5, n)
     trials = lk.Trials({"score": score, "label": left == right, "left": left, "right": right})
-    grouped = lk.evaluate(trials, [0.3], ci="speaker", speakers=SIDES).uncertainty
+    grouped = lk.evaluate(trials, points=[0.3], ci="speaker", speakers=SIDES).uncertainty
     assert "speakers are left out in 100 random groups" in grouped.notes
     assert grouped.n_speakers == 600
     fewer = lk.Trials({**trials.table.to_dict(), "left": left % 400, "right": right % 400})
-    single = lk.evaluate(fewer, [0.3], ci="speaker", speakers=SIDES).uncertainty
+    single = lk.evaluate(fewer, points=[0.3], ci="speaker", speakers=SIDES).uncertainty
     assert not any("groups" in note for note in single.notes)
     for name in ("cllr", "eer", "auc", "points.0.act_dcf"):
         assert 0.5 < grouped.standard_error[name] / single.standard_error[name] < 1.5
@@ -169,6 +168,6 @@ def test_trials_of_one_speaker_have_reasons_not_numbers():
     left[50:], right[50:] = rng.integers(0, 6, 150), rng.integers(6, 12, 150)
     score = np.where(left == right, 2.0, -2.0) + rng.normal(0, 2, n)
     trials = lk.Trials({"score": score, "label": left == right, "left": left, "right": right})
-    used = lk.evaluate(trials, [0.3], ci="speaker", speakers=SIDES).uncertainty
+    used = lk.evaluate(trials, points=[0.3], ci="speaker", speakers=SIDES).uncertainty
     assert "of one speaker" in used.no_interval["cllr"]
     assert set(used.intervals) == {"points.0.p_fa"}  # false alarms are of many

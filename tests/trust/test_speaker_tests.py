@@ -12,10 +12,9 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.metrics.measure import measure
-from llrkit.trust.calibration.calibrated_cells import CalibratedCells
-from llrkit.trust.calibration.null_distribution import draw_speaker_sets, losses_of_counts
-from llrkit.trust.calibration.scale_and_offset_test import SpeakersInCells, check_cells, check_trials
-from llrkit.trust.intervals.speakers import find_speakers
+from llrkit.trust.identity_tests import SpeakersInCells, check_cells, check_trials
+from llrkit.trust.null import CalibratedCells, draw_speaker_sets, losses_of_counts
+from llrkit.trust.speakers import find_speakers
 
 SIDES = ("left", "right")
 SIZES = benchmark("sizes")

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom, binomtest, norm
 
 import llrkit as lk
-from llrkit.evaluation.threshold_for import INDEPENDENT
+from llrkit.verbs.threshold import INDEPENDENT
 
 POINT = lk.OperatingPoint(0.1, 5, 1)
 
@@ -62,7 +62,7 @@ def test_thresholds_inside_a_run_of_one_class_against_brute_force(shift, rate, t
         chosen = lk.threshold_for(source, false_alarm_rate=rate, ci="none")
         assert chosen.threshold == min(cut for cut in every if rates(scores, cut)[1] <= rate)
         assert (chosen.p_miss, chosen.p_fa) == rates(scores, chosen.threshold)
-    row = lk.biometrics.verification_rates(scores, [rate]).rows[0]
+    row = lk.biometrics.verification_rates(scores, fmr=[rate]).rows[0]
     assert (row.threshold, row.fnmr, row.fmr) == (chosen.threshold, chosen.p_miss, chosen.p_fa)
     low, high = lk.threshold_for(scores, false_alarm_rate=rate).interval
     assert low <= chosen.threshold <= high
@@ -77,7 +77,7 @@ def test_the_cheapest_threshold_against_brute_force(trials, point):
     chosen = lk.threshold_for(trials, point=point)
     costs = [chosen.point.cost(*rates(trials, threshold)) for threshold in all_thresholds(trials)]
     assert chosen.cost == pytest.approx(min(costs), abs=1e-15)
-    assert chosen.lowest_cost == lk.min_dcf(trials, point)
+    assert chosen.lowest_cost == lk.min_dcf(trials, point=point)
     assert (chosen.p_miss, chosen.p_fa) == rates(trials, chosen.threshold)
     p_miss, p_fa = rates(trials, chosen.threshold)
     prior = chosen.point.p_target
@@ -92,8 +92,8 @@ def test_the_threshold_of_the_equal_error_rate_is_the_one_of_eer_threshold(trial
 def test_calibrated_llrs_are_cut_at_the_bayes_threshold_and_cost_the_actual_dcf(trials):
     chosen = lk.threshold_for(trials, point=POINT, calibrated=True)
     assert chosen.threshold == np.log(0.9 / (0.1 * 5))
-    assert chosen.cost == pytest.approx(lk.act_dcf(trials, POINT), rel=1e-14)
-    low, high = lk.evaluate(trials, [POINT], ci="trial").intervals["points.0.act_dcf"]
+    assert chosen.cost == pytest.approx(lk.act_dcf(trials, point=POINT), rel=1e-14)
+    low, high = lk.evaluate(trials, points=[POINT], ci="trial").intervals["points.0.act_dcf"]
     assert chosen.intervals["cost"] == pytest.approx((low, high), rel=1e-12)
     assert chosen.interval is None
     assert chosen.notes == (INDEPENDENT,)
@@ -157,7 +157,7 @@ def test_errors_can_be_counted_on_other_trials(trials):
     assert chosen.threshold == lk.threshold_for(trials, point=POINT).threshold
     assert (chosen.p_miss, chosen.p_fa) == rates(other, chosen.threshold)
     assert (chosen.n_target, chosen.n_nontarget, chosen.notes) == (3, 2, (INDEPENDENT,))
-    assert chosen.lowest_cost == lk.min_dcf(other, POINT)
+    assert chosen.lowest_cost == lk.min_dcf(other, point=POINT)
 
 
 def test_a_threshold_that_rejects_everything_is_infinite():

@@ -8,7 +8,7 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.validation.given_calibration import use_calibration
+from llrkit.verbs.given_calibration import use_calibration
 
 TRAINED = "These trials trained the calibration"
 IN_ROW = "measured on the trials that trained the calibration"
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
 def test_training_trials_are_recognized_in_another_file(folder, copy):
     for name, flagged in (("dev", True), ("eval", False)):
         trials = lk.read_trials(folder / f"{name}{copy}")
-        found = lk.validate(trials, ROWS, calibration=lk.load_map(folder / "dev.json"), replicates=0)
+        found = lk.validate(trials, criteria=ROWS, calibration=lk.load_map(folder / "dev.json"), replicates=0)
         assert [IN_ROW in row.note for row in found.rows] == [flagged] * 2
         assert (TRAINED in repr(found)) == flagged
 
@@ -102,8 +102,8 @@ def test_llrs_of_another_calibration_are_refused(folder, tmp_path):
 def test_llrs_that_a_calibration_does_not_make_of_their_scores_are_noticed_in_python(folder):
     llrs = lk.read_trials(folder / "eval_llrs.csv")
     own, other = (lk.load_map(folder / name) for name in ("dev.json", "other.json"))
-    assert lk.validate(llrs, ROWS, calibration=own, replicates=0).cautions == ()
-    (said,) = lk.validate(llrs, ROWS, calibration=other, replicates=0).cautions
+    assert lk.validate(llrs, criteria=ROWS, calibration=own, replicates=0).cautions == ()
+    (said,) = lk.validate(llrs, criteria=ROWS, calibration=other, replicates=0).cautions
     dev = pl.read_csv(folder / "dev.csv")["score"]
     table = pl.read_csv(folder / "eval_llrs.csv").filter(pl.col("score").is_between(dev.min(), dev.max()))
     apart = np.abs(other(table["score"].to_numpy()) - table["llr"].to_numpy())
@@ -114,7 +114,7 @@ def test_a_calibration_of_several_systems_is_not_applied_to_one(folder):
     rng = np.random.default_rng(4)
     fused = lk.fit_fusion(lk.Scores(rng.normal(1, 1, (50, 2)), rng.normal(-1, 1, (90, 2))))
     with pytest.raises(lk.SystemCountError):
-        lk.validate(lk.read_trials(folder / "eval.csv"), ROWS, calibration=fused)
+        lk.validate(lk.read_trials(folder / "eval.csv"), criteria=ROWS, calibration=fused)
 
 
 def test_validation_counts_scores_outside_the_training_range(folder, tmp_path):
@@ -125,7 +125,7 @@ def test_validation_counts_scores_outside_the_training_range(folder, tmp_path):
     n = table.filter((pl.col("score") < low) | (pl.col("score") > high)).height
     fitted = lk.load_map(folder / "dev.json")
     for trials in (lk.read_trials(tmp_path / "far.csv"), lk.scan_trials(tmp_path / "far.csv")):
-        (said,) = lk.validate(trials, ROWS, calibration=fitted, replicates=0).cautions
+        (said,) = lk.validate(trials, criteria=ROWS, calibration=fitted, replicates=0).cautions
         assert said.startswith(f"{n} of 620 scores ")
 
 
@@ -139,22 +139,22 @@ def test_python_applies_a_calibration_to_raw_trials_as_the_command_does(folder):
         (fitted.on(raw), None),
         (raw.scores(), True),
     ):
-        found = lk.validate(trials, ROWS, calibration=fitted, apply=apply, replicates=0)
+        found = lk.validate(trials, criteria=ROWS, calibration=fitted, apply=apply, replicates=0)
         assert found.evaluation.cllr == pytest.approx(wanted, abs=1e-12)
     for unknown in (raw.scores(), fitted(raw.scores())):
         with pytest.raises(lk.InputError):
-            lk.validate(unknown, ROWS, calibration=fitted)
+            lk.validate(unknown, criteria=ROWS, calibration=fitted)
     with pytest.raises(lk.InputError):
-        lk.validate(lk.read_trials(folder / "eval_llrs.csv"), ROWS, calibration=fitted, apply=True)
+        lk.validate(lk.read_trials(folder / "eval_llrs.csv"), criteria=ROWS, calibration=fitted, apply=True)
     with pytest.raises(lk.InputError):
-        lk.validate(raw, ROWS, apply=True)
+        lk.validate(raw, criteria=ROWS, apply=True)
 
 
 def test_a_change_is_counted_between_llrs_of_the_same_calibration(folder, tmp_path):
     row = {"characteristic": "robustness", "change_from": str(folder / "dev.csv"), "at_most": 1.0}
     fitted = lk.load_map(folder / "dev.json")
     trials = lk.read_trials(folder / "eval.csv")
-    found = lk.validate(trials, {"criterion": [row]}, calibration=fitted, replicates=0)
+    found = lk.validate(trials, criteria={"criterion": [row]}, calibration=fitted, replicates=0)
     before = lk.cllr(fitted.on(lk.read_trials(folder / "dev.csv")))
     assert found.rows[0].result == pytest.approx(lk.cllr(fitted.on(trials)) - before, abs=1e-12)
 
@@ -189,4 +189,4 @@ def test_a_calibration_of_llrs_is_applied_to_those_of_another_one(folder, tmp_pa
     code, _, err = validated(folder, "eval_llrs.csv", calibration=second)
     assert code in (0, 1), err
     with pytest.raises(lk.InputError):
-        lk.validate(lk.read_trials(folder / "eval_llrs.csv"), ROWS, calibration=lk.load_map(second))
+        lk.validate(lk.read_trials(folder / "eval_llrs.csv"), criteria=ROWS, calibration=lk.load_map(second))

@@ -10,9 +10,9 @@ from pieces import Pieces
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.validation.criteria import REPORT_FIELDS, criteria_from_dict, criteria_template
-from llrkit.validation.validated_scope import find_scope
-from llrkit.validation.validation_matrix import number_of
+from llrkit.verbs.criteria import REPORT_FIELDS, criteria_from_dict, criteria_template
+from llrkit.verbs.given_calibration import find_scope
+from llrkit.verbs.validate import number_of
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -27,11 +27,11 @@ def rows(*criteria, **more):
 
 
 def judged(source, *criteria, replicates=0, **more):
-    return lk.validate(source, rows(*criteria, **more), replicates=replicates)
+    return lk.validate(source, criteria=rows(*criteria, **more), replicates=replicates)
 
 
 def test_every_metric_is_judged_on_both_sides_of_its_value(scores):
-    result = lk.evaluate(scores, ["sre08", 0.3])
+    result = lk.evaluate(scores, points=["sre08", 0.3])
     names = ["eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal"]
     names += ["act_dcf sre08", "min_dcf:P=0.3", "p_fa P=0.3"]
     values = {name: number_of(result, name)[0] for name in names}
@@ -53,7 +53,9 @@ def test_validate_takes_the_infinite_llrs_that_evaluate_takes():
     for wrong in (-np.inf, np.inf):
         nontarget[0] = wrong
         llrs = lk.Scores(target, nontarget)
-        found = lk.validate(llrs, criteria_from_dict(tomllib.loads(criteria_template())), replicates=0)
+        found = lk.validate(
+            llrs, criteria=criteria_from_dict(tomllib.loads(criteria_template())), replicates=0
+        )
         assert_allclose(found.rows[0].result, lk.cllr(llrs))
         assert (found.rows[0].decision == "failed") == math.isinf(lk.cllr(llrs))
         assert not (found.passed and math.isinf(lk.cllr(llrs)))
@@ -137,7 +139,7 @@ def test_change_from_another_file(tmp_path, scores):
         '[[criterion]]\ncharacteristic = "robustness"\nat_most = 0.0\nchange_from = "other.csv"\n'
         '[[criterion]]\ncharacteristic = "generalization"\nat_least = 0.0\nchange_from = "other.csv"\n'
     )
-    found = lk.validate(scores, file, replicates=0)
+    found = lk.validate(scores, criteria=file, replicates=0)
     other = lk.cllr(lk.Scores(2 * scores.target, 2 * scores.nontarget))
     assert_allclose(found.rows[0].result, lk.cllr(scores) - other)
     assert [row.passed for row in found.rows] == [True, False]
@@ -155,13 +157,13 @@ def test_misleading_trials_by_name_and_in_order():
     assert [(one.is_target, one.llr, one.trial["model"], one.trial["row"]) for one in found] == [
         (True, -2.0, "b", 1), (True, -0.5, "c", 2), (False, 4.0, "f", 5), (False, 3.0, "d", 3)
     ]  # fmt: skip
-    assert len(lk.misleading_trials(trials, 1)) == 2
+    assert len(lk.misleading_trials(trials, n=1)) == 2
     arrays = lk.misleading_trials(Pieces(lk.Scores([1.0, -2.0], [0.5, 3.0, -1.0]), pieces=3))
     assert [(one.llr, one.trial) for one in arrays] == [
         (-2.0, {"position": 1}), (3.0, {"position": 1}), (0.5, {"position": 0})
     ]  # fmt: skip
     with pytest.raises(lk.InputError):
-        lk.misleading_trials(trials, 0)
+        lk.misleading_trials(trials, n=0)
 
 
 def test_misleading_trials_of_files(tmp_path, monkeypatch):
@@ -169,10 +171,10 @@ def test_misleading_trials_of_files(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     lk.write_trials(trials, path)
     monkeypatch.setenv("LLRKIT_AT_ONCE", "512")
-    found = lk.misleading_trials(lk.scan_trials(path), 4)
-    in_memory = lk.misleading_trials(lk.read_trials(path), 4)
+    found = lk.misleading_trials(lk.scan_trials(path), n=4)
+    in_memory = lk.misleading_trials(lk.read_trials(path), n=4)
     assert [one.to_dict() for one in found] == [one.to_dict() for one in in_memory]
-    assert [one.llr for one in found] == [one.llr for one in lk.misleading_trials(trials, 4)]
+    assert [one.llr for one in found] == [one.llr for one in lk.misleading_trials(trials, n=4)]
     lines = path.read_text().splitlines()
     for one in found:  # the place is a line of the file that holds the LLR
         file, line = one.place.split(", line ")
@@ -226,7 +228,7 @@ def test_report_states_what_is_missing_and_is_safe():
     report = {name: f"the {name}" for name in REPORT_FIELDS if name != "bounds"}
     report["system"] = "<script>alert(1)</script> | & co"
     plain = rows({"at_most": 0.9}, options={"ci": "speaker", "speakers": ["left", "right"]}, report=report)
-    text = lk.validate(trials, plain, replicates=20).to_markdown()
+    text = lk.validate(trials, criteria=plain, replicates=20).to_markdown()
     assert "<script>" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| &amp; co" in text
     assert "**bounds**: not stated" in text
@@ -267,7 +269,9 @@ def test_llrs_at_and_beyond_bounds_are_counted(scores, bound):
     fitted = bound(lk.fit_logistic(scores), scores)
     llrs = fitted(scores)
     for calibration in (fitted, lk.AffineMap(a=1.0, b=0.0).then(fitted)):
-        found = lk.validate(llrs, rows({"at_most": 1.0}), calibration=calibration, apply=False, replicates=0)
+        found = lk.validate(
+            llrs, criteria=rows({"at_most": 1.0}), calibration=calibration, apply=False, replicates=0
+        )
         bounds = found.setting.bounds
         values = np.concatenate([llrs.target, llrs.nontarget])
         assert (bounds.low, bounds.high) == (fitted.low, fitted.high)
@@ -275,7 +279,9 @@ def test_llrs_at_and_beyond_bounds_are_counted(scores, bound):
         assert bounds.n_at_high == np.count_nonzero(values == fitted.high) > 0
         assert bounds.n_beyond == 0
     # LLRs that the map cannot have made are noticed
-    other = lk.validate(scores, rows({"at_most": 1.0}), calibration=fitted, apply=False, replicates=0)
+    other = lk.validate(
+        scores, criteria=rows({"at_most": 1.0}), calibration=fitted, apply=False, replicates=0
+    )
     wide = np.concatenate([scores.target, scores.nontarget])
     outside = np.count_nonzero((wide < fitted.low) | (wide > fitted.high))
     assert other.setting.bounds.n_beyond == outside > 0

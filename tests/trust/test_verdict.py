@@ -10,11 +10,17 @@ from scipy import integrate, optimize, stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.metrics.identity_test import detectable, identity_test, misleading_p_value, null_moments
-from llrkit.metrics.llr_cells import LlrCells
-from llrkit.metrics.loss_split import best_line, chance_loss
-from llrkit.trust.calibration.calibrated_cells import CalibratedCells
-from llrkit.trust.calibration.verdict import OUTCOMES, judge
+from llrkit.metrics.loss_parts import (
+    LlrCells,
+    best_line,
+    chance_loss,
+    detectable,
+    identity_test,
+    misleading_p_value,
+    null_moments,
+)
+from llrkit.trust.check import OUTCOMES, judge
+from llrkit.trust.null import CalibratedCells
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 
@@ -169,7 +175,7 @@ def test_about_80_percent_of_such_sets_would_have_been_found():
 
 def test_too_few_trials_is_no_pass():
     criteria = {"criterion": [{"characteristic": "calibration", "metric": "verdict"}]}
-    assert not lk.validate(draw(4, 6), criteria).passed
+    assert not lk.validate(draw(4, 6), criteria=criteria).passed
 
 
 def test_an_llr_too_strong_for_the_wrong_side_is_evidence_however_few_the_trials():

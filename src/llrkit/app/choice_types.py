@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NotRequired, TypeAlias, TypedDict, final
 
-from llrkit._plain import Json
+from llrkit.base.text import Json
 
 
 class Spoken(TypedDict):

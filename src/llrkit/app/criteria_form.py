@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from llrkit._llr_units import llr_unit
-from llrkit._plain import Json
 from llrkit.app.choice_types import Criteria, ToValidate
 from llrkit.app.project import FILES
-from llrkit.validation.criteria import CHARACTERISTICS, LLRS, REPORT_FIELDS
+from llrkit.base.text import Json
+from llrkit.results.vocabulary import llr_unit
+from llrkit.verbs.criteria import CHARACTERISTICS, LLRS, REPORT_FIELDS
 
 METRICS = {
     "accuracy": ("cllr", "at_most", "0.5"),

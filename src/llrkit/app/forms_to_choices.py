@@ -8,7 +8,6 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
-from llrkit._plain import Json
 from llrkit.app.choice_types import (
     CriterionRow,
     StepChoices,
@@ -23,8 +22,9 @@ from llrkit.app.form_field_checks import LARGEST, Form, names_of, number_of, one
 from llrkit.app.project import USES, Project, ScoreFile
 from llrkit.app.project_settings import UNITS, WORDS, Settings
 from llrkit.app.safe_names import one_line
+from llrkit.base.text import Json
 from llrkit.errors import InputError
-from llrkit.validation.criteria import REPORT_FIELDS
+from llrkit.verbs.criteria import REPORT_FIELDS
 
 MOST_FIELDS = 500
 MOST_POINTS = 20

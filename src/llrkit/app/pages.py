@@ -10,7 +10,6 @@ from jinja2 import Environment, FileSystemLoader, pass_context
 from jinja2.runtime import Context
 from starlette.responses import HTMLResponse, Response
 
-from llrkit._memory import in_words
 from llrkit._version import __version__
 from llrkit.app import saved_projects
 from llrkit.app.criteria_form import ALL, CHOICES, SECONDARY
@@ -19,7 +18,8 @@ from llrkit.app.project import DOCUMENTS, STEPS, USES, Project
 from llrkit.app.project_settings import UNITS, WORDS, said_in
 from llrkit.app.session import Session
 from llrkit.app.shown_form_values import form_values
-from llrkit.validation.criteria import LLRS
+from llrkit.base.process import in_words
+from llrkit.verbs.criteria import LLRS
 
 FOLDER = Path(__file__).with_name("templates")
 HTML = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)

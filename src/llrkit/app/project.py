@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from llrkit._plain import Json
 from llrkit.app.choice_types import Facts, SavedProject, StepResult
 from llrkit.app.project_settings import Settings
+from llrkit.base.text import Json
 from llrkit.errors import InputError
 
 SCHEMA = "llrkit.project/1"
@@ -38,7 +38,7 @@ class ScoreFile:
     sha256: str
     use: str = ""
     reading: dict[str, Json] = field(default_factory=dict)
-    """As :meth:`llrkit.io.reading_options.Reading.to_dict` gives it."""
+    """As :meth:`llrkit.io.read_options.Reading.to_dict` gives it."""
     facts: Facts | None = None
     """What reading it told: see :mod:`llrkit.app.tasks.read`."""
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from llrkit._llr_units import LlrUnit, llr_unit
-from llrkit._vocabulary import VOCABULARIES, Vocabulary
 from llrkit.app.choice_types import Spoken
+from llrkit.results.vocabulary import VOCABULARIES, LlrUnit, Vocabulary, llr_unit
 
 WORDS = {
     "forensic": "same-source, different-source",

@@ -16,12 +16,11 @@ import shutil
 from dataclasses import fields
 from pathlib import Path
 
-from llrkit._atomic import write_atomically
-from llrkit._inputs import file_sha256
 from llrkit.app.choice_types import SavedProject
 from llrkit.app.project import DOCUMENTS, FILES, SCHEMA, STEPS, USES, Project, ScoreFile
 from llrkit.app.project_settings import Settings
 from llrkit.app.safe_names import is_file_name, project_name
+from llrkit.base.files import file_sha256, write_atomically
 from llrkit.errors import FileFormatError, InputError
 
 STATE = "project.json"

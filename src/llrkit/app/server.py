@@ -15,11 +15,10 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from llrkit._atomic import locked_folder
-from llrkit._inputs import file_sha256
 from llrkit.app.project import FILES, ScoreFile
 from llrkit.app.safe_names import file_name
 from llrkit.app.session import Session
+from llrkit.base.files import file_sha256, locked_folder
 from llrkit.errors import InputError, MissingPackageError
 
 try:

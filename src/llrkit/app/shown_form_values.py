@@ -8,7 +8,7 @@ from llrkit.app.background_jobs import Job
 from llrkit.app.choice_types import StepChoices, ToCalibrate, ToEvaluate, ToReportCase, ToValidate
 from llrkit.app.criteria_form import ALL, METRICS, SECONDARY, SHOWN
 from llrkit.app.project import Project
-from llrkit.validation.criteria import CHARACTERISTICS
+from llrkit.verbs.criteria import CHARACTERISTICS
 
 
 def form_values(project: Project, step: str, job: Job | None) -> dict[str, str]:

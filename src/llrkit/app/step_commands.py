@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from llrkit.app.choice_types import Spoken, ToAdvise, ToCalibrate, ToEvaluate, ToReportCase, ToValidate
 from llrkit.app.project import CALIBRATION, DOCUMENTS
-from llrkit.io.reading_options import FLAGS, Reading
+from llrkit.io.read_options import FLAGS, Reading
 
 Command = list[str]
 _MAP = f"{DOCUMENTS}/{CALIBRATION}"

@@ -9,9 +9,9 @@ import shutil
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
-from llrkit._memory import in_words
 from llrkit.app.project import FILES, MOST_FILES, Project, ScoreFile
 from llrkit.app.safe_names import file_name
+from llrkit.base.process import in_words
 from llrkit.errors import InputError
 
 PIECE = 1 << 20

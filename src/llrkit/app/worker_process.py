@@ -112,9 +112,9 @@ def _worker_has_grown() -> bool:
 
 def _do_work(line: str, telling: Telling) -> bool:
     """One piece of work; whether this process may do another."""
-    from llrkit._progress import watched_by
     from llrkit.app.tasks import run
     from llrkit.app.tasks.task import Task
+    from llrkit.base.process import watched_by
     from llrkit.errors import LlrkitError, LlrkitWarning
 
     task: Task[Choices] | None = None

@@ -6,26 +6,18 @@ command when it is asked for, so that ``llrkit`` answers at once.
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 
 import click
 
-from llrkit._memory import address_space, in_words
 from llrkit._version import __version__
 from llrkit.cli.command_table import CommandTable, add_common_options
-from llrkit.cli.failed_commands import exit_code_of
-from llrkit.cli.isolate import limit_this_process, run_isolated
+from llrkit.cli.failed_commands import ended_cleanly, exit_code_of
 from llrkit.cli.progress import shown_progress
 from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.standard_streams import flush_output, make_usable
-from llrkit.cli.termination import ended_cleanly
 from llrkit.cli.usage_errors import usage_in_one_line
-from llrkit.errors import InputError
-
-SMALLEST_SPACE = 1_900_000_000
-"""With less, the libraries for tables and matrices cannot start their threads, and wait for ever."""
 
 
 class Program(click.Group):
@@ -73,30 +65,11 @@ def main() -> None:
     # pictures are written to files; what the variable asks for is a window, or cannot be had
     os.environ["MPLBACKEND"] = "agg"
 
-    limit_this_process()
-
-    def refuse_small_space() -> None:
-        if 0 < (space := address_space()) < SMALLEST_SPACE:
-            raise InputError(
-                f"the address space is limited to {in_words(space)} (ulimit -v); at least "
-                f"{in_words(SMALLEST_SPACE)} are needed"
-            )
-
-    def work() -> None:
-        if "--isolate" in arguments:
-            sys.exit(run_isolated([one for one in arguments if one != "--isolate"]))
-        refuse_small_space()
-        cli.main(arguments, prog_name="llrkit", standalone_mode=True)
-
     def run() -> None:
         try:
             with ended_cleanly():
-                work()
+                cli.main(arguments, prog_name="llrkit", standalone_mode=True)
         finally:
             flush_output()
 
-    code = exit_code_of(run, debug="--debug" in arguments)
-    if address_space():  # threads of libraries that find no memory at the end would abort after the answer
-        atexit._run_exitfuncs()
-        os._exit(code)
-    sys.exit(code)
+    sys.exit(exit_code_of(run, debug="--debug" in arguments))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from llrkit._memory import parse_size
+from llrkit.base.process import parse_size
 
 
 @click.command("app")

@@ -8,7 +8,7 @@ from typing import Unpack
 
 import click
 
-from llrkit._format import counted
+from llrkit.base.text import counted
 from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.kinds.asked_options import ToApply
 from llrkit.cli.kinds.two_classes import TwoClassFiles
@@ -76,10 +76,10 @@ def apply_command(asked: ToApply, scores: tuple[str, ...], **reading: Unpack[Rea
 
 def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     """Write the LLRs that a saved map makes of scores."""
-    from llrkit.calibrate.map_files import load_map
-    from llrkit.engine.apply_map import ApplyOptions, apply_map
-    from llrkit.shift.apply_judge import judge_for
-    from llrkit.theory.presets import operating_point
+    from llrkit.engine.apply_files import ApplyOptions, apply_map
+    from llrkit.maps.files import load_map
+    from llrkit.shift.check import judge_for
+    from llrkit.theory.odds import operating_point
 
     scores, given = files.paths, files.given
     fitted = load_map(asked.calibration, accept_changed=asked.accept_changed)
@@ -98,7 +98,7 @@ def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     )
     judge = judge_for(fitted, asked.shift)
     if asked.output.endswith("/") or Path(asked.output).is_dir():
-        from llrkit.engine.apply_folder import apply_parts
+        from llrkit.engine.apply_files import apply_parts
 
         path, *others = scores
         if others or asked.key_output or asked.to not in (None, "parquet"):

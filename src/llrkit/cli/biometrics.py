@@ -14,8 +14,8 @@ from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.biometrics.verification_result import VerificationRates
-    from llrkit.report.section_types import Section
+    from llrkit.biometrics.verification import VerificationRates
+    from llrkit.report.document import Section
     from llrkit.scores import ScoreSource
 
 
@@ -52,7 +52,7 @@ def scored_only(trials: ScoreSource, failures: str | None) -> ScoreSource:
     """The trials where nothing failed."""
     if failures is None:
         return trials
-    from llrkit.biometrics.failures import without_failures
+    from llrkit.biometrics.verification import without_failures
 
     return without_failures(trials, failures)
 
@@ -68,16 +68,16 @@ def rates_of(
     """The error rates at the false match rates that were asked for; None if none were."""
     if not fmrs and words != "biometrics" and failures is None:
         return None
-    from llrkit.biometrics.fnmr_at_fmr import FMRS, verification_rates
+    from llrkit.biometrics.verification import FMRS, verification_rates
 
     asked = [parse_share(text, "--fmr") for text in fmrs] or FMRS
-    return verification_rates(trials, asked, failures=failures, speakers=speakers, level=level)
+    return verification_rates(trials, fmr=asked, failures=failures, speakers=speakers, level=level)
 
 
 def rates_section(rates: Mapping[str, VerificationRates]) -> Section:
     """The tables of a report, by system."""
-    from llrkit.report.report_tables import TextTable
-    from llrkit.report.section_types import Section
+    from llrkit.report.document import Section
+    from llrkit.report.tables import TextTable
 
     tables, notes = [], []
     for name, one in rates.items():
@@ -136,7 +136,7 @@ def differential_command(
       llrkit differential scores.csv --by enroll_country,test_country --threshold 2.5
       llrkit differential scores.csv --by age_group --subjects left,right --json -
     """
-    from llrkit.biometrics.measure_differential import differential
+    from llrkit.biometrics.people_groups import differential
 
     if fmr is not None and threshold is not None:
         raise InputError("give --fmr or --threshold, not both")
@@ -212,11 +212,11 @@ def identify_command(
       llrkit identify candidates.csv --probe-column probe --enrolled-column mated --fpir 0.3%
       llrkit identify search.log --mates mates.txt --json -
     """
-    from llrkit.biometrics.identification_rates import FPIRS, RANKS, identification
+    from llrkit.biometrics.searches import FPIRS, RANKS, identification
 
     given = TrialInput.of(reading)
     if mates is not None:
-        from llrkit.io.candidate_lists import read_candidates
+        from llrkit.io.selection import read_candidates
 
         if given.reading.given() or probe_column or enrolled_column or given.cluster.any:
             raise InputError("--mates is for candidate lists of NIST FRTE; leave out other reading options")

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit._format import did_you_mean
-from llrkit._plain import Json, as_number, as_object
-from llrkit._warn import warn_caller
+from llrkit.base.process import warn_caller
+from llrkit.base.text import Json, as_number, as_object, did_you_mean
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked_options import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
@@ -27,11 +26,11 @@ from llrkit.cli.typed_values import parse_options, parse_points, split_names
 from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning, ShapeWarning
 
 if TYPE_CHECKING:
-    from llrkit.calibrate.bounds.bounded_map import BoundedMap
-    from llrkit.calibrate.maps import Map
-    from llrkit.evaluation.evaluation_result import Evaluation
-    from llrkit.io.reading_options import PathArg
+    from llrkit.io.read_options import PathArg
+    from llrkit.maps.bounds import BoundedMap
+    from llrkit.maps.map import Map
     from llrkit.scores.source import ScoreSource
+    from llrkit.verbs.evaluation import Evaluation
 
 COMMAND_OPTIONS = ("bound", "groups", "speakers")
 """Options of fits that are options of the command, too."""
@@ -41,8 +40,8 @@ def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> N
     """Every method with its options and what it does, from the functions themselves; then stop."""
     if not wanted or context.resilient_parsing:
         return
-    from llrkit.choose.fit_best import fit_best
-    from llrkit.choose.methods import METHODS
+    from llrkit.fits.best import fit_best
+    from llrkit.fits.folds import METHODS
 
     fits: dict[str, Callable[..., Map]] = {**METHODS, "best": fit_best}
     for name, fit in fits.items():
@@ -116,14 +115,14 @@ def calibrate_command(
 
 def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     """Train a map of scores of targets and non-targets and save it."""
-    from llrkit.calibrate.bounds.bounded_map import BoundedMap
-    from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
-    from llrkit.calibrate.composite.map_by_column import fit_by
-    from llrkit.calibrate.gap_between_classes import class_gap, gap_sentence
-    from llrkit.choose.fit_best import fit_best
-    from llrkit.choose.methods import METHODS, method_name
-    from llrkit.evaluation.evaluate import evaluate
-    from llrkit.evaluation.suspicions import saturation
+    from llrkit.fits.best import fit_best
+    from llrkit.fits.folds import METHODS, method_name
+    from llrkit.fits.judge import bound_map, bound_sentence, parse_bound
+    from llrkit.fits.logistic import fit_by
+    from llrkit.maps.bounds import BoundedMap
+    from llrkit.maps.training_range import class_gap, gap_sentence
+    from llrkit.verbs.evaluate import evaluate
+    from llrkit.verbs.evaluation import saturation
 
     parse_bound(asked.bound)  # a word nobody knows is refused before anything is read
     (train,) = files.paths
@@ -155,7 +154,9 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     # reversed scores are told by the evaluation, which tests for them, and classes without overlap below
     with options_as_typed(), unwarned(ReversedScoresWarning, when=not asked.by), unwarned(NoOverlapWarning):
         fitted = (
-            fit_by(trials, asked.by, fit, fallback=False, **options) if asked.by else fit(trials, **options)
+            fit_by(trials, column=asked.by, method=fit, fallback=False, **options)
+            if asked.by
+            else fit(trials, **options)
         )
     chosen = fitted.details
     with unwarned(NoOverlapWarning):
@@ -180,7 +181,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     click.echo(bound_sentence(fitted), err=asked.to_stderr)
     if isinstance(fitted, BoundedMap):
         if asked.bound == "none" and asked.method == "best":
-            from llrkit.choose.fold_fits import BEYOND
+            from llrkit.fits.best import BEYOND
 
             always = f"'best' always has these bounds, log(1 + {BEYOND:g} n) for n trials of the other class."
             click.echo(always, err=asked.to_stderr)
@@ -212,7 +213,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
 
 def warn_of_few(trained_on: Evaluation) -> None:
     """Say it if few trials of a class train a calibration."""
-    from llrkit.calibrate.few_training_trials import few_to_train
+    from llrkit.fits.training import few_to_train
 
     if few := few_to_train(trained_on.n_target, trained_on.n_nontarget):
         warn_caller(few, ShapeWarning)
@@ -225,9 +226,9 @@ def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource, *, optional: bool
     """
     import numpy as np
 
-    from llrkit._format import counted, number
-    from llrkit.core.elementary_functions import LN2
-    from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
+    from llrkit.base.text import counted, number
+    from llrkit.core.functions import LN2
+    from llrkit.metrics.costs import cross_entropy_from_losses, losses_at
 
     free = losses_at(fitted.map.on(trials), thresholds=[fitted.low, np.nextafter(fitted.high, np.inf)])
     below = free.n_miss[0] + free.n_nontarget - free.n_fa[0]
@@ -242,7 +243,7 @@ def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource, *, optional: bool
 
 def _show_cross_validation(details: Mapping[str, object], to_stderr: bool) -> None:
     """The table of a choice by cross-validation: loss and weight of each method, or why it has none."""
-    from llrkit.choose.candidates import MethodRow
+    from llrkit.fits.best import MethodRow
 
     prior, weights = as_number(details["prior"]), as_object(details["weights"])
     loss = "Cllr" if prior == 0.5 else f"cross-entropy at the prior {prior:g}"
@@ -296,8 +297,8 @@ def sha256_of(path: str) -> str:
     >>> sha256_of(str(file))[:16], sha256_of(str(file.parent))[:16]
     ('ba7816bf8f01cfea', 'de6ab0485a2f9629')
     """
-    from llrkit._inputs import file_sha256
-    from llrkit.io.tables_of_paths import files_of
+    from llrkit.base.files import file_sha256
+    from llrkit.io.formats import files_of
 
     hashes = [(file_sha256(file), file.name) for file in files_of(path)]
     if len(hashes) == 1 and Path(path).is_file():

@@ -79,20 +79,12 @@ def case_command(
       llrkit case cal.json --score 0.52 --train dev.csv --speakers enroll_speaker,test_speaker \\
         --h1 "the suspect is the speaker" --h2 "another man of the region is the speaker" --docx case.docx
     """
-    from llrkit._atomic import write_atomically
-    from llrkit._llr_units import llr_unit
-    from llrkit._vocabulary import vocabulary
-    from llrkit.calibrate.map_files import load_map
-    from llrkit.report.documents import case_document
-    from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
-    from llrkit.validation.case_report import case_report
-    from llrkit.validation.case_words import (
-        all_remarks,
-        comparison_rows,
-        headline,
-        statements,
-        table_header,
-    )
+    from llrkit.base.files import write_atomically
+    from llrkit.maps.files import load_map
+    from llrkit.report.layouts import case_document
+    from llrkit.results.vocabulary import llr_unit, vocabulary
+    from llrkit.verbs.case import as_it_was_trained, case_report, questioned_scores
+    from llrkit.verbs.case_words import all_remarks, comparison_rows, headline, statements, table_header
 
     if bool(score_values) == bool(scores):
         raise InputError("give the questioned scores either with --score or as a file with --scores")

@@ -14,11 +14,11 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.cli.kinds.asked_options import ToCompare, ToEvaluate, ToReport, WithIntervals
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
-    from llrkit.io.reading_options import Reading
-    from llrkit.multiclass.class_counts_and_priors import Prior
-    from llrkit.multiclass.class_evaluation_result import ClassEvaluation
-    from llrkit.multiclass.compare_classes import ClassComparison
-    from llrkit.scores.class_scores import ClassScores
+    from llrkit.io.read_options import Reading
+    from llrkit.multiclass.choose import ClassComparison
+    from llrkit.multiclass.evaluation import ClassEvaluation
+    from llrkit.multiclass.metrics import Prior
+    from llrkit.scores.classes import ClassScores
 
 SAME_IDEA = {"logistic": "scale-offset", "cmlg": "gaussian"}
 """What a method for two classes is called for several."""
@@ -92,7 +92,7 @@ def _evaluated_classes(
 
 
 def _print_class_evaluation(result: ClassEvaluation, title: str, to_stderr: bool) -> None:
-    from llrkit.multiclass.class_evaluation_result import class_rows, class_sentence, rows
+    from llrkit.multiclass.evaluation import class_rows, class_sentence, rows
 
     print_table(("", "", ""), rows(result), to_stderr=to_stderr, title=title, left=(0, 2))
     click.echo("", err=to_stderr)
@@ -105,7 +105,7 @@ def _write_class_page(
 ) -> None:
     from llrkit.errors import ConstantScoreError, InfiniteScoreError
     from llrkit.multiclass import idempotence, pair_histograms
-    from llrkit.report.class_page import write_class_report
+    from llrkit.report.page import write_class_report
 
     try:
         means = idempotence(scores)
@@ -117,7 +117,7 @@ def _write_class_page(
 
 
 def _echo_class_table(results: ClassEvaluation | ClassComparison, style: str, to_stderr: bool) -> None:
-    from llrkit.report.latex_markdown_csv import format_table
+    from llrkit.report.tables import format_table
 
     click.echo(format_table(results, style), nl=False, err=to_stderr)
 
@@ -125,8 +125,8 @@ def _echo_class_table(results: ClassEvaluation | ClassComparison, style: str, to
 def compare_on_classes(files: SeveralClassFiles, asked: ToCompare) -> None:
     """Train calibrators on one file and show what they give on another."""
     from llrkit.cli.compare import show_comparison
-    from llrkit.multiclass.class_methods import CANDIDATES
-    from llrkit.multiclass.compare_classes import compare
+    from llrkit.multiclass.choose import compare
+    from llrkit.multiclass.fits import CANDIDATES
 
     train, evaluation = files.paths
     key = asked.evaluation_key or files.given.reading.key
@@ -156,8 +156,8 @@ def class_reading(files: SeveralClassFiles) -> Reading:
 
 def read_class_file(files: SeveralClassFiles, path: str) -> ClassScores:
     """The trials of a file of several classes, some of each."""
-    from llrkit.io.classes.read_classes import class_scores_of_table, read_class_table
-    from llrkit.multiclass.class_counts_and_priors import require_all_classes
+    from llrkit.io.class_files import class_scores_of_table, read_class_table
+    from llrkit.multiclass.metrics import require_all_classes
 
     scores = class_scores_of_table(read_class_table(path, class_reading(files)))
     with named_file(path):

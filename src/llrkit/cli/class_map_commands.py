@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit._format import counted
+from llrkit.base.text import counted
 from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
 from llrkit.cli.output import named_file, write_json
 from llrkit.cli.shown_warnings import trained_without
@@ -19,16 +19,16 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.cli.kinds.asked_options import ToApply, ToCalibrate, ToFuse
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
-    from llrkit.multiclass.class_counts_and_priors import Prior
-    from llrkit.multiclass.class_map_base import ClassMap
-    from llrkit.scores.class_scores import ClassScores
+    from llrkit.multiclass.maps import ClassMap
+    from llrkit.multiclass.metrics import Prior
+    from llrkit.scores.classes import ClassScores
 
 
 def calibrate_classes(files: SeveralClassFiles, asked: ToCalibrate) -> None:
     """Train a map of several classes and save it."""
-    from llrkit.choose.methods import method_name
     from llrkit.cli.calibrate import refuse_unknown
-    from llrkit.multiclass.class_methods import METHODS, fit_named
+    from llrkit.fits.folds import method_name
+    from llrkit.multiclass.fits import METHODS, fit_named
 
     name, options = (
         method_name(SAME_IDEA.get(asked.method, asked.method), METHODS),
@@ -46,9 +46,9 @@ def calibrate_classes(files: SeveralClassFiles, asked: ToCalibrate) -> None:
 
 def fuse_classes(files: SeveralClassFiles, asked: ToFuse) -> None:
     """Train the fusion of several systems and save it."""
-    from llrkit.io.classes.read_classes import class_scores_of_table, read_class_systems
+    from llrkit.io.class_files import class_scores_of_table, read_class_systems
     from llrkit.multiclass import fit_fusion
-    from llrkit.scores.class_scores import ClassScores
+    from llrkit.scores.classes import ClassScores
 
     tables = read_class_systems(files.paths, class_reading(files))
     parts = [class_scores_of_table(tables[0])]
@@ -70,7 +70,7 @@ def apply_to_classes(files: SeveralClassFiles, asked: ToApply) -> None:
     """Write a table with calibrated log-likelihoods in the columns of the classes."""
     import numpy as np
 
-    from llrkit.io.classes.read_classes import read_class_systems, with_loglik
+    from llrkit.io.class_files import read_class_systems, with_loglik
     from llrkit.io.write import write_table
     from llrkit.multiclass import load_map
 

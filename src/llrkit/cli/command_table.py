@@ -97,15 +97,9 @@ def with_subcommands(command: click.Command) -> Iterator[click.Command]:
 
 
 def add_common_options(command: click.Command) -> None:
-    """Pipes for files, no option twice, ``--debug`` and ``--isolate``."""
+    """Pipes for files, no option twice, and ``--debug``."""
     takes_pipes(command)
     refuses_repeated(command)
     command.params.append(
         click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
     )
-    command.params.append(
-        click.Option(
-            ["--isolate"], is_flag=True, expose_value=False,
-            help="Run in a separate process with limited memory, for files that are not trusted.",
-        )
-    )  # fmt: skip

@@ -19,9 +19,9 @@ from llrkit.cli.typed_values import parse_points
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.evaluation.compare import Comparison
-    from llrkit.multiclass.compare_classes import ClassComparison
+    from llrkit.multiclass.choose import ClassComparison
     from llrkit.scores.source import ScoreSource
+    from llrkit.verbs.compare import Comparison
 
 SAME_TRIALS = "Trained and evaluated on the same trials: the numbers are too optimistic."
 
@@ -66,8 +66,8 @@ def compare_command(
 
 def compare_on_scores(files: TwoClassFiles, asked: ToCompare) -> None:
     """Train calibrators on the first file and show what they give on the second."""
-    from llrkit.choose.methods import CANDIDATES
-    from llrkit.evaluation.compare import compare
+    from llrkit.fits.folds import CANDIDATES
+    from llrkit.verbs.compare import compare
 
     (train, evaluation), given = files.paths, files.given
     trained, tested = given.open(train), given.open(evaluation, key=asked.evaluation_key or given.reading.key)
@@ -91,7 +91,7 @@ def show_comparison(
 ) -> None:
     """The table of a comparison of any kind, what could not be trained, the sentence, and JSON."""
     if asked.table_style is not None:
-        from llrkit.report.latex_markdown_csv import format_table
+        from llrkit.report.tables import format_table
 
         click.echo(format_table(comparison, asked.table_style), nl=False, err=asked.to_stderr)
     else:
@@ -108,8 +108,7 @@ def _same_trials_in_both_files(
     trained: ScoreSource, tested: ScoreSource, train: str, evaluation: str
 ) -> bool:
     """Whether both files hold the same trials and scores; other scores of the same trials are refused."""
-    from llrkit.scores.same_trials import same_trials
-    from llrkit.scores.trials import Trials
+    from llrkit.scores.trials import Trials, same_trials
 
     if train == evaluation:
         return True

@@ -58,7 +58,7 @@ def compare_systems_command(
       llrkit compare-systems all.tsv --score-columns plda,cosine --speakers enroll_speaker,test_speaker
     """
     from llrkit.scores.trials import Trials
-    from llrkit.trust.differences.compare_many_systems import compare_many_systems
+    from llrkit.trust.differences import compare_many_systems
 
     if len(scores) == 1 and not score_columns:
         raise InputError("one file: name the columns of the systems with --score-columns a,b")
@@ -72,7 +72,7 @@ def compare_systems_command(
         trials = trials.complete_counted()
     found = compare_many_systems(
         trials,
-        parse_points(points) or ("sre08", "sre10"),
+        points=parse_points(points) or ("sre08", "sre10"),
         all_pairs=all_pairs,
         allow_unconfirmed=allow_unconfirmed,
         **interval_arguments(ci, speakers, recordings, level, replicates, seed),

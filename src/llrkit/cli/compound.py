@@ -6,7 +6,7 @@ from typing import Unpack
 
 import click
 
-from llrkit._format import counted
+from llrkit.base.text import counted
 from llrkit.cli.output import named_file
 from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
@@ -53,9 +53,9 @@ def compound_command(
       llrkit compound llrs.csv --p-known 0 -o unknown.csv
       llrkit evaluate compound.csv --score-column compound_llr --point sre12 --known known
     """
-    from llrkit.evaluation.compound_trials import compound_trials
-    from llrkit.io.files_to_trials import read_whole
+    from llrkit.io.read import read_whole
     from llrkit.io.write import write_trials
+    from llrkit.verbs.conditions import compound_trials
 
     trials = read_whole([scores], TrialInput.of(reading).reading)
     share = parse_share(p_known, "--p-known")

@@ -6,7 +6,7 @@ from typing import Unpack
 
 import click
 
-from llrkit._format import counted
+from llrkit.base.text import counted
 from llrkit.cli.output import is_standard_output
 from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
@@ -44,7 +44,7 @@ def convert_command(
       llrkit convert scores.parquet scores.h5 --key-output key.h5
     """
     from llrkit.errors import InputError
-    from llrkit.io.convert import convert
+    from llrkit.io.read import convert
 
     if target is not None and output is not None:
         raise InputError(f"the output is named twice: {target} and --output {output}")

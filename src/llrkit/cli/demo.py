@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from llrkit._progress import stage
+from llrkit.base.process import stage
 from llrkit.cli.output import made_by_command, print_table, write_json
 
 SEEDS = 3
@@ -27,9 +27,8 @@ def demo_command(out: str, seed: int) -> None:
       llrkit demo --out out/demo
     """
     from llrkit.experiments.durations import run_durations
+    from llrkit.experiments.folder import paper_table, verdict, write_experiments
     from llrkit.experiments.prior_scan import run_prior_scan
-    from llrkit.experiments.result_folder import write_experiments
-    from llrkit.experiments.result_tables import paper_table, verdict
 
     click.echo(
         "Two simulated corpora, a PLDA recognizer, segments of 5, 10, 20, 40 s and whole recordings:\n"

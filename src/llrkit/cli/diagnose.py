@@ -33,9 +33,9 @@ def diagnose_command(
       llrkit diagnose dev.csv
       llrkit diagnose dev.csv --point sre08
     """
-    from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
     from llrkit.errors import ReversedScoresWarning, ScaleWarning
-    from llrkit.evaluation.diagnose import diagnose
+    from llrkit.maps.training_range import REMEDY, REMEDY_TYPED
+    from llrkit.verbs.diagnose import diagnose
 
     given = TrialInput.of(reading)
     points = parse_points([point]) if point else [None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit._warn import warn_caller
+from llrkit.base.process import warn_caller
 from llrkit.cli.biometrics import (
     failures_option,
     fmr_option,
@@ -40,9 +40,9 @@ from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning, ShapeWarning
 
 if TYPE_CHECKING:
-    from llrkit._plain import Json
-    from llrkit.evaluation.evaluation_result import Evaluation
+    from llrkit.base.text import Json
     from llrkit.scores.source import ScoreSource
+    from llrkit.verbs.evaluation import Evaluation
 
 
 @click.command("evaluate")
@@ -126,10 +126,10 @@ def evaluate_command(
 
 def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets and non-targets."""
-    from llrkit.core.shared_class import bona_fide_and_spoofs, speaks_of_spoofs
-    from llrkit.evaluation.evaluate import evaluate
-    from llrkit.evaluation.suspicions import saturation
-    from llrkit.io.join_systems import titles_of
+    from llrkit.core.groups import bona_fide_and_spoofs, speaks_of_spoofs
+    from llrkit.io.joins import titles_of
+    from llrkit.verbs.evaluate import evaluate
+    from llrkit.verbs.evaluation import saturation
 
     (scores,), given = files.paths, files.given
     if asked.shared is not None and asked.by is None:
@@ -168,7 +168,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     ):
         result = evaluate(
             trials,
-            parse_points(asked.points) or (("sre08", "sre10") if asked.known is None else ("sre12",)),
+            points=parse_points(asked.points) or (("sre08", "sre10") if asked.known is None else ("sre12",)),
             by=split_names(asked.by),
             shared=asked.shared,
             threshold_from=dev,
@@ -190,7 +190,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     (name,) = titles_of([scores])
     chosen = " and ".join(given.reading.where)
     if asked.table_style is not None:
-        from llrkit.report.latex_markdown_csv import format_table
+        from llrkit.report.tables import format_table
 
         rows = result if asked.by else {name: result}
         shown = format_table(
@@ -235,7 +235,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
 
 def _repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
     """What is known of trials that occur more than once, which count each time; said if there are any."""
-    from llrkit._format import agreeing, counted
+    from llrkit.base.text import agreeing, counted
     from llrkit.scores.trials import repeated_trials
 
     known = repeated_trials(trials)
@@ -249,11 +249,10 @@ def print_evaluation(
     result: Evaluation, *, title: str, to_stderr: bool, words: str = "nist", base_10: bool = False
 ) -> None:
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
-    from llrkit._llr_units import llr_unit
-    from llrkit._vocabulary import vocabulary
-    from llrkit.evaluation import evaluation_words as in_words
-    from llrkit.evaluation.over_groups import group_name
-    from llrkit.trust.intervals.number_functionals import REASONS
+    from llrkit.results.vocabulary import llr_unit, vocabulary
+    from llrkit.trust.influence import REASONS
+    from llrkit.verbs import evaluation as in_words
+    from llrkit.verbs.evaluation import group_name
 
     by, unit = ", ".join(result.by), llr_unit(base_10)
     keep = (

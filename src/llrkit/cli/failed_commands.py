@@ -7,7 +7,8 @@ import platform
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -36,6 +37,24 @@ def exit_code_of(work: Callable[[], None], *, debug: bool) -> int:
         _say_on_standard_error(line)
         return code
     return 0
+
+
+@contextmanager
+def ended_cleanly() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the block as an error would, so that nothing half-written is left behind.
+
+    Signals that are ignored, as ``nohup`` does, stay so.
+    """
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [number for number in (getattr(signal, name) for name in names)
+               if signal.getsignal(number) is signal.SIG_DFL]  # fmt: skip
+    for number in numbers:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def explained(error: BaseException) -> tuple[str, int]:

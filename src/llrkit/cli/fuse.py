@@ -24,7 +24,7 @@ from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
-    from llrkit.spoof.spoof_trials import SpoofTrials
+    from llrkit.spoof.trials import SpoofTrials
 
 
 def sasv_options(command: Command) -> Command:
@@ -53,8 +53,7 @@ def require_sasv(**given: str | tuple[str, ...] | None) -> None:
 
 def fuse_sasv(files: SpoofFiles, asked: ToFuse) -> None:
     """Train the fusion, save it, and print the a-DCF of every method."""
-    from llrkit.spoof.compare_fusions import compare
-    from llrkit.spoof.sasv_fusion import RIDGE, fit_sasv, sasv_method
+    from llrkit.spoof.fusion import RIDGE, compare, fit_sasv, sasv_method
 
     costs = parse_costs(files.costs[0] if files.costs else "asvspoof5")
     wanted = sasv_method("bayes-trained" if asked.method == "logistic" else asked.method)
@@ -86,11 +85,11 @@ def _sasv_trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials
         return trials, tuple(trials.systems[system] for system in ("asv", "cm") if system in trials.systems)
     if len(paths) != 2:
         raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(paths)}")
-    from llrkit.io.files_to_trials import table_options
-    from llrkit.io.join_countermeasure import join_countermeasure
-    from llrkit.io.reading_options import TANDEM
-    from llrkit.io.tables_of_paths import read_table
-    from llrkit.spoof.spoof_trials import SpoofTrials
+    from llrkit.io.formats import read_table
+    from llrkit.io.joins import join_countermeasure
+    from llrkit.io.read import table_options
+    from llrkit.io.read_options import TANDEM
+    from llrkit.spoof.trials import SpoofTrials
 
     given.require(TANDEM)
     columns = (files.columns["asv"], files.columns["cm"])
@@ -165,10 +164,10 @@ def fuse_command(
 
 def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
     """One LLR from the scores of several systems."""
-    from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
-    from llrkit.calibrate.composite.fusion import fit_fusion
-    from llrkit.evaluation.evaluate import evaluate
+    from llrkit.fits.judge import bound_map, bound_sentence, parse_bound
+    from llrkit.fits.logistic import fit_fusion
     from llrkit.scores.trials import Trials
+    from llrkit.verbs.evaluate import evaluate
 
     scores, missing = files.paths, files.given.reading.missing
     # trials that some system has not scored are kept until the fit decides what becomes of them

@@ -10,8 +10,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
-    from llrkit.theory.operating_points import OperatingPoint
-    from llrkit.theory.presets import Preset
+    from llrkit.theory.odds import OperatingPoint, Preset
 
 NEEDS_SHARE = (
     "--known needs a cost that mixes known and unknown non-targets (--point sre12), or their "
@@ -37,7 +36,7 @@ def known_costs(
     allow_unconfirmed: bool,
 ) -> list[KnownCost]:
     """Minimum and actual cost of every point with the two kinds of non-targets weighted."""
-    from llrkit.theory.presets import cost_of
+    from llrkit.theory.odds import cost_of
 
     costs = [cost_of(point, allow_unconfirmed=allow_unconfirmed) for point in points]
     mixing = [cost for cost in costs if p_known is not None or cost.p_known is not None]
@@ -49,12 +48,13 @@ def known_costs(
 def _known_cost_at_point(
     trials: ScoreSource, cost: Preset, known: str, p_known: float | None, *, mixed: bool
 ) -> KnownCost:
-    from llrkit.metrics.primary_cost import c_primary
+    from llrkit.metrics.costs import c_primary
 
     if not mixed:
         return KnownCost(cost.name)
     least, actual = (
-        c_primary(trials, cost, actual=actual, known=known, p_known=p_known) for actual in (False, True)
+        c_primary(trials, evaluation=cost, actual=actual, known=known, p_known=p_known)
+        for actual in (False, True)
     )
     return KnownCost(cost.name, cost.p_known if p_known is None else p_known, least, actual)
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit._atomic import write_atomically
-from llrkit._plain import Json, spelled
+from llrkit.base.files import write_atomically
+from llrkit.base.text import Json, spelled
 from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.quoted_command import full_paths_wanted, quoted_command
 from llrkit.cli.shown_warnings import left_out
 
 if TYPE_CHECKING:
-    from llrkit.io.reading_options import PathArg, Reading
-    from llrkit.report.provenance import Provenance
+    from llrkit.io.read_options import PathArg, Reading
+    from llrkit.report.document import Provenance
 
 json_option = click.option(
     "--json", "json_path", metavar="PATH|-", help="Write the numbers as JSON; '-' for standard output."
@@ -44,8 +44,8 @@ def named_file(file: str) -> Iterator[None]:
 @contextmanager
 def options_as_typed() -> Iterator[None]:
     """What to do about classes that do not overlap, with the options of the command line."""
-    from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
     from llrkit.errors import SeparationError
+    from llrkit.maps.training_range import REMEDY, REMEDY_TYPED
 
     try:
         yield
@@ -116,7 +116,7 @@ def input_files(reading: Reading, *files: PathArg | None) -> list[PathArg]:
 
 def made_by_command(files: Sequence[PathArg | None] = ()) -> Provenance:
     """What a page says about its origin: files with their hashes, the command line, the date."""
-    from llrkit.report.provenance import provenance
+    from llrkit.report.document import provenance
 
     full_paths, context = full_paths_wanted(), click.get_current_context(silent=True)
     program = context.find_root().command if context is not None else click.Command("llrkit")

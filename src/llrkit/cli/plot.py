@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit._vocabulary import vocabulary
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.several_classes import SeveralClassFiles
 from llrkit.cli.plot_options import (
@@ -31,6 +30,7 @@ from llrkit.cli.trial_input import (
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
+from llrkit.results.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from llrkit.plot.all_plots import Shown
@@ -145,7 +145,7 @@ def plot_command(
       llrkit plot groups face.csv --by sex --fmr 1e-3 -o groups.pdf
       llrkit plot confusion languages.tsv -o confusion.pdf
     """
-    from llrkit.core.shared_class import speaks_of_spoofs
+    from llrkit.core.groups import speaks_of_spoofs
 
     kind = ALIASES.get(kind, kind)
     if not scores and not (kind == "theory" or (kind == "two-gaussians" and asked.eer)):
@@ -161,7 +161,7 @@ def plot_command(
         pictures = _pictures_to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]
     if asked.title is not None or asked.no_legend:
-        from llrkit.plot.looks import Look
+        from llrkit.plot.picture import Look
 
         look = Look(title=asked.title, legend=False if asked.no_legend else None)
         pictures = [look.of(picture) for picture in pictures]
@@ -177,7 +177,7 @@ def plot_command(
 
 
 def _pictures_to_base_10(kind: str, pictures: list[Picture]) -> list[Picture]:
-    from llrkit.plot.base_ten import to_base_10
+    from llrkit.plot.picture import to_base_10
 
     converted = [to_base_10(picture) for picture in pictures]
     labels = "".join(f"{picture.x.label}{picture.y.label}" for picture in pictures)
@@ -217,7 +217,7 @@ def _pictures_to_draw(kind: str, scores: tuple[str, ...], asked: ToPlot, given: 
         rate = parse_share(asked.eer, "--eer")
         return [plot.picture(GaussianLLR.from_eer(rate))]
     if kind == "heat-map" and asked.by and "," not in asked.by:
-        from llrkit.evaluation.condition_tables import group_map
+        from llrkit.verbs.conditions import group_map
 
         read = read_systems(scores, asked, given)
         groups = group_map(read, asked.by, value=asked.value, shared=asked.shared)

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.io.reading_options import Reading
+    from llrkit.io.read_options import Reading
 
 OF_SCORES = ("det", "roc", "ape", "bayes-error", "cross-entropy", "tippett", "pav", "histogram")
 OTHERS = ("idempotence", "reliability", "two-gaussians", "theory", "heat-map", "zoo", "cmc", "groups")

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 from llrkit.errors import FileFormatError, InputError
 
 if TYPE_CHECKING:
-    from llrkit._arrays import FloatArray
+    from llrkit.base.arguments import FloatArray
     from llrkit.cli.plot_options import ToPlot
-    from llrkit.evaluation.alpha_scan import PriorScan
-    from llrkit.evaluation.mixing_curve import MixingCurve
-    from llrkit.metrics.measurements import Measurements
+    from llrkit.fits.mixtures import MixingCurve
+    from llrkit.metrics.measure import Measurements
     from llrkit.metrics.theory_costs import TheoryCosts
-    from llrkit.plot.paper_figures import CllrScatter
-    from llrkit.plot.weights_and_speakers import FusionWeights
+    from llrkit.plot.cost_plots import CllrScatter
+    from llrkit.plot.llr_plots import FusionWeights
     from llrkit.scores.source import ScoreSource
+    from llrkit.verbs.compare import PriorScan
 
 
 def fusion_weights_of(file: str) -> FusionWeights:
     """The weights in a fusion file."""
-    from llrkit.calibrate.bounds.bounded_map import BoundedMap
-    from llrkit.calibrate.composite.linear_map import LinearMap
-    from llrkit.calibrate.map_files import load_map
-    from llrkit.plot.weights_and_speakers import FusionWeights
+    from llrkit.maps.bounds import BoundedMap
+    from llrkit.maps.files import load_map
+    from llrkit.maps.several import LinearMap
+    from llrkit.plot.llr_plots import FusionWeights
 
     fitted = load_map(file)
     if isinstance(fitted, BoundedMap):
@@ -38,9 +38,9 @@ def fusion_weights_of(file: str) -> FusionWeights:
 
 def mixing_of(file: str) -> MixingCurve:
     """w(mu) of a calibration file."""
-    from llrkit.calibrate.map_files import load_map
     from llrkit.cli.output import named_file
-    from llrkit.evaluation.mixing_curve import mixing_curve
+    from llrkit.fits.mixtures import mixing_curve
+    from llrkit.maps.files import load_map
 
     with named_file(file):
         return mixing_curve(load_map(file))
@@ -50,7 +50,7 @@ def scatter_of(file: str) -> CllrScatter:
     """Cllr of both methods in the lists of ``llrkit reproduce durations`` or ``real``."""
     import numpy as np
 
-    from llrkit.plot.paper_figures import CllrScatter
+    from llrkit.plot.cost_plots import CllrScatter
 
     try:
         rows = _rows_in_file(_results_in_file(file), "lists")
@@ -63,7 +63,7 @@ def scatter_of(file: str) -> CllrScatter:
 
 def scans_of(file: str) -> list[PriorScan]:
     """The scans of ``llrkit reproduce prior-scan``."""
-    from llrkit.evaluation.alpha_scan import PriorScan
+    from llrkit.verbs.compare import PriorScan
 
     try:
         results = _results_in_file(file)
@@ -90,9 +90,9 @@ def theory_of(
 ) -> list[TheoryCosts]:
     """Costs against the EER: theory alone, with measured trials, or with the lists of an experiment."""
     from llrkit.cli.typed_values import parse_points, split_names
-    from llrkit.evaluation.evaluate import evaluate
-    from llrkit.evaluation.over_groups import group_name
     from llrkit.metrics.theory_costs import CLLR, theory_costs, theory_costs_of
+    from llrkit.verbs.evaluate import evaluate
+    from llrkit.verbs.evaluation import group_name
 
     points = parse_points(asked.points) or ["sre10", "sre12"]
     results = [file for file in files if file.lower().endswith(".json")]
@@ -112,7 +112,7 @@ def theory_of(
         return [cllrs, cllrs.beyond_gaussian(), *(theory_costs(cost) for cost in points)]
     systems: dict[str, Measurements] = {}
     for name, trials in read(tuple(files)).items():
-        result = evaluate(trials, points, by=split_names(asked.by))
+        result = evaluate(trials, points=points, by=split_names(asked.by))
         if asked.by:
             several = len(files) > 1 or asked.score_columns
             systems |= {

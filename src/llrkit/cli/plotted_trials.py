@@ -15,11 +15,11 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.cli.kinds.several_classes import SeveralClassFiles
-    from llrkit.metrics.measurements import Measurements
+    from llrkit.metrics.measure import Measurements
     from llrkit.plot.all_plots import Plot, Shown
     from llrkit.plot.picture import Picture
     from llrkit.scores.source import ScoreSource
-    from llrkit.trust.intervals.curve_bands import CurveBands
+    from llrkit.trust.bands import CurveBands
 
 
 def read_systems(scores: tuple[str, ...], asked: ToPlot, given: TrialInput) -> dict[str, ScoreSource]:
@@ -31,9 +31,9 @@ def pictures_of_scores(
     kind: str, plot: Plot, scores: tuple[str, ...], asked: ToPlot, given: TrialInput
 ) -> list[Picture]:
     """One picture of all systems, or one of each."""
-    from llrkit.evaluation.evaluate import evaluate
-    from llrkit.evaluation.over_groups import group_name
-    from llrkit.trust.intervals.curve_bands import curve_bands
+    from llrkit.trust.bands import curve_bands
+    from llrkit.verbs.evaluate import evaluate
+    from llrkit.verbs.evaluation import group_name
 
     points = parse_points(asked.points) or ("sre08", "sre10")
     if asked.shared and not asked.by:
@@ -42,7 +42,7 @@ def pictures_of_scores(
     read = read_systems(scores, asked, given)
     ece = kind == "cross-entropy" and not asked.by
     for name, trials in read.items():
-        result = evaluate(trials, points, by=split_names(asked.by), shared=asked.shared, ece=ece)
+        result = evaluate(trials, points=points, by=split_names(asked.by), shared=asked.shared, ece=ece)
         if not asked.by:
             systems[name] = result
             continue
@@ -66,7 +66,9 @@ def pictures_of_scores(
         if kind not in WITH_BANDS or asked.by:
             raise InputError(f"plot {kind}: --bands is for {', '.join(WITH_BANDS)}, without --by")
         who = split_names(asked.speakers)
-        bands = {name: curve_bands(read[name], result, speakers=who) for name, result in systems.items()}
+        bands = {
+            name: curve_bands(read[name], result=result, speakers=who) for name, result in systems.items()
+        }
         for note in _notes_on_bands(kind, bands):
             click.echo(note, err=True)
         chosen["bands"] = bands
@@ -96,11 +98,11 @@ def shown_of(kind: str, trials: ScoreSource, asked: ToPlot) -> Shown:
     """What the other figures draw of trials."""
     by = asked.by.split(",") if asked.by else []
     if kind == "idempotence":
-        from llrkit.trust.calibration.check_calibration import check_calibration
+        from llrkit.trust.check import check_calibration
 
         return check_calibration(trials, speakers=split_names(asked.speakers))
     if kind == "reliability":
-        from llrkit.metrics.reliability import reliability_curve
+        from llrkit.metrics.forecasts import reliability_curve
 
         return reliability_curve(trials)
     if kind == "two-gaussians":
@@ -109,8 +111,8 @@ def shown_of(kind: str, trials: ScoreSource, asked: ToPlot) -> Shown:
 
         return GaussianLLR.from_eer(eer(trials))
     if kind == "heat-map":
-        from llrkit.evaluation.condition_tables import condition_map
         from llrkit.scores.trials import Trials
+        from llrkit.verbs.conditions import condition_map
 
         if len(by) != 2:
             raise InputError("plot heat-map: name two columns, --by ROWS,COLUMNS, or one for all systems")
@@ -118,19 +120,19 @@ def shown_of(kind: str, trials: ScoreSource, asked: ToPlot) -> Shown:
             raise InputError("plot heat-map: the file is too large to be cut into conditions in memory")
         return condition_map(trials, by[0], by[1], value=asked.value)
     if kind == "cmc":
-        from llrkit.biometrics.identification_rates import identification
+        from llrkit.biometrics.searches import identification
 
         if len(by) > 1:
             raise InputError("plot cmc: name the column of the searches, --by COLUMN")
         return identification(trials, by[0] if by else None).cmc
     if kind == "groups":
-        from llrkit.biometrics.measure_differential import differential
+        from llrkit.biometrics.people_groups import differential
 
         if not by:
             raise InputError("plot groups: name the column of the groups, --by COLUMN, or two for both sides")
         rate = parse_share(asked.fmr or "1e-3", "--fmr")
         return differential(trials, by, fmr=rate, speakers=split_names(asked.speakers))
-    from llrkit.metrics.zoo import zoo_curve
+    from llrkit.metrics.theory_costs import zoo_curve
 
     if len(by) != 1:
         raise InputError("plot zoo: name the column of the speakers, --by COLUMN")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from llrkit._progress import watched_by
+from llrkit.base.process import watched_by
 
 if TYPE_CHECKING:
     from rich.console import Console

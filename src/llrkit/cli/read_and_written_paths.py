@@ -17,7 +17,7 @@ READ = frozenset({
     "criteria", "embeddings", "enrolled", "evaluation",
     "evaluation_key", "key", "labeled", "map_path", "mates", "mean_file", "model", "nontargets", "plda",
     "quality_file", "scores", "segments", "source", "speaker_file", "speech", "test", "threshold_from",
-    "threshold_key", "tls_ca_file", "tls_cert", "tls_key", "train", "train_key", "transform_file",
+    "threshold_key", "train", "train_key", "transform_file",
     "trials", "vad",
 })  # fmt: skip
 """Files, folders and patterns that are read."""
@@ -77,12 +77,11 @@ def _guarded_callback(callback: Callable[..., object], *, reads: bool) -> Callab
         written = [file for path in _given_paths(options, WRITTEN) for file in _files_written(path)]
         if not read and len(written) < 2:
             return callback(**options)
-        from llrkit._inputs import watching
-        from llrkit.io.separate_paths import require_separate, watch_paths
+        from llrkit.base.files import watching
+        from llrkit.io.formats import local_files, require_separate
 
         require_separate(read, written)
-        with watching() as watched:
-            watch_paths(watched, read)
+        with watching(lambda: [file for path in read for file in local_files(path)]):
             return callback(**options)
 
     return run

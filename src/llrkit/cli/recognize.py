@@ -26,9 +26,8 @@ def import_kaldi_command(
     Example:
       llrkit recognize import-kaldi plda --mean mean.vec --transform transform.mat -o model.npz
     """
-    from llrkit.recognize.kaldi_models import kaldi_backend
-    from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.recognizer_options import RecognizerOptions
+    from llrkit.speech.backends import kaldi_backend
+    from llrkit.speech.recognizer import Recognizer, RecognizerOptions
 
     backend = kaldi_backend(plda, mean=mean_file, transform=transform_file, normalize_length=not no_length)
     Recognizer(RecognizerOptions("plda"), backend=backend).save(output)

@@ -13,14 +13,12 @@ from llrkit.cli.output import named_file
 from llrkit.cli.recognize_progress import Watch
 from llrkit.cli.typed_options import Command
 from llrkit.errors import InputError
-from llrkit.recognize.option_names import BAD_FILES
+from llrkit.speech.models import BAD_FILES
 
 if TYPE_CHECKING:
-    from llrkit.recognize.embeddings import Embeddings
-    from llrkit.recognize.frames.front_end import FrontEnd
-    from llrkit.recognize.frames.utterance_frames import Frames
-    from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.training_stages import Stages
+    from llrkit.speech.embeddings import Embeddings
+    from llrkit.speech.frames import Frames, FrontEnd, Stages
+    from llrkit.speech.recognizer import Recognizer
 
 Speech: TypeAlias = "Frames | Embeddings"
 Check: TypeAlias = "Callable[[Speech, FrontEnd | None], None]"
@@ -166,7 +164,7 @@ class SpeechInput:
 
     def of_another(self, path: str, second: SecondList) -> SpeechInput:
         """The same for a second list, of which what is told about the first does not hold."""
-        from llrkit.recognize.speech_from_any_input import holds_arrays
+        from llrkit.speech.lists import holds_arrays
 
         of_list = None if holds_arrays(path) else self.source
         return replace(
@@ -193,8 +191,8 @@ class SpeechInput:
         self, speech: str, front_end: FrontEnd | None, check: Check = lambda given, used: None
     ) -> tuple[Speech, FrontEnd | None]:
         """The same with no frames loaded: what lists and headers tell."""
-        from llrkit.recognize.frames.front_end import FrontEnd
-        from llrkit.recognize.speech_from_any_input import read_speech
+        from llrkit.speech.frames import FrontEnd
+        from llrkit.speech.lists import read_speech
 
         how = replace(front_end or FrontEnd(), resample=self.resample == "auto")
         given, used = read_speech(
@@ -213,8 +211,7 @@ class SpeechInput:
         self, given: Speech, used: FrontEnd | None, watch: Watch, stages: Stages | None = None
     ) -> Speech:
         """What was opened, with its frames."""
-        from llrkit.recognize.frames.load_all_utterances import load_all
-        from llrkit.recognize.frames.utterance_frames import Frames
+        from llrkit.speech.frames import Frames, load_all
 
         if not isinstance(given, Frames):
             return given
@@ -247,7 +244,7 @@ def counted_speech(n_utterances: int, n_speakers: int | None = None) -> str:
     >>> counted_speech(1), counted_speech(1200, 30)
     ('1 utterance', '1,200 utterances of 30 speakers')
     """
-    from llrkit._format import counted
+    from llrkit.base.text import counted
 
     who = "" if n_speakers is None else f" of {counted(n_speakers, 'speaker')}"
     return counted(n_utterances, "utterance") + who

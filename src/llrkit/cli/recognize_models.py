@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit._format import counted
+from llrkit.base.text import counted
 from llrkit.cli.output import json_option, named_file, write_json
 from llrkit.cli.recognize_input_options import (
     OfSpeech,
@@ -30,8 +30,8 @@ from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.recognize.frames.front_end import FrontEnd
-    from llrkit.recognize.recognizer import Recognizer
+    from llrkit.speech.frames import FrontEnd
+    from llrkit.speech.recognizer import Recognizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def cohort_command(asked: ToMake) -> None:
     Example:
       llrkit recognize cohort model.npz impostors.tsv -o cohort.npz
     """
-    from llrkit.recognize.overlap_checks import check_splits
+    from llrkit.speech.sides import check_splits
 
     output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():
@@ -132,8 +132,8 @@ def extract_command(asked: ToMake) -> None:
       llrkit recognize extract model.npz test.tsv -o test.npz
       llrkit recognize extract model.npz test.tsv -o test.ark
     """
-    from llrkit.recognize.embedding_files import write_embeddings
-    from llrkit.recognize.scored_pair_tables import row_columns
+    from llrkit.speech.embeddings import write_embeddings
+    from llrkit.speech.scoring import row_columns
 
     output, json_path = asked.output, asked.json_path
     with watching() as watch, shown_warnings():
@@ -166,7 +166,7 @@ def _read_list_to_make(
     watch: Watch,
     check: Callable[[Recognizer, Speech, FrontEnd | None], None] = _take_any_frames,
 ) -> tuple[Recognizer, Speech]:
-    from llrkit.recognize.recognizer import Recognizer
+    from llrkit.speech.recognizer import Recognizer
 
     require_folder(asked.output)
     recognizer = Recognizer.load(asked.model)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 import click
 
-from llrkit._progress import stage
+from llrkit.base.process import stage
 
 Watch = Callable[[str, int, int], None]
 """Is told what is done, how much of it, and of how much."""

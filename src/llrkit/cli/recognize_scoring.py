@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit._format import counted
+from llrkit.base.text import counted
 from llrkit.cli.output import json_option, named_file, write_json
 from llrkit.cli.recognize_input_options import (
     OfSpeech,
@@ -29,14 +29,14 @@ from llrkit.cli.recognize_progress import Watch, watching
 from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
-from llrkit.recognize.option_names import NORMS
+from llrkit.speech.models import NORMS
 
 if TYPE_CHECKING:
-    from llrkit._arrays import Array
-    from llrkit.io.trial_table import TrialTable
-    from llrkit.recognize.backends.trial_sides import Side
-    from llrkit.recognize.frames.front_end import FrontEnd
-    from llrkit.recognize.recognizer import Recognizer
+    from llrkit.base.arguments import Array
+    from llrkit.io.columns import TrialTable
+    from llrkit.speech.frames import FrontEnd
+    from llrkit.speech.recognizer import Recognizer
+    from llrkit.speech.sides import Side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,12 +104,11 @@ def score_command(asked: ToScore) -> None:
       llrkit recognize score model.npz enrolled.npz test.tsv --trials trials.txt --seconds 5 -o scores.parquet
       llrkit recognize score model.npz enrolled.npz test.npz --norm as1 --cohort cohort.npz --top 200 -o s.csv
     """
-    from llrkit.io.conditions_on_trial_sides import split_conditions
-    from llrkit.io.trial_lists import find_listed, read_trial_list
+    from llrkit.io.selection import find_listed, read_trial_list, split_conditions
     from llrkit.io.write import write_table, written_as
-    from llrkit.recognize.backends.trial_sides import Side
-    from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.speech_from_any_input import holds_arrays
+    from llrkit.speech.lists import holds_arrays
+    from llrkit.speech.recognizer import Recognizer
+    from llrkit.speech.sides import Side
 
     cohort, output, json_path = asked.cohort, asked.output, asked.json_path
     if (asked.norm == "none") != (cohort is None):
@@ -155,8 +154,8 @@ def score_command(asked: ToScore) -> None:
 
 def _saved_cohort(cohort: str, impostors: SecondList) -> Side | None:
     """The impostors, if they were saved before."""
-    from llrkit.io.binary.numpy_files import read_arrays
-    from llrkit.recognize.backends.trial_sides import COHORT_SCHEMA, Side
+    from llrkit.io.array_files import read_arrays
+    from llrkit.speech.sides import COHORT_SCHEMA, Side
 
     is_array_file = Path(cohort).suffix.lower() == ".npz" and Path(cohort).is_file()
     if is_array_file and str(read_arrays(Path(cohort)).get("schema", "")) == COHORT_SCHEMA:
@@ -168,7 +167,7 @@ def _saved_cohort(cohort: str, impostors: SecondList) -> Side | None:
 
 def _require_top(asked: ToScore, cohort: Sized | None) -> None:
     """Refuse a choice of more impostors than there are, before anything is computed."""
-    from llrkit.recognize.backends.score_normalization import require_top
+    from llrkit.speech.scoring import require_top
 
     if asked.top is not None and cohort is not None and asked.norm in ("as1", "as2"):
         require_top(asked.top, len(cohort))
@@ -178,7 +177,7 @@ def _open_cohort(
     cohort: str, asked: ToScore, how: FrontEnd | None
 ) -> tuple[SpeechInput, Speech, FrontEnd | None, str]:
     """Impostors that were not saved before; no frames are loaded yet."""
-    from llrkit.recognize.overlap_checks import check_splits
+    from llrkit.speech.sides import check_splits
 
     inputs = SpeechInput.of(asked).of_another(cohort, asked.impostors)
     impostors, used = inputs.open(
@@ -205,8 +204,8 @@ def _cohort_made_now(
 def _scored_trial_table(
     scores: Array, models: Side, segments: Side, trial_list: TrialTable | None, conditions: list[str]
 ) -> TrialTable:
-    from llrkit.io.conditions_on_trial_sides import select_trials
-    from llrkit.recognize.scored_pair_tables import all_pairs_table, listed_pairs_table
+    from llrkit.io.selection import select_trials
+    from llrkit.speech.scoring import all_pairs_table, listed_pairs_table
 
     known = None
     if models.speakers is not None and segments.speakers is not None:
@@ -223,8 +222,8 @@ def _scored_trial_table(
 def _measured_by_labels(scored: TrialTable) -> dict[str, float]:
     """The numbers that need labels; empty without them."""
     from llrkit.errors import EmptyClassError
-    from llrkit.evaluation.evaluate import evaluate
-    from llrkit.io.checked_trials import as_trials_checked
+    from llrkit.io.checked import as_trials_checked
+    from llrkit.verbs.evaluate import evaluate
 
     if scored.label is None:
         return {}

@@ -35,13 +35,12 @@ from llrkit.cli.recognize_training_options import (
 from llrkit.cli.shown_warnings import shown_warnings
 from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
-from llrkit.recognize.option_names import ADAPTATIONS, BACKENDS, NORMALIZATIONS
+from llrkit.speech.models import ADAPTATIONS, BACKENDS, NORMALIZATIONS
 
 if TYPE_CHECKING:
-    from llrkit._plain import Json
-    from llrkit.recognize.frames.front_end import FrontEnd
-    from llrkit.recognize.recognizer import Recognizer
-    from llrkit.recognize.training_stages import Stages
+    from llrkit.base.text import Json
+    from llrkit.speech.frames import FrontEnd, Stages
+    from llrkit.speech.recognizer import Recognizer
 
 
 @click.command("train")
@@ -100,12 +99,10 @@ def train_command(asked: ToTrain) -> None:
       llrkit recognize train train.tsv --from several.npz --vectors ecapa -o model.npz
       llrkit recognize train --from model.npz --adapt new.tsv --adaptation coral+ -o adapted.npz
     """
-    from llrkit.recognize.embeddings import Embeddings
-    from llrkit.recognize.frames.utterance_frames import Frames
-    from llrkit.recognize.overlap_checks import check_repeats, check_splits
-    from llrkit.recognize.overlap_sources import Sources
-    from llrkit.recognize.recognizer_training import STEPS, train_recognizer, training_sizes
-    from llrkit.recognize.training_sizes import require_feasible
+    from llrkit.speech.embeddings import Embeddings
+    from llrkit.speech.frames import Frames
+    from llrkit.speech.recognizer import STEPS, require_feasible, train_recognizer, training_sizes
+    from llrkit.speech.sides import Sources, check_repeats, check_splits
 
     speech, output, json_path = asked.speech, asked.output, asked.json_path
     backend = "lda-cosine" if asked.backend == "lda" else asked.backend
@@ -163,7 +160,7 @@ def _open_domain(
     speech: str, asked: ToTrain, base: Recognizer | None, front_end: FrontEnd | None
 ) -> tuple[SpeechInput, Speech, FrontEnd | None]:
     """The speech of ``--adapt``, whose speakers need not be known; no frames are loaded yet."""
-    from llrkit.recognize.overlap_checks import check_splits
+    from llrkit.speech.sides import check_splits
 
     inputs = SpeechInput.of(asked)
     of_audio = inputs.of_audio if asked.speech is None else ()
@@ -180,12 +177,12 @@ def _open_domain(
 
 def _base_recognizer(source: str | None) -> Recognizer | None:
     """The recognizer whose extractor is used, if ``--from`` names one."""
-    from llrkit.io.binary.numpy_files import read_arrays
-    from llrkit.recognize.recognizer import SCHEMA, Recognizer
+    from llrkit.io.array_files import read_arrays
+    from llrkit.speech.recognizer import Recognizer
 
     if source is None or not Path(source).is_file() or Path(source).suffix.lower() != ".npz":
         return None
-    if str(read_arrays(Path(source)).get("schema", "")) != SCHEMA:
+    if str(read_arrays(Path(source)).get("schema", "")) != Recognizer.schema:
         return None
     base = Recognizer.load(source)
     if base.extractor is None or base.extractor.model is None:
@@ -194,7 +191,7 @@ def _base_recognizer(source: str | None) -> Recognizer | None:
 
 
 def _stages_folder(asked: ToTrain, base: Recognizer | None) -> Stages | None:
-    from llrkit.recognize.training_stages import Stages
+    from llrkit.speech.frames import Stages
 
     if base is not None:
         return Stages(Path(f"{asked.source}.stages"))
@@ -204,8 +201,7 @@ def _stages_folder(asked: ToTrain, base: Recognizer | None) -> Stages | None:
 def _training_speech(
     asked: ToTrain, base: Recognizer | None, watch: Watch, stages: Stages | None, check: Check,
 ) -> tuple[Speech, FrontEnd | None]:  # fmt: skip
-    from llrkit.recognize.frames.front_end import FrontEnd
-    from llrkit.recognize.training_stages import IVECTORS
+    from llrkit.speech.frames import IVECTORS, FrontEnd
 
     speech = asked.speech
     inputs = SpeechInput.of(asked)

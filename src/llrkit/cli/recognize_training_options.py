@@ -58,7 +58,7 @@ class OfExtractor(TypedDict, total=False):
 
 def check_options(asked: ToTrain, backend: str, steps: list[str] | None) -> None:
     """Refuse what does not go together, before a file is read."""
-    from llrkit.recognize.recognizer_options import require_options
+    from llrkit.speech.recognizer import require_options
 
     for name, owner in _OF_BACKENDS.items():
         if was_given(name) and backend != owner:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from llrkit._progress import stage, tracked
+from llrkit.base.process import stage, tracked
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.interval_options import interval_options
 from llrkit.cli.kinds.asked_options import ToReport
@@ -39,14 +39,14 @@ from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.calibrate.tied_scores import TiedScores
-    from llrkit.evaluation.compare import Comparison
-    from llrkit.evaluation.evaluation_result import Evaluation
-    from llrkit.io.reading_options import PathArg
-    from llrkit.report.section_types import Section
+    from llrkit.fits.training import TiedScores
+    from llrkit.io.read_options import PathArg
+    from llrkit.report.document import Section
     from llrkit.scores import ScoreSource
-    from llrkit.trust.calibration.check_calibration import CalibrationCheck
-    from llrkit.trust.intervals.curve_bands import CurveBands
+    from llrkit.trust.bands import CurveBands
+    from llrkit.trust.check import CalibrationCheck
+    from llrkit.verbs.compare import Comparison
+    from llrkit.verbs.evaluation import Evaluation
 
 
 class PageParts(TypedDict, total=False):
@@ -96,7 +96,7 @@ def require_word(docx_path: str | None) -> None:
         return
     if not docx_path.lower().endswith(".docx"):
         raise InputError(f"{docx_path}: a Word document ends in .docx")
-    from llrkit.report.documents import require_docx
+    from llrkit.report.layouts import require_docx
 
     require_docx()
 
@@ -164,11 +164,11 @@ def report_command(
 
 def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
     """A report on scores of targets and non-targets, of one or several systems."""
-    from llrkit.choose.methods import CANDIDATES
-    from llrkit.evaluation.compare import compare
-    from llrkit.evaluation.evaluate import evaluate
-    from llrkit.trust.calibration.check_calibration import check_calibration
-    from llrkit.trust.intervals.curve_bands import curve_bands
+    from llrkit.fits.folds import CANDIDATES
+    from llrkit.trust.bands import curve_bands
+    from llrkit.trust.check import check_calibration
+    from llrkit.verbs.compare import compare
+    from llrkit.verbs.evaluate import evaluate
 
     scores, given = files.paths, files.given
     columns = split_names(asked.by)
@@ -184,7 +184,8 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
     )
     results = {
         name: evaluate(
-            trials, chosen, by=columns, ece=True, allow_unconfirmed=asked.allow_unconfirmed, ci=asked.ci,
+            trials, points=chosen, by=columns, ece=True,
+            allow_unconfirmed=asked.allow_unconfirmed, ci=asked.ci,
             # the check looks at speakers by itself
             speakers=None if asked.ci == "none" and asked.check else who,
             recordings=split_names(asked.recordings), level=confidence, replicates=asked.replicates,
@@ -203,15 +204,15 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
         watched = tracked(systems.items(), "tests of calibration", len(systems), unit="systems")
         parts["checks"] = {name: check_calibration(trials, speakers=who) for name, trials in watched}
         parts["bands"] = {
-            name: curve_bands(trials, results[name], speakers=who, level=confidence)
+            name: curve_bands(trials, result=results[name], speakers=who, level=confidence)
             for name, trials in systems.items()
         }
     if asked.theory:
-        from llrkit.report.interval_and_test_sections import theory_section
+        from llrkit.report.sections import theory_section
 
         parts["sections"] = [theory_section(results)]
     if asked.words == "biometrics":
-        from llrkit.biometrics.fnmr_at_fmr import verification_rates
+        from llrkit.biometrics.verification import verification_rates
         from llrkit.cli.biometrics import rates_section
 
         rates = {name: verification_rates(t, speakers=who, level=confidence) for name, t in systems.items()}
@@ -242,7 +243,7 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
 
 def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource]) -> dict[str, TiedScores]:
     """Clipped, saturated and tied scores, of systems that need advice: where an error was found."""
-    from llrkit.calibrate.tied_scores import TiedScores
+    from llrkit.fits.training import TiedScores
 
     wrong = (name for name, result in results.items() if result.verdict.outcome == "evidence")
     return {name: TiedScores.of_source(systems[name]) for name in wrong}
@@ -262,7 +263,7 @@ def write_page(
 
     ``parts`` are further keywords of :func:`llrkit.write_report`.
     """
-    from llrkit.report.html_page import write_report
+    from llrkit.report.page import write_report
 
     read: Sequence[str] = click.get_current_context().meta.get(CALIBRATED, ())
     without = [f"{text}." for text in left_out()]

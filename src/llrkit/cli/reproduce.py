@@ -20,9 +20,9 @@ from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.experiments.list_results import ListTable
-    from llrkit.experiments.real_result import RealResult
-    from llrkit.io.reading_options import Reading
+    from llrkit.experiments.lists import ListTable
+    from llrkit.experiments.real import RealResult
+    from llrkit.io.read_options import Reading
 
 
 @click.group("reproduce")
@@ -75,12 +75,12 @@ def durations_command(
       llrkit reproduce durations --scale 25x --seeds 1 --json -
       llrkit reproduce durations --from frames --seeds 2
     """
-    from llrkit._format import counted
+    from llrkit.base.text import counted
     from llrkit.experiments.durations import run_durations
-    from llrkit.experiments.result_tables import one_map_table, shortcut_table
+    from llrkit.experiments.folder import one_map_table, shortcut_table
 
     if start == "frames":
-        from llrkit.experiments.frame_corpora import run_from_frames
+        from llrkit.experiments.durations import run_from_frames
 
         durations = run_from_frames(scale, seed=seed, seeds=seeds)
     else:
@@ -98,7 +98,7 @@ def durations_command(
         f"\n{runs}, {durations.table.trials:,} trials each, in {durations.seconds:.1f} s.", json_path
     )
     if out:
-        from llrkit.experiments.result_folder import write_experiments
+        from llrkit.experiments.folder import write_experiments
 
         page = write_experiments(out, durations=durations, made_from=made_by_command())
         _say_beside_json(f"The report is in {page}", json_path)
@@ -172,7 +172,7 @@ def real_command(
     for name in results.regularized:
         click.echo(f"{name}: the training classes do not overlap; logistic regression regularized", err=True)
     if out:
-        from llrkit.experiments.result_folder import write_experiments
+        from llrkit.experiments.folder import write_experiments
 
         page = write_experiments(out, real=results, made_from=made_by_command(input_files(given, file)))
         _say_beside_json(f"The report is in {page}", json_path)
@@ -181,16 +181,16 @@ def real_command(
 
 
 def _real_result_of_embeddings(path: str, asked: ToRunReal) -> RealResult:
-    from llrkit.experiments.real_embeddings import run_real_embeddings
-    from llrkit.recognize.embedding_files import read_embeddings
+    from llrkit.experiments.real import run_real_embeddings
+    from llrkit.speech.embeddings import read_embeddings
 
     given = read_embeddings(path, vectors=asked.vectors)
     return run_real_embeddings(given, scorer=asked.scorer)
 
 
 def _real_result_of_scores(asked: ToRunReal, given: Reading) -> RealResult:
-    from llrkit.experiments.real_scores import run_real_scores
-    from llrkit.io.files_to_trials import read_whole
+    from llrkit.experiments.real import run_real_scores
+    from llrkit.io.read import read_whole
 
     if not asked.by:
         raise InputError("--scores needs the columns of the conditions (--by)")
@@ -202,7 +202,7 @@ def _real_result_of_scores(asked: ToRunReal, given: Reading) -> RealResult:
 def _show_experiment(
     table: ListTable, json_path: str | None, labels: tuple[str, str] = ("enroll", "test")
 ) -> None:
-    from llrkit.experiments.result_tables import list_table, paper_table, verdict
+    from llrkit.experiments.folder import list_table, paper_table, verdict
 
     to_stderr = json_path == "-"
     header, rows = list_table(table, labels=labels)

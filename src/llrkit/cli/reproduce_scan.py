@@ -85,9 +85,9 @@ def prior_scan_command(
       llrkit reproduce prior-scan --scores sre12.tsv --known known
       llrkit reproduce prior-scan --scores dev.csv --test eval.csv --point 0.01
     """
-    from llrkit.calibrate.gap_between_classes import REMEDY, REMEDY_TYPED
+    from llrkit.experiments.folder import scan_table
     from llrkit.experiments.prior_scan import run_prior_scan
-    from llrkit.experiments.result_tables import scan_table
+    from llrkit.maps.training_range import REMEDY, REMEDY_TYPED
 
     given = TrialInput.of(reading)
     source_of = click.get_current_context().get_parameter_source
@@ -110,7 +110,7 @@ def prior_scan_command(
         for method, why in case.curve.refused.items():
             click.echo(f"-: {method}, {why.replace(REMEDY, REMEDY_TYPED)}", err=json_path == "-")
     if out:
-        from llrkit.experiments.result_folder import write_experiments
+        from llrkit.experiments.folder import write_experiments
 
         files = input_files(given.reading, asked.scores, asked.test)
         page = write_experiments(out, scan=scan, made_from=made_by_command(files))
@@ -120,7 +120,7 @@ def prior_scan_command(
 
 def _scan_of_scores(asked: ToScan, scores: str, given: TrialInput, seed: int) -> PriorScanResult:
     from llrkit.experiments.prior_scan import EVALUATION, run_scan_of_scores
-    from llrkit.theory.presets import cost_of
+    from llrkit.theory.odds import cost_of
 
     points = parse_points([asked.point]) if asked.point else [EVALUATION]
     share = asked.p_known

@@ -11,7 +11,7 @@ from llrkit.cli.typed_options import Command
 
 def words_option(default: str) -> Callable[[Command], Command]:
     """The option that chooses the words of tables, plots and reports, with its default."""
-    from llrkit._vocabulary import VOCABULARIES
+    from llrkit.results.vocabulary import VOCABULARIES
 
     return click.option(
         "--vocabulary", "words", type=click.Choice(list(VOCABULARIES)), default=default, show_default=True,

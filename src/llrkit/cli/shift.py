@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit._plain import as_object
+from llrkit.base.text import as_object
 from llrkit.cli.output import json_option, write_json
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped
@@ -16,8 +16,8 @@ from llrkit.cli.typed_values import split_names
 from llrkit.errors import InputError, TooFewTrialsError
 
 if TYPE_CHECKING:
-    from llrkit._plain import Json
-    from llrkit.calibrate.maps import Map
+    from llrkit.base.text import Json
+    from llrkit.maps.map import Map
     from llrkit.scores.source import ScoreSource
 
 
@@ -62,9 +62,9 @@ def shift_command(
       llrkit shift cal.json new.csv --speakers enroll_speaker,test_speaker
       llrkit shift cal.json new.parquet --share 0.001,0.05 --json shift.json
     """
-    from llrkit.calibrate.map_files import load_map
-    from llrkit.engine.apply_map import refuse_other_scale
-    from llrkit.shift.check_shift import check_shift
+    from llrkit.engine.apply_files import refuse_other_scale
+    from llrkit.maps.files import load_map
+    from llrkit.shift.check import check_shift
 
     fitted = load_map(calibration, accept_changed=accept_changed)
     given = _for_systems(TrialInput.of(reading), fitted)
@@ -109,11 +109,11 @@ def adapt_command(
       llrkit adapt cal.json new.csv --share 0.01,0.1 -o cal2.json
       llrkit adapt cal.json new.csv --labeled few.csv -o cal2.json
     """
-    from llrkit.calibrate.map_files import load_map
     from llrkit.cli.calibrate import sha256_of
-    from llrkit.engine.apply_map import refuse_other_scale
-    from llrkit.shift.fit_adapted import fit_adapted
-    from llrkit.shift.shift_words import is_few_labels, labels_text
+    from llrkit.engine.apply_files import refuse_other_scale
+    from llrkit.maps.files import load_map
+    from llrkit.shift.adapt import fit_adapted
+    from llrkit.shift.check import is_few_labels, labels_text
 
     fitted = load_map(calibration, accept_changed=accept_changed)
     given = _for_systems(TrialInput.of(reading), fitted)
@@ -186,10 +186,9 @@ def named_shift(
         if accept_changed:
             raise InputError("--accept-changed needs a calibration file (--map)")
         return "", {}
-    from llrkit.calibrate.map_files import load_map
-    from llrkit.shift.apply_judge import text_by_labels
-    from llrkit.shift.check_shift import check_shift
-    from llrkit.validation.given_calibration import scores_beside
+    from llrkit.maps.files import load_map
+    from llrkit.shift.check import check_shift, text_by_labels
+    from llrkit.verbs.given_calibration import scores_beside
 
     fitted = load_map(map_path, accept_changed=accept_changed)
     scores = trials

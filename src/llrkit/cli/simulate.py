@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from llrkit._format import counted
-from llrkit._progress import stage
+from llrkit.base.process import stage
+from llrkit.base.text import counted
 from llrkit.cli.output import write_json
 from llrkit.cli.simulate_options import ToSimulate, ToWrite, size_options
 from llrkit.cli.typed_options import asking
@@ -18,10 +18,9 @@ from llrkit.cli.typed_values import parse_share
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit._plain import Json
-    from llrkit.simulate.block_source import BlockSource
-    from llrkit.simulate.independent_trials import Drawing, ScorePair
-    from llrkit.theory.calibrated_pair import CalibratedPair
+    from llrkit.base.text import Json
+    from llrkit.simulate.trials import BlockSource, Drawing, ScorePair
+    from llrkit.theory.pairs import CalibratedPair
 
 
 @click.group("simulate")
@@ -143,7 +142,7 @@ def durations_command(asked: ToSimulate, eer_full: str, eer_short: str) -> None:
     Example:
       llrkit simulate durations --eer-full 2.9% --eer-short 26% -o trials.parquet
     """
-    from llrkit.simulate.duration_model import DurationModel, DurationPairs
+    from llrkit.simulate.trials import DurationModel, DurationPairs
 
     seconds = numbers(asked.durations, "--durations")
     ends = [parse_share(eer_full, "--eer-full"), parse_share(eer_short, "--eer-short")]
@@ -188,8 +187,8 @@ def _write_independent_trials(
     given: Mapping[str, Json],
     asked: ToSimulate,
 ) -> None:
-    from llrkit._random import checked_seed
-    from llrkit.simulate.independent_trials import simulate_trials
+    from llrkit.base.arguments import checked_seed
+    from llrkit.simulate.trials import simulate_trials
 
     n_target, n_nontarget = _sizes_of_classes(asked)
     trials = simulate_trials(
@@ -223,7 +222,7 @@ def write_simulated(
     """Write the trials, print what was written, and write the numbers as JSON."""
     output, total = asked.output, sum(counts)
     if output.endswith(("/", "\\")) or Path(output).is_dir():
-        from llrkit.io.write_partitions import write_partitions
+        from llrkit.io.write import write_partitions
 
         names = [
             name

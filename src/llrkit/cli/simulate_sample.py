@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from llrkit._format import counted
+from llrkit.base.text import counted
 
 
 @click.command("sample")
@@ -23,7 +23,7 @@ def sample_command(output: str, split: str, system: str) -> None:
     """
     from llrkit.io.write import write_trials
     from llrkit.scores.trials import Trials
-    from llrkit.simulate.shipped_sample import SYSTEMS, sample_trials
+    from llrkit.simulate.trials import SYSTEMS, sample_trials
 
     trials = sample_trials(split, system=system)
     table = trials.table.rename({system: "score"}).drop(*(set(SYSTEMS) - {system}))

@@ -14,8 +14,8 @@ from llrkit.cli.typed_options import Command, asking
 from llrkit.cli.typed_values import parse_share
 
 if TYPE_CHECKING:
-    from llrkit._plain import Json
-    from llrkit.simulate.speaker_population import Population
+    from llrkit.base.text import Json
+    from llrkit.simulate.speakers import Population
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Space:
 
     def population(self) -> Population:
         """Its speakers."""
-        from llrkit.simulate.speaker_population import Population
+        from llrkit.simulate.speakers import Population
 
         ends = parse_share(self.eer_full, "--eer-full"), parse_share(self.eer_short, "--eer-short")
         return Population.between_eers(*ends, dim=self.dim)
@@ -77,8 +77,8 @@ def plda_command(asked: ToSimulatePLDA, speakers: int, models: int, tests: int, 
       llrkit simulate plda --eer-full 5% --speakers 200 -o trials.parquet
       llrkit simulate plda --durations 5,20,100 --shift 0.5 -o trials.csv
     """
-    from llrkit._random import checked_seed
-    from llrkit.simulate.plda_trials import simulate_plda
+    from llrkit.base.arguments import checked_seed
+    from llrkit.simulate.speakers import simulate_plda
 
     voices, seconds = asked.population(), numbers(durations, "--durations")
     simulated = simulate_plda(
@@ -126,8 +126,8 @@ def embeddings_command(
       llrkit simulate embeddings --shift 0.3 -o embeddings.npz
       llrkit reproduce real --embeddings embeddings.npz
     """
-    from llrkit.recognize.embedding_files import write_embeddings
-    from llrkit.simulate.simulated_embeddings import simulate_embeddings
+    from llrkit.simulate.speakers import simulate_embeddings
+    from llrkit.speech.embeddings import write_embeddings
 
     voices = asked.population()
     simulated = simulate_embeddings(
@@ -177,8 +177,8 @@ def frames_command(
     Example:
       llrkit simulate frames --speakers 30 --seconds 30 -o frames.npz --utt2spk utt2spk
     """
-    from llrkit._atomic import write_atomically
-    from llrkit.simulate.simulated_frames import FrameModel, write_frames
+    from llrkit.base.files import write_atomically
+    from llrkit.simulate.speakers import FrameModel, write_frames
 
     model = FrameModel(n_components=components, seed=seed, dim=dim, rank=rank, strength=strength)
     simulated = model.frames(n_speakers=speakers, n_sessions=sessions, seconds=seconds)

@@ -18,10 +18,10 @@ from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
-    from llrkit._plain import Json
-    from llrkit.spoof.a_dcf_costs import Costs
-    from llrkit.spoof.spoof_evaluation_result import SpoofEvaluation
-    from llrkit.spoof.spoof_trials import SpoofTrials
+    from llrkit.base.text import Json
+    from llrkit.spoof.costs import Costs
+    from llrkit.spoof.evaluation import SpoofEvaluation
+    from llrkit.spoof.trials import SpoofTrials
 
 
 @click.command("spoof")
@@ -117,8 +117,8 @@ def spoof_command(
 
 def evaluate_spoofs(files: SpoofFiles, asked: ToEvaluate) -> None:
     """The numbers of a file of targets, non-targets and spoofs."""
-    from llrkit.spoof.evaluate_spoof_trials import evaluate
-    from llrkit.spoof.presentation_attacks import attack_detection
+    from llrkit.spoof.attacks import attack_detection
+    from llrkit.spoof.evaluation import evaluate
 
     if files.cm_threshold is not None and asked.words != "biometrics":
         raise InputError("--cm-threshold is for APCER and BPCER (--vocabulary biometrics)")
@@ -175,8 +175,7 @@ class OtherTDCF:
 
 def _other_t_dcfs(trials: SpoofTrials, variants: tuple[str, ...], result: SpoofEvaluation) -> list[OtherTDCF]:
     """The minimum t-DCFs of other definitions that were asked for; without intervals."""
-    from llrkit.spoof.a_dcf_costs import spoof_costs
-    from llrkit.spoof.t_dcf_costs import FREE_2019, min_t_dcf
+    from llrkit.spoof.costs import FREE_2019, min_t_dcf, spoof_costs
 
     if variants and result.asv_threshold is None:
         raise InputError("--t-dcf is for a tandem of ASV and CM scores with all three kinds of trials")
@@ -203,7 +202,7 @@ def parse_costs(text: str) -> Costs:
     >>> parse_costs("0.9,0.05,0.05,1,10,20").c_fa_spoof, parse_costs("asvspoof5")
     (20.0, 'asvspoof5')
     """
-    from llrkit.spoof.a_dcf_costs import SpoofCosts
+    from llrkit.spoof.costs import SpoofCosts
 
     if not text[:1].isdigit() and text[:1] != ".":
         return text
@@ -215,7 +214,7 @@ def parse_costs(text: str) -> Costs:
 
 def print_spoof(result: SpoofEvaluation, *, title: str, to_stderr: bool, words: str = "nist") -> None:
     """The table of an evaluation, and one of its attacks."""
-    from llrkit._vocabulary import vocabulary
+    from llrkit.results.vocabulary import vocabulary
 
     say = vocabulary(words).say
     rows = [(say(name), say(value), say(note)) for name, value, note in result.rows()]

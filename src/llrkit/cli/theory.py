@@ -16,7 +16,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.theory import GaussianLLR
-    from llrkit.theory.operating_points import OperatingPoint
+    from llrkit.theory.odds import OperatingPoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +121,7 @@ class Described:
 def _pair_described(
     model: GaussianLLR, asked: Sequence[OperatingPoint | str], allow_unconfirmed: bool
 ) -> Described:
-    from llrkit.theory.operating_points import OperatingPoint
-    from llrkit.theory.presets import preset
+    from llrkit.theory.odds import OperatingPoint, preset
 
     points: list[PointCost] = []
     primaries: list[MeanCost] = []
@@ -143,7 +142,7 @@ def _pair_described(
 
 
 def _print_pair(models: Sequence[Described], *, to_stderr: bool) -> None:
-    from llrkit._format import number, percent
+    from llrkit.base.text import number, percent
 
     first = models[0]
     rows = [

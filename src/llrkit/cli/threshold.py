@@ -16,8 +16,8 @@ from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.cli.typed_values import parse_points, parse_share
 
 if TYPE_CHECKING:
-    from llrkit.evaluation.threshold_result import Threshold
-    from llrkit.theory.operating_points import OperatingPoint
+    from llrkit.theory.odds import OperatingPoint
+    from llrkit.verbs.threshold import Threshold
 
 
 class Demand(TypedDict, total=False):
@@ -112,8 +112,8 @@ def threshold_command(
       llrkit threshold dev.tsv --eer --speakers enroll_speaker,test_speaker --json -
     """
     from llrkit.errors import InputError
-    from llrkit.evaluation.threshold_for import threshold_for
-    from llrkit.theory.presets import PRESETS
+    from llrkit.theory.odds import PRESETS
+    from llrkit.verbs.threshold import threshold_for
 
     if evaluation_key is not None and evaluation is None:
         raise InputError("--on-key is for --on")
@@ -152,10 +152,9 @@ def threshold_command(
 
 
 def _print_threshold(thresholds: list[Threshold], title: str, words: str, *, to_stderr: bool) -> None:
-    from llrkit._format import number
-    from llrkit._vocabulary import vocabulary
-    from llrkit.evaluation.threshold_for import SAME_TRIALS
-    from llrkit.evaluation.threshold_result import rate_in_words
+    from llrkit.base.text import number
+    from llrkit.results.vocabulary import vocabulary
+    from llrkit.verbs.threshold import SAME_TRIALS, rate_in_words
 
     def say(text: str) -> str:
         return vocabulary(words).say(text, keep=[one.point.name for one in thresholds if one.point])

@@ -6,21 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from llrkit._format import counted
-from llrkit.cli.cluster_choice import ClusterChoice
+from llrkit.base.text import counted
 from llrkit.cli.typed_options import Command, ReadingAsTyped
 from llrkit.errors import InputError
-from llrkit.io.reading_options import CLUSTER, Reading
+from llrkit.io.read_options import CLUSTER, Reading
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from llrkit.engine.apply_folder import Run
-    from llrkit.io.reading_options import ReadingOptions
+    from llrkit.engine.apply_files import Run
     from llrkit.scores.source import ScoreSource
 
 _CLUSTER = "llrkit.cluster"
@@ -106,17 +104,8 @@ def cluster_options(command: Command) -> Command:
 
 
 def worker_options(command: Command) -> Command:
-    """``--scheduler``, ``--workers`` and what belongs to them, for commands whose work a cluster can do."""
+    """``--scheduler`` and ``--workers``, for commands whose work a cluster can do."""
     for option in (
-        click.option("--dashboard", type=click.IntRange(1, 65535), metavar="PORT",
-                     help="With --workers: Dask's dashboard at this port, for all users of this machine."),
-        click.option("--timeout", type=click.FloatRange(min=0.0, min_open=True), metavar="SECONDS",
-                     help="Seconds to wait for a scheduler or workers that do not answer; by default 60."),
-        click.option("--tls-key", metavar="FILE", help="The key of --tls-cert, if it is in another file."),
-        click.option("--tls-cert", metavar="FILE", help="The certificate to show to a tls:// scheduler."),
-        click.option("--tls-ca-file", metavar="FILE",
-                     help="Certificate of the authority that signed those of a tls:// scheduler "
-                     "and its workers."),
         click.option("--workers", type=click.IntRange(min=1), metavar="N",
                      help="Start N Dask workers on this machine, for this command only (Parquet only)."),
         click.option("--scheduler", metavar="ADDRESS",
@@ -128,7 +117,7 @@ def worker_options(command: Command) -> Command:
 
 def _calibration_of(source: ScoreSource) -> str:
     """The calibration that wrote the LLRs of a source, by name where the trials are in memory and tell."""
-    from llrkit.io.text.layouts import LLR_MAP
+    from llrkit.io.columns import LLR_MAP
     from llrkit.scores.trials import Trials
 
     if not isinstance(source, Trials) or LLR_MAP not in source.table.columns:
@@ -141,6 +130,23 @@ def _calibration_of(source: ScoreSource) -> str:
 
 def _names_typed(typed: str | None) -> tuple[str, ...] | None:
     return None if typed is None else tuple(typed.split(","))
+
+
+@dataclass(frozen=True)
+class ClusterChoice:
+    """Which Dask cluster a command was told to use, if any."""
+
+    scheduler: str | None = None
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None and self.workers is not None:
+            raise InputError("--scheduler and --workers cannot be combined")
+
+    @property
+    def any(self) -> bool:
+        """Whether a cluster was asked for."""
+        return self.scheduler is not None or self.workers is not None
 
 
 @dataclass(frozen=True)
@@ -183,11 +189,11 @@ class TrialInput:
             where=options.get("where", ()),
             unreadable=options.get("unreadable"),
         )
-        return cls(reading, ClusterChoice.of(options))
+        return cls(reading, ClusterChoice(options.get("scheduler"), options.get("workers")))
 
-    def open(self, *paths: str, **changed: Unpack[ReadingOptions]) -> ScoreSource:
+    def open(self, *paths: str, **changed: Any) -> ScoreSource:
         """The trials of a path, or of one path per system; ``changed`` are options that differ."""
-        from llrkit.engine.open_trials import open_trials
+        from llrkit.engine.open import open_trials
 
         reading = self.reading.with_files(**changed)
         if self.cluster.any:
@@ -202,7 +208,7 @@ class TrialInput:
 
     def open_unlabeled(self, path: str) -> ScoreSource:
         """The trials of a path whose labels are not looked at, and need not be there."""
-        from llrkit.engine.open_trials import open_unlabeled
+        from llrkit.engine.open import open_unlabeled
 
         if self.cluster.any:
             self.reading.require(CLUSTER)
@@ -212,7 +218,7 @@ class TrialInput:
         self, files: tuple[str, ...], score_columns: str | None, names: str | None
     ) -> dict[str, ScoreSource]:
         """Trials by the name of their system: of several files, or several columns of each, in order."""
-        from llrkit.io.join_systems import titles_of
+        from llrkit.io.joins import titles_of
 
         if score_columns and self.reading.score:
             raise InputError("--score-column and --score-columns cannot be combined")
@@ -228,16 +234,18 @@ class TrialInput:
         """The cluster of this command; what was started for it ends with the command."""
         context = click.get_current_context()
         if _CLUSTER not in context.meta:
-            context.meta[_CLUSTER] = context.with_resource(self.cluster.opened())
-            if self.cluster.dashboard is not None:
-                click.echo(f"Dashboard: http://127.0.0.1:{self.cluster.dashboard}/status", err=True)
+            from llrkit.engine.cluster import cluster, quieten
+
+            quieten()
+            opened = cluster(self.cluster.scheduler, workers=self.cluster.workers)
+            context.meta[_CLUSTER] = context.with_resource(opened)
         client: Client = context.meta[_CLUSTER]
         return client
 
-    def part_runner(self) -> Run | None:
-        """How parts of a folder are worked on by the cluster, or None without one."""
+    def part_runner(self) -> Run:
+        """How parts of a folder are worked on: by the cluster if there is one, otherwise one by one."""
         if not self.cluster.any:
-            return None
-        from llrkit.engine.cluster_same_program import done_on
+            return map
+        from llrkit.engine.cluster import done_on
 
         return partial(done_on, self.client())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, TypedDict, TypeVar
 
-from llrkit._plain import unchecked
+from llrkit.base.text import unchecked
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -46,11 +46,6 @@ class ReadingAsTyped(TypedDict, total=False):
     unreadable: str | None
     scheduler: str | None
     workers: int | None
-    timeout: float | None
-    tls_ca_file: str | None
-    tls_cert: str | None
-    tls_key: str | None
-    dashboard: int | None
 
 
 def asking(kind: type[Options]) -> Callable[[Callable[Concatenate[Options, ...], None]], Callable[..., None]]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from llrkit._plain import Json
+from llrkit.base.text import Json
 
 if TYPE_CHECKING:
-    from llrkit.theory.operating_points import OperatingPoint
+    from llrkit.theory.odds import OperatingPoint
 
 
 def split_names(text: str | None) -> list[str] | None:
@@ -50,7 +50,7 @@ def parse_options(settings: Sequence[str]) -> dict[str, Json]:
 def parse_points(texts: Sequence[str]) -> list[OperatingPoint | str]:
     """Operating points as given on the command line."""
     from llrkit.errors import InputError
-    from llrkit.theory.presets import point_of_text
+    from llrkit.theory.odds import point_of_text
 
     try:
         return [point_of_text(text) or text for text in texts]

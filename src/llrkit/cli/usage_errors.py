@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from llrkit._format import did_you_mean, not_among
+from llrkit.base.text import did_you_mean, not_among
 
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 _NO_CHOICE = re.compile(r"'(.*)' is not one of ", re.DOTALL)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from llrkit._format import printable
+from llrkit.base.text import printable
 from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.piped_inputs import as_given
 from llrkit.cli.report import docx_option, html_option, require_word, write_page
@@ -19,15 +19,15 @@ from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError, ReversedScoresWarning
-from llrkit.io.reading_options import FLAGS
+from llrkit.io.read_options import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from llrkit.calibrate.maps import Map
-    from llrkit.io.reading_options import Reading
+    from llrkit.io.read_options import Reading
+    from llrkit.maps.map import Map
     from llrkit.scores import ScoreSource
-    from llrkit.validation.validate import Validation
+    from llrkit.verbs.validate import Validation
 
 _HASH = re.compile(r" ([0-9a-f]{12})$")
 """Ends the name of a calibration in a file of its LLRs."""
@@ -107,12 +107,11 @@ def validate_command(
     if scores is None or criteria is None:
         missing = "SCORES" if scores is None else "--criteria FILE"
         raise InputError(f"validate needs {missing}; llrkit validate --init writes a template of criteria")
-    from llrkit._atomic import write_atomically
-    from llrkit.calibrate.map_files import load_map
-    from llrkit.engine.apply_map import refuse_other_scale
-    from llrkit.validation.criteria import read_criteria
-    from llrkit.validation.validate import validate
-    from llrkit.validation.validation_matrix import change_path
+    from llrkit.base.files import write_atomically
+    from llrkit.engine.apply_files import refuse_other_scale
+    from llrkit.maps.files import load_map
+    from llrkit.verbs.criteria import read_criteria
+    from llrkit.verbs.validate import change_path, validate
 
     if accept_changed and not map_path:
         raise InputError("--accept-changed needs a calibration file (--map)")
@@ -133,7 +132,7 @@ def validate_command(
         )
     with unwarned(ReversedScoresWarning):  # the verdict says so
         checked = validate(
-            trials, asked, calibration=calibration, apply=apply, worst=worst,
+            trials, criteria=asked, calibration=calibration, apply=apply, worst=worst,
             curves=bool(html_path or docx_path), cautions=_read_otherwise(given.reading, changes),
             trained_on_these=calibration is not None and _trained_on_this_file(calibration, scores),
         )  # fmt: skip
@@ -145,8 +144,8 @@ def validate_command(
         write_atomically(report_path, printable(text))
         click.echo(f"The report is in {report_path}", err=to_stderr)
     if html_path or docx_path:
-        from llrkit.io.join_systems import titles_of
-        from llrkit.report.interval_and_test_sections import validation
+        from llrkit.io.joins import titles_of
+        from llrkit.report.sections import validation
 
         (name,) = titles_of([scores])
         write_page(
@@ -178,15 +177,8 @@ def _print_validation(
     checked: Validation, scores: str, *, verbal: bool, words: str, base_10: bool, to_stderr: bool
 ) -> None:
     """The matrix, the worst trials and the outcome, in the words of a vocabulary."""
-    from llrkit._llr_units import llr_unit
-    from llrkit._vocabulary import vocabulary
-    from llrkit.validation.validation_words import (
-        HEADER,
-        how_intervals,
-        matrix_cells,
-        misleading_rows,
-        outcome,
-    )
+    from llrkit.results.vocabulary import llr_unit, vocabulary
+    from llrkit.verbs.validate import HEADER, how_intervals, matrix_cells, misleading_rows, outcome
 
     def say(text: str) -> str:
         return vocabulary(words).say_of_sources(text, keep=checked.names)
@@ -220,8 +212,8 @@ def _print_validation(
 
 def _write_template(path: str, other: str | None) -> None:
     """Write the template of criteria where there is no file yet."""
-    from llrkit._atomic import write_atomically
-    from llrkit.validation.criteria import criteria_template
+    from llrkit.base.files import write_atomically
+    from llrkit.verbs.criteria import criteria_template
 
     if other is not None:
         raise InputError(f"--init only writes a template of criteria; leave out {other!r}")
@@ -245,7 +237,7 @@ def _trained_on_this_file(calibration: Map, scores: str) -> bool:
 def _is_to_be_applied(calibration: Map, map_path: str, trials: ScoreSource, scores: str) -> bool:
     """Whether a file holds raw scores for a calibration; LLRs that another one made are refused."""
     from llrkit.cli.calibrate import sha256_of
-    from llrkit.validation.given_calibration import makers_of
+    from llrkit.verbs.given_calibration import makers_of
 
     if not trials.roles.calibrated:
         return True

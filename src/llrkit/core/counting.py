@@ -1,39 +1,296 @@
-"""Counting: the order of all trials of a source, in one of two ways that give the same to the last bit.
+"""Which way of counting suits a source, and scores that are collected by ranges.
 
-Where one class is much the smaller, the other is counted in the cells between its distinct scores, mostly
-without sorting. Where both are large, or all trials are few, each class is sorted once and the two are merged
-by ranges of score. Which way it is follows from the numbers of trials alone.
+Counting: the order of all trials of a source, in one of two ways that give the same to the last bit. Where
+one class is much the smaller, the other is counted in the cells between its distinct scores, mostly without
+sorting. Where both are large, or all trials are few, each class is sorted once and the two are merged by
+ranges of score. Which way it is follows from the numbers of trials alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from threading import Lock
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import Counts, FloatArray
-from llrkit._memory import at_once
-from llrkit.core.collected_scores import (
-    CollectedScores,
-    SpilledScores,
-    bins_of_range,
-    can_spill,
-    count_below,
-    sorted_classes,
+from llrkit.base.arguments import Array, Counts, DType, FloatArray, IntArray
+from llrkit.base.process import at_once
+from llrkit.core.cells import (
+    BelowCounts,
+    ClassName,
+    Grid,
+    TrialCounts,
+    collect_again,
+    count_on,
+    require_both_classes,
+    require_one_system,
+    score_indexes,
 )
-from llrkit.core.pav_and_hull import PavBlocks
-from llrkit.core.ranking import KEEP_BYTES, RankedBins, Ranking, ranking_of_sorted
-from llrkit.core.sample import Sample
-from llrkit.core.score_bins import ScoreBins, joined_bins
-from llrkit.core.score_index import score_indexes
-from llrkit.core.score_ranges import ScoreRange, ranges_needed, score_ranges
-from llrkit.core.summary_algebra import Both, both
-from llrkit.core.threshold_grid import ClassName, Grid, collect_again, require_both_classes
-from llrkit.core.trial_counts import BelowCounts, TrialCounts, count_on
+from llrkit.core.order import KEEP_BYTES, RankedBins, Ranking, bins_of_sorted, ranking_of_sorted
+from llrkit.core.pav import PavBlocks, ScoreBins, joined_bins
+from llrkit.core.summaries import Both, Sample, both
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import as_source
+from llrkit.scores.derived import as_source
+from llrkit.scores.source import each_in_threads
+
+COLLECT_BYTES = 256 << 20
+"""Memory of the scores that are collected at a time, at 8 bytes each; a larger set takes several passes."""
+
+
+@dataclass(frozen=True)
+class ScoreRange:
+    """The scores from ``low`` to below ``high``, or to the largest, without those that are only counted."""
+
+    low: float = -np.inf
+    high: float | None = None
+    repeated: tuple[float, ...] = ()
+    """Scores in the range that so many trials have that they are counted, not collected."""
+
+    def of(self, values: Array) -> tuple[Array, IntArray]:
+        """The scores in the range, and how many have each of the repeated values."""
+        require_one_system(values)
+        # a bare float would be rounded to the type of 32-bit scores
+        if self.low > -np.inf or self.high is not None:
+            inside = values >= np.float64(self.low)
+            if self.high is not None:
+                inside &= values < np.float64(self.high)
+            values = values[inside]
+        counts = np.zeros(len(self.repeated), dtype=np.int64)
+        for i, value in enumerate(self.repeated):
+            same = values == np.float64(value)
+            counts[i] = np.count_nonzero(same)
+            values = values[~same]
+        return values, counts
+
+
+def ranges_needed(n_target: int, n_nontarget: int) -> int:
+    """How many ranges a set is cut into."""
+    return -(-8 * (n_target + n_nontarget) // at_once(COLLECT_BYTES))
+
+
+def score_ranges(
+    n_target: int, n_nontarget: int, sample: Callable[[], Sample], *, finer: int = 1
+) -> list[ScoreRange]:
+    """Ascending ranges with about as many scores each; the sample is drawn only if there are several.
+
+    ``finer`` ranges take the place of one that would be collected, where collecting is not what costs.
+
+    A score that fills a good part of a range by itself is counted instead, since no cut can divide it.
+    """
+    n = ranges_needed(n_target, n_nontarget)
+    if n <= 1:
+        return [ScoreRange()]
+    n *= finer
+    drawn = sample()
+    classes = (drawn.target.values, n_target), (drawn.nontarget.values, n_nontarget)
+    values = np.concatenate([sampled for sampled, _ in classes])
+    times = np.concatenate([np.full(len(sampled), size / max(len(sampled), 1)) for sampled, size in classes])
+    distinct, where = np.unique(values, return_inverse=True)
+    mass = np.bincount(where, times)
+    heavy = mass > mass.sum() / (8 * n)
+    before = np.cumsum(np.where(heavy, 0.0, mass))
+    cuts = np.unique(distinct[np.searchsorted(before, before[-1] * np.arange(1, n) / n)]).tolist()
+    lows, highs = [-np.inf, *cuts], [*cuts, None]
+    return [
+        ScoreRange(
+            low, high, tuple(v for v in distinct[heavy].tolist() if low <= v and (high is None or v < high))
+        )
+        for low, high in zip(lows, highs, strict=True)
+    ]
+
+
+_WORTH_A_THREAD = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class CollectedScores:
+    """The scores of each class in a range, in the pieces they came in; merging copies nothing."""
+
+    target: tuple[Array, ...]
+    nontarget: tuple[Array, ...]
+    repeated: tuple[IntArray, IntArray]
+
+    @classmethod
+    def within(cls, chosen: ScoreRange) -> Callable[[Scores], CollectedScores]:
+        """A summarizer for a range."""
+
+        def make(chunk: Scores) -> CollectedScores:
+            (target, t_counts), (nontarget, n_counts) = map(chosen.of, (chunk.target, chunk.nontarget))
+            return cls((target,), (nontarget,), (t_counts, n_counts))
+
+        return make
+
+    def __add__(self, other: CollectedScores) -> CollectedScores:
+        return CollectedScores(
+            self.target + other.target,
+            self.nontarget + other.nontarget,
+            (self.repeated[0] + other.repeated[0], self.repeated[1] + other.repeated[1]),
+        )
+
+    def __mul__(self, weight: float) -> CollectedScores:
+        raise TypeError("weighted trials are counted in cells, not collected")
+
+
+def sorted_classes(collected: CollectedScores) -> tuple[Array, Array]:
+    """Both classes in ascending order, each sorted once, by two threads if they are large."""
+    pieces = (collected.target, collected.nontarget)
+    small = min(map(_size_of_pieces, pieces)) < _WORTH_A_THREAD
+    target, nontarget = each_in_threads(_pieces_ascending, pieces, threads=1 if small else None)
+    return target, nontarget
+
+
+def bins_of_range(
+    chosen: ScoreRange,
+    target: Array,
+    nontarget: Array,
+    repeated: tuple[IntArray, IntArray],
+    *,
+    threads: int | None = None,
+) -> ScoreBins:
+    """The bins of the sorted scores of a range, with those that were only counted in their places."""
+    if not chosen.repeated:
+        return bins_of_sorted(target, nontarget, threads=threads)
+    values = np.array(chosen.repeated)
+    t, n = (np.concatenate([[0], x.searchsorted(values), [len(x)]]) for x in (target, nontarget))
+    parts = []
+    for i in range(len(values) + 1):
+        here = target[t[i] : t[i + 1]], nontarget[n[i] : n[i + 1]]
+        parts.append(bins_of_sorted(*here, threads=threads))
+        if i < len(values):
+            at = slice(i, i + 1)
+            parts.append(ScoreBins(repeated[0][at], repeated[1][at], values[at], values[at]))
+    return joined_bins(part for part in parts if len(part.low) and (part.target + part.nontarget).any())
+
+
+def count_below(chosen: ScoreRange, ascending: Array, repeated: IntArray, thresholds: FloatArray) -> IntArray:
+    """How many scores of one class in a range are below each threshold."""
+    below = np.searchsorted(ascending, _at_or_above(thresholds, ascending.dtype))
+    for value, count in zip(chosen.repeated, repeated.tolist(), strict=True):
+        below += count * (thresholds > value)
+    return below
+
+
+def _at_or_above(thresholds: FloatArray, kind: DType) -> Array:
+    """The smallest numbers of a type that are at or above thresholds; as many scores of it are below them."""
+    if kind != np.float32:
+        return thresholds
+    with np.errstate(over="ignore"):
+        rounded = thresholds.astype(np.float32)
+    return np.where(rounded < thresholds, np.nextafter(rounded, np.float32(np.inf)), rounded)
+
+
+def _size_of_pieces(pieces: Sequence[Array]) -> int:
+    return sum(map(len, pieces))
+
+
+def _pieces_ascending(pieces: tuple[Array, ...]) -> Array:
+    if len(pieces) == 1:
+        return np.sort(pieces[0])
+    together = np.concatenate(pieces)
+    together.sort()
+    return together
+
+
+_MORE_ROOM = 1.25
+"""Free space of the disk over what the scores take, at least."""
+
+
+def can_spill(source: ScoreSource, n: int) -> bool:
+    """Whether another pass costs more than temporary files, and the disk has room for the scores."""
+    return source.reads_again and shutil.disk_usage(tempfile.gettempdir()).free > _MORE_ROOM * 8 * n
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedCounts:
+    """How many trials of each class have each of the scores that are only counted, range after range."""
+
+    target: IntArray
+    nontarget: IntArray
+
+    def __add__(self, other: RepeatedCounts) -> RepeatedCounts:
+        return RepeatedCounts(self.target + other.target, self.nontarget + other.nontarget)
+
+    def __mul__(self, weight: float) -> RepeatedCounts:
+        raise TypeError("weighted trials are counted in cells, not collected")
+
+
+class SpilledScores:
+    """The scores of each class in each of some ascending ranges, in temporary files that have no name.
+
+    Nothing is left of them when the process ends, however it ends.
+    """
+
+    def __init__(self, ranges: Sequence[ScoreRange]) -> None:
+        self.ranges = ranges
+        self._cuts = np.array([one.low for one in ranges[1:]])
+        self._open = ExitStack()
+        self._files = [[self._new_file() for _ in ranges] for _ in range(2)]
+        self._locks = [[Lock() for _ in ranges] for _ in range(2)]
+
+    def _new_file(self) -> IO[bytes]:
+        return self._open.enter_context(tempfile.TemporaryFile())
+
+    def __enter__(self) -> SpilledScores:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def take(self, chunk: Scores) -> RepeatedCounts:
+        """Write the scores of a chunk; a summarizer for sources that work in this process."""
+        return RepeatedCounts(*(self._spill(i, of) for i, of in enumerate((chunk.target, chunk.nontarget))))
+
+    def _spill(self, which: int, values: Array) -> IntArray:
+        require_one_system(values)
+        ascending = np.sort(values).astype(np.float64, copy=False)
+        edges = [0, *np.searchsorted(ascending, self._cuts).tolist(), len(ascending)]
+        counts = []
+        for i, one in enumerate(self.ranges):
+            piece = ascending[edges[i] : edges[i + 1]]
+            for value in one.repeated:  # in ascending order
+                start, stop = (int(piece.searchsorted(value, side=side)) for side in ("left", "right"))
+                counts.append(stop - start)
+                self._write(which, i, piece[:start])
+                piece = piece[stop:]
+            self._write(which, i, piece)
+        return np.array(counts, dtype=np.int64)
+
+    def _write(self, which: int, i: int, piece: FloatArray) -> None:
+        if len(piece):
+            with self._locks[which][i]:
+                self._files[which][i].write(piece.data)
+
+    def counted(
+        self, repeated: RepeatedCounts, thresholds: FloatArray
+    ) -> list[tuple[ScoreBins, list[IntArray]]]:
+        """For each range its bins, and the trials of each class in it that are below the thresholds."""
+        first = np.concatenate([[0], np.cumsum([len(one.repeated) for one in self.ranges])])
+
+        def count_range(i: int) -> tuple[ScoreBins, list[IntArray]]:
+            here = slice(first[i], first[i + 1])
+            times = repeated.target[here], repeated.nontarget[here]
+            classes = self._sorted(0, i), self._sorted(1, i)
+            below = [
+                count_below(self.ranges[i], ascending, of, thresholds)
+                for ascending, of in zip(classes, times, strict=True)
+            ]
+            return bins_of_range(self.ranges[i], *classes, times, threads=1), below
+
+        return each_in_threads(count_range, range(len(self.ranges)))
+
+    def _sorted(self, which: int, i: int) -> FloatArray:
+        file = self._files[which][i]
+        file.seek(0)  # which also writes what is still in its buffer
+        values = np.fromfile(file, dtype=np.float64)
+        values.sort()
+        return values
+
 
 ALWAYS_SORTED = 1 << 16
 """So few trials are sorted whatever their classes."""

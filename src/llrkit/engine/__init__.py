@@ -1,1 +1,1 @@
-"""The only room that knows where data live: files read in batches."""
+"""The only room that knows where data live: files read in batches, clusters."""

@@ -1,53 +1,59 @@
-"""A Dask cluster: one that runs, or one that is started on this machine and ended."""
+"""A Dask cluster: reaching one or starting one here, its versions, and its results."""
 
 from __future__ import annotations
 
 import logging
-import math
 import os
+import platform
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from llrkit.engine.cluster_access import NO_FILES, TLSFiles, on_this_machine, without_http
-from llrkit.engine.cluster_results import TIMEOUT, TIMEOUT_SETTING
+from llrkit.base.arguments import whole_number
 from llrkit.errors import ClusterError, InputError, MissingPackageError
 
 if TYPE_CHECKING:
-    from distributed import Client, LocalCluster
+    from distributed import Client, Future, LocalCluster
 
-_WORKER_ENVIRONMENT = {
-    "MALLOC_TRIM_THRESHOLD_": 64 << 20,
-    "MALLOC_MMAP_THRESHOLD_": 64 << 20,
-    "MALLOC_ARENA_MAX": 1,
-    "POLARS_MAX_THREADS": 1,
-}
-"""Workers need arrays of the same sizes again and again: giving them back each time costs a third more. An
-arena for each thread would hold on to memory that others need."""
+T = TypeVar("T")
+
+LOOPBACK = "127.0.0.1"
+WAIT_FOR_A_WORKER = 60.0
+"""Seconds that a scheduler may be without any worker when it is given work."""
+PACKAGES = ("llrkit", "numpy", "scipy", "polars", "pyarrow", "distributed")
+"""What workers read and compute with, and the package that carries it; another version may give other
+numbers, or none."""
 _NEVER_GIVEN_UP = {"distributed.deploy.lost-worker-timeout": "1000 hours"}
 """Dask gives a worker up that is not there again 15 seconds after it died, as on a busy machine or after a
-second death. If no worker comes at all, that is said after the timeout."""
+second death."""
+_LOCAL_SETTINGS = {
+    # No pages on the HTTP ports that Dask opens, neither its dashboard nor any other.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # Workers need arrays of the same sizes again and again: giving them back each time costs a third more. An
+    # arena for each thread would hold on to memory that others need.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 64 << 20,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 64 << 20,
+    "distributed.nanny.pre-spawn-environ.MALLOC_ARENA_MAX": 1,
+    "distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": 1,
+}
 
 
 @contextmanager
 def cluster(
-    scheduler: str | None = None,
-    *,
-    workers: int | None = None,
-    memory_limit: str | float = "auto",
-    timeout: float = TIMEOUT,
-    tls: TLSFiles = NO_FILES,
-    dashboard: int | None = None,
+    scheduler: str | None = None, *, workers: int | None = None, memory_limit: str | float = "auto"
 ) -> Iterator[Client]:
     """A client of a running Dask cluster, or of one on this machine that ends with the block.
 
-    A running cluster is trusted: whoever can reach its scheduler can run any program on its workers. One on
-    this machine is open to this process only: it speaks TLS on the loopback device with certificates made
-    for the run.
+    A running cluster is trusted: whoever can reach its scheduler can run any program on its workers. The
+    certificates for one at ``tls://`` and the time-outs are those of Dask's configuration; a client made with
+    ``distributed.Client(address, security=...)`` can be used instead of this one. A cluster on this machine
+    is open to this process only: it speaks TLS on the loopback device with certificates made for the run.
 
     Parameters
     ----------
@@ -58,87 +64,56 @@ def cluster(
     memory_limit
         How much memory each of these may use, as Dask takes it ("2GiB"); a worker that needs more is
         restarted, and what it was at is tried again three times.
-    timeout
-        Seconds that the scheduler and the workers may be silent before :class:`llrkit.ClusterError`.
-    tls
-        For a running scheduler: the files with the certificates.
-    dashboard
-        For workers on this machine: the port of Dask's dashboard, on the loopback device. Every user of the
-        machine can read it; by default there is none.
     """
     if (scheduler is None) == (workers is None):
         raise InputError("give either the address of a scheduler or a number of workers")
-    if not 0.0 < timeout < math.inf:
-        raise InputError(f"a timeout is a positive number of seconds, got {timeout}")
-    if scheduler is None and tls.any_given:
-        raise InputError("certificates are for a running scheduler; workers on this machine make their own")
-    if scheduler is not None and dashboard is not None:
-        raise InputError("a running scheduler has its own dashboard, or none")
     try:
-        import distributed  # noqa: F401
         from dask import config
+        from distributed import Client
+        from distributed.versions import VersionMismatchWarning
     except ImportError:
         raise MissingPackageError.of_extra("clusters need Dask", "dask") from None
-    with config.set({TIMEOUT_SETTING: timeout, **_NEVER_GIVEN_UP}):
-        if scheduler is not None:
-            with _client_of_scheduler(scheduler, tls, timeout) as client:
+    with config.set(_NEVER_GIVEN_UP):
+        if workers is not None:
+            with _workers_on_this_machine(whole_number(workers, 1, "workers"), memory_limit) as client:
                 yield client
-        else:
-            with _workers_on_this_machine(workers or 0, memory_limit, dashboard) as client:
-                yield client
+            return
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", VersionMismatchWarning)  # require_agreement compares them
+                client = Client(scheduler, set_as_default=False)
+        except (OSError, ValueError, RuntimeError, TypeError) as error:  # the last one without certificates
+            said = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ClusterError(f"no scheduler can be reached at {scheduler} ({said})") from None
+        try:
+            yield client
+        finally:
+            with suppress(TimeoutError):
+                client.close(timeout=5)
 
 
 @contextmanager
-def _client_of_scheduler(scheduler: str, tls: TLSFiles, timeout: float) -> Iterator[Client]:
-    from distributed import Client
-    from distributed.versions import VersionMismatchWarning
-
-    address = tls.address(scheduler)
-    security = tls.security(address)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VersionMismatchWarning)  # the handshake compares what matters
-            client = Client(address, timeout=timeout, security=security, set_as_default=False)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ClusterError(
-            f"no scheduler answers at {address} within {timeout:g} s ({_first_line_of_fault(error)})"
-        ) from None
-    try:
-        yield client
-    finally:
-        with suppress(TimeoutError):
-            client.close(timeout=min(timeout, 5.0))
-
-
-def _first_line_of_fault(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-@contextmanager
-def _workers_on_this_machine(
-    workers: int, memory_limit: str | float, dashboard: int | None
-) -> Iterator[Client]:
+def _workers_on_this_machine(workers: int, memory_limit: str | float) -> Iterator[Client]:
     from dask import config
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, Security
 
-    if workers < 1:
-        raise InputError(f"the number of workers must be at least 1, got {workers}")
-    options = on_this_machine(dashboard)
-    settings: dict[str, object] = {
-        f"distributed.nanny.pre-spawn-environ.{name}": n for name, n in _WORKER_ENVIRONMENT.items()
-    }
-    if dashboard is None:
-        settings |= without_http()
+    try:
+        security = Security.temporary()  # certificates for this run, which never leave memory
+    except ImportError:
+        raise MissingPackageError.of_extra("workers on this machine need cryptography", "dask") from None
     local: LocalCluster | None = None
     own: Client | None = None
     try:
-        with config.set(settings), ignore_interrupts():
+        with config.set(_LOCAL_SETTINGS), ignore_interrupts():
             local = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
                 memory_limit=memory_limit,
                 silence_logs=logging.CRITICAL,
-                **options,
+                host=LOOPBACK,
+                security=security,
+                dashboard_address=f"{LOOPBACK}:0",
+                scheduler_kwargs={"dashboard": False},
             )
         own = Client(local, set_as_default=False)
         yield own
@@ -154,6 +129,15 @@ def _workers_on_this_machine(
             with suppress(TimeoutError, OSError):
                 local.close(timeout=3)
         _kill_workers(local)
+
+
+def _kill_workers(local: LocalCluster | None) -> None:
+    """End by force the workers that have not exited."""
+    for nanny in local.workers.values() if local is not None else ():
+        nanny.auto_restart = False
+        if nanny.process is not None and nanny.process.is_alive():
+            with suppress(ProcessLookupError):
+                os.kill(nanny.process.pid, signal.SIGKILL)
 
 
 @contextmanager
@@ -191,10 +175,73 @@ def quieten() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _kill_workers(local: LocalCluster | None) -> None:
-    """End by force the workers that have not exited."""
-    for nanny in local.workers.values() if local is not None else ():
-        nanny.auto_restart = False
-        if nanny.process is not None and nanny.process.is_alive():
-            with suppress(ProcessLookupError):
-                os.kill(nanny.process.pid, signal.SIGKILL)
+def program_here() -> dict[str, str]:
+    """The versions of this process that matter for numbers, as its modules have them.
+
+    Examples
+    --------
+    >>> sorted(program_here())
+    ['Python', 'distributed', 'llrkit', 'numpy', 'polars', 'pyarrow', 'scipy']
+    """
+    versions = {name: str(import_module(name).__version__) for name in PACKAGES}
+    return {"Python": ".".join(platform.python_version_tuple()[:2]), **versions}
+
+
+def require_agreement(client: Client) -> None:
+    """Compare versions with every worker there is; raise if one would compute with others.
+
+    Dask's own ``get_versions`` reads what is installed, not what is imported; and a worker that cannot import
+    llrkit would be found by nobody, while its tasks wait for ever.
+    """
+    if client.asynchronous:
+        raise ClusterError("the client of the cluster is asynchronous; make it with asynchronous=False")
+    try:
+        client.wait_for_workers(1, timeout=WAIT_FOR_A_WORKER)
+        answers = client.run(program_here, on_error="return")
+    except OSError as error:  # also a time-out
+        raise ClusterError(f"the scheduler at {_address_of(client)} has no worker ({error!r})") from None
+    here = program_here()
+    for worker, there in answers.items():
+        if isinstance(there, BaseException):
+            other = [f"no llrkit that it can run ({there})"]
+        else:
+            other = [
+                f"{name} {there[name]}, here {mine}" for name, mine in here.items() if there[name] != mine
+            ]
+        if other:
+            raise ClusterError(
+                f"the worker {worker} has {'; '.join(other)}: it may compute other numbers, or none, so "
+                "install the same versions of llrkit[dask] and of these packages"
+            )
+
+
+def results_of(client: Client, futures: Sequence[Future[Any]]) -> list[Any]:
+    """The results of futures; what goes wrong with the cluster itself is said plainly."""
+    from distributed import CancelledError, KilledWorker
+
+    address = _address_of(client)
+    try:
+        return list(client.gather(list(futures)))
+    except KilledWorker as error:
+        raise ClusterError(
+            f"workers died repeatedly at the same partition, probably for lack of memory ({error})"
+        ) from None
+    except (CancelledError, OSError) as error:  # also time-outs and closed connections
+        if any(future.status == "error" for future in futures):
+            raise  # the error of a task, such as a full disk, which says itself what is wrong
+        raise ClusterError(
+            f"the scheduler at {address} has disappeared, so there is no result ({error!r})"
+        ) from None
+
+
+def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Iterator[T]:
+    """The results of ``work`` on each item, as they are done."""
+    from distributed import as_completed
+
+    require_agreement(client)
+    for future in as_completed(client.map(work, items, pure=False), loop=client.loop):
+        yield results_of(client, [future])[0]
+
+
+def _address_of(client: Client) -> str:
+    return str(client.scheduler.address) if client.scheduler is not None else "its address"

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import accumulate, repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from operator import add
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from uuid import uuid4
 
 import numpy.typing as npt
 
-from llrkit._cached import cached_property
-from llrkit._memory import at_once
-from llrkit._progress import stage
-from llrkit._warn import warn_caller
-from llrkit.engine import cluster_worker_tasks as worker_tasks
-from llrkit.engine.chunks_of_rows import Chunking, TwoClassChunking, settle_words
-from llrkit.engine.cluster_files import header_on_cluster, parquet_files, partitions_on_cluster
-from llrkit.engine.cluster_results import results_of
-from llrkit.engine.cluster_same_program import require_agreement, sources_digest
-from llrkit.engine.cluster_worker_tasks import T, Unreadable
-from llrkit.engine.partitions import RowGroups, Table, runs
-from llrkit.errors import FileFormatError, InputError, UnreadableWarning
-from llrkit.io.column_roles import HeaderRoles, header_roles
-from llrkit.io.reading_options import PathArg
+from llrkit.base.arguments import IntArray, names_of, one_of
+from llrkit.base.process import at_once, cached_property, stage, warn_caller
+from llrkit.engine import pieces
+from llrkit.engine.batches import Chunking, Readable, TwoClassChunking, settle_words
+from llrkit.engine.cluster import require_agreement, results_of
+from llrkit.engine.pieces import RowGroups, Table, Unreadable
+from llrkit.errors import FileFormatError, InputError, LlrkitError, UnreadableWarning
+from llrkit.io.columns import HeaderRoles, header_roles
+from llrkit.io.read_options import PathArg
 from llrkit.scores import Scores
-from llrkit.scores.roles import COUNTED, Roles, require_column, row_in_words
-from llrkit.scores.source import S, ScoreSource
-from llrkit.scores.weights import weighted
+from llrkit.scores.derived import weighted
+from llrkit.scores.source import COUNTED, Roles, S, ScoreSource, require_column, row_in_words
 
 if TYPE_CHECKING:
     from dask.array import Array as DaskArray
@@ -36,7 +32,7 @@ if TYPE_CHECKING:
     from dask.delayed import Delayed
     from distributed import Client
 
-AnyChunking: TypeAlias = Chunking[Any, Any]
+AnyChunking: TypeAlias = Chunking[Any]
 """Dask does not say what its tasks give, so neither does a source whose chunks only tasks see."""
 
 ROWS_A_TASK = 1 << 23
@@ -90,15 +86,14 @@ class DaskSource(ScoreSource):
         unreadable: Unreadable = "error",
         skipped: Sequence[str] = (),
     ) -> None:
-        if unreadable not in ("error", "skip"):
-            raise InputError(f"unreadable must be 'error' or 'skip', got {unreadable!r}")
+        one_of(unreadable, ("error", "skip"), "unreadable")
         if not partitions:
             raise InputError("there are no partitions to read" + _listed_names(skipped))
         self.client, self.partitions = client, tuple(partitions)
         self.chunking: AnyChunking = chunking or TwoClassChunking(Roles(label="label"))
         self.unreadable: Unreadable = unreadable
         self.skipped = tuple(skipped)
-        self._before: tuple[object, ...] | None = None
+        self._before: list[IntArray] | None = None
         self._topic = f"llrkit-{uuid4().hex}"
         self._warned = False
 
@@ -156,48 +151,54 @@ class DaskSource(ScoreSource):
         unreadable
             ``"error"`` or ``"skip"``: what to do with a file that cannot be read.
         """
-        names, files = ((score,) if isinstance(score, str) else score), parquet_files(paths)
-        require_agreement(client)
-        header = header_on_cluster(files, client, score=names, label=label, unreadable=unreadable)
+        files, names = pieces.parquet_files(paths), None if score is None else names_of(score, "score")
+        header = pieces.header_of_files(files, names, label, unreadable)
         roles = replace(header.roles, positive=positive, factor=factor * header.roles.factor, weight=weight)
-        return cls._of_parquet(files, client, TwoClassChunking(roles), header, unreadable)
+        return cls.of_files(files, client, TwoClassChunking(roles), header, unreadable)
 
     @classmethod
     def of_files(
-        cls, paths: PathArg | Sequence[PathArg], client: Client, chunking: AnyChunking
-    ) -> DaskSource:
-        """Parquet files whose roles are known, of any kind of trials.
-
-        Parameters
-        ----------
-        paths
-            A file, a directory, a pattern, or several of them.
-        client
-            A client of the Dask cluster.
-        chunking
-            How files are cut into chunks, and the roles of their columns.
-        """
-        header = HeaderRoles(chunking.roles)
-        require_agreement(client)
-        return cls._of_parquet(parquet_files(paths), client, chunking, header, "error")
-
-    @classmethod
-    def _of_parquet(
         cls,
         files: Sequence[str],
         client: Client,
         chunking: AnyChunking,
-        header: HeaderRoles,
-        unreadable: Unreadable,
+        header: HeaderRoles | None = None,
+        unreadable: Unreadable = "error",
     ) -> DaskSource:
-        partitions, skipped = partitions_on_cluster(
-            files, client, header, most=at_once(ROWS_A_TASK, unit=8), unreadable=unreadable
+        """Parquet files whose roles are known, of any kind of trials; workers read how each is to be cut.
+
+        Parameters
+        ----------
+        files
+            Paths of files, as :func:`llrkit.engine.pieces.parquet_files` gives them.
+        client
+            A client of the Dask cluster.
+        chunking
+            How files are cut into chunks, and the roles of their columns.
+        header
+            The roles as the files have them, where labels are made of other columns.
+        unreadable
+            ``"error"`` or ``"skip"``: what to do with a file that cannot be read.
+        """
+        require_agreement(client)
+        tasks = client.map(
+            pieces.footer_of,
+            files,
+            header=header or HeaderRoles(chunking.roles),
+            most=at_once(ROWS_A_TASK, unit=8),
+            pure=False,
         )
+        footers = results_of(client, tasks)
+        failed = [one for one in footers if isinstance(one, LlrkitError)]
+        if failed and unreadable == "error":
+            raise failed[0]
+        skipped = list(map(str, failed))
         _warn_of_unreadable(skipped)
+        groups = pieces.in_one_schema([one for one in footers if not isinstance(one, LlrkitError)])
         weight = chunking.roles.weight
-        if partitions and weight is not None:
-            require_column(weight, partitions[0].columns, partitions[0].origin)
-        return cls(client, partitions, chunking, unreadable=unreadable, skipped=skipped)
+        if groups and weight is not None:
+            require_column(weight, groups[0].columns, groups[0].origin)
+        return cls(client, groups, chunking, unreadable=unreadable, skipped=skipped)
 
     @classmethod
     def from_dataframe(
@@ -221,7 +222,7 @@ class DaskSource(ScoreSource):
         label
             Column of the labels.
         """
-        names = (score,) if isinstance(score, str) else score
+        names = None if score is None else names_of(score, "score")
         header = header_roles(list(frame.columns), score=names, label=label, where="the table")
         return cls._of_tables(frame.to_delayed(), client, header.roles)
 
@@ -241,14 +242,13 @@ class DaskSource(ScoreSource):
             A client of the Dask cluster.
         """
         import dask.array as da
+        from dask.delayed import delayed
 
         values = da.asarray(scores)
         labels = da.asarray(is_target).rechunk(values.chunks[0])
         pairs = zip(values.to_delayed().ravel(), labels.to_delayed().ravel(), strict=True)
-        from dask.delayed import delayed
-
-        pair = delayed(worker_tasks.pairs, pure=False)
-        return cls.from_delayed([pair(part, mask) for part, mask in pairs], client)
+        table = delayed(dict, pure=False)
+        return cls.from_delayed([table(score=part, label=mask) for part, mask in pairs], client)
 
     @classmethod
     def from_delayed(
@@ -272,8 +272,7 @@ class DaskSource(ScoreSource):
         label
             Column of the labels.
         """
-        names = (score,) if isinstance(score, str) else tuple(score)
-        return cls._of_tables(parts, client, Roles(names, label))
+        return cls._of_tables(parts, client, Roles(names_of(score, "score"), label))
 
     @classmethod
     def _of_tables(cls, tables: Sequence[Delayed], client: Client, roles: Roles) -> DaskSource:
@@ -305,11 +304,6 @@ class DaskSource(ScoreSource):
         source._before, source._warned = self._before, self._warned
         return source
 
-    @property
-    def _where(self) -> str:
-        first = self.partitions[0]
-        return first.origin if isinstance(first, RowGroups) else "the table"
-
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every partition on the cluster and merge the summaries in the order of the rows.
 
@@ -324,19 +318,28 @@ class DaskSource(ScoreSource):
         if self.roles.weight is not None:
             carrying = self._with_roles(self.roles.carrying_weight())
             return carrying.reduce(weighted(summarize, self.roles.weight))
-        level, merge = self._leaves(summarize, self.chunking), delayed(worker_tasks.merge, pure=False)
+        level, merge = self._leaves(summarize, self.chunking), delayed(merge_sums, pure=False)
         while len(level) > 1:
             level = [merge(level[i : i + MERGED_AT_ONCE]) for i in range(0, len(level), MERGED_AT_ONCE)]
+        sized = [sum(one.rows) for one in self.partitions if isinstance(one, RowGroups)]
+        rows = sum(sized) if len(sized) == len(self.partitions) else None
         with (
             config.set({"distributed.admin.large-graph-warning-threshold": _LARGE_GRAPH}),
-            self._told_of_progress(),
+            stage("trials on the cluster", rows) as done,
         ):
-            (total,) = self._sums(summarize, level)
+            self.client.subscribe_topic(self._topic, lambda event: done(event[1]))
+            try:
+                total: PartialSum[S] = results_of(self.client, self.client.compute(level))[0]
+            finally:
+                with suppress(Exception):  # the scheduler may be gone, which is said elsewhere
+                    self.client.unsubscribe_topic(self._topic)
         _warn_of_unreadable(name for name in total.skipped if name not in self.skipped)
         self.skipped = tuple(dict.fromkeys((*self.skipped, *total.skipped)))
         if not self._warned:
             self._warned = True
-            settle_words(total.words, f"{self._where}, column {self.roles.label!r}")
+            first = self.partitions[0]
+            where = first.origin if isinstance(first, RowGroups) else "the table"
+            settle_words(total.words, f"{where}, column {self.roles.label!r}")
         if total.summary is None:
             raise FileFormatError("no partition could be read" + _listed_names(self.skipped))
         return total.summary
@@ -347,48 +350,27 @@ class DaskSource(ScoreSource):
         least = at_once(ROWS_A_TASK, unit=8)
         rows = [sum(one.rows) if isinstance(one, RowGroups) else least for one in self.partitions]
         most = max(least, min(sum(rows) // MANY_TASKS, MOST_ROWS_A_TASK))
-        return [[self.partitions[i] for i in run] for run in runs(rows, most)]
+        return [[self.partitions[i] for i in run] for run in pieces.runs(rows, most)]
 
-    def _places(self) -> tuple[object, ...]:
-        """How many trials come before each task, by one more pass over the labels."""
-        if self._before is None:
-            count = self.chunking.counted
-            counted = self._sums(count, self._leaves(count, self.chunking.carrying()))
-            none = self.chunking.nothing_before()
-            each = (none if total.summary is None else total.summary for total in counted)
-            self._before = tuple(accumulate(each, initial=none))
-        return self._before[:-1]
-
-    def _sums(
-        self, summarize: Callable[[Scores], T], tasks: list[Delayed]
-    ) -> list[worker_tasks.PartialSum[T]]:
-        """The results of tasks that hold such summaries, which Dask's own types do not say."""
-        futures = self.client.compute(tasks)
-        assert isinstance(futures, list)  # as of a list of tasks
-        return results_of(self.client, futures)
-
-    def _leaves(self, summarize: Callable[[Scores], T], chunking: AnyChunking) -> list[Delayed]:
+    def _leaves(self, summarize: Callable[[Scores], object], chunking: AnyChunking) -> list[Delayed]:
+        """The tasks that read; each knows how many trials come before it, where chunks carry their places."""
         from dask.delayed import delayed
 
-        needed = set(chunking.roles.carried) & set(COUNTED)
-        starts = self._places() if needed else repeat(chunking.nothing_before())
+        needs_places = bool(set(chunking.roles.carried) & set(COUNTED))
+        starts = self._places() if needs_places else repeat(chunking.nothing())
         # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
-        work = worker_tasks.Work(summarize, chunking, self.unreadable, self._topic, sources_digest())
-        shared = delayed(work, pure=False)
-        leaf = delayed(worker_tasks.summarize, pure=False)
-        return [leaf(shared, parts, start) for parts, start in zip(self._tasks, starts, strict=False)]
+        work = delayed(Work(summarize, chunking, self.unreadable, self._topic), pure=False)
+        leaf = delayed(summarize_partitions, pure=False)
+        return [leaf(work, parts, start) for parts, start in zip(self._tasks, starts, strict=False)]
 
-    @contextmanager
-    def _told_of_progress(self) -> Iterator[None]:
-        sized = [one for one in self.partitions if isinstance(one, RowGroups)]
-        total = sum(sum(one.rows) for one in sized) if len(sized) == len(self.partitions) else None
-        with stage("trials on the cluster", total) as done:
-            self.client.subscribe_topic(self._topic, lambda event: done(event[1]))
-            try:
-                yield
-            finally:
-                with suppress(Exception):  # the scheduler may be gone, which is said elsewhere
-                    self.client.unsubscribe_topic(self._topic)
+    def _places(self) -> list[IntArray]:
+        """How many trials of each class come before each task, by one more pass over the labels."""
+        if self._before is None:
+            plain = replace(self.chunking, roles=self.roles.carrying())
+            sums = results_of(self.client, self.client.compute(self._leaves(plain.counted, plain)))
+            counts = [plain.nothing() if one.summary is None else one.summary for one in sums]
+            self._before = list(accumulate(counts, initial=plain.nothing()))[:-1]
+        return self._before
 
     def __getstate__(self) -> dict[str, object]:
         # What is done to a chunk may hold on to the source it is of; of that nothing is needed on a worker.
@@ -409,3 +391,61 @@ def _warn_of_unreadable(names: Iterable[str]) -> None:
 def _listed_names(names: Sequence[str]) -> str:
     shown = "; ".join(names[:5]) + ("; ..." if len(names) > 5 else "")
     return f": {shown}" if names else ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done to each partition."""
+
+    summarize: Callable[[Any], Any]
+    chunking: Chunking[Any]
+    unreadable: Unreadable
+    topic: str
+    """The topic of Dask's events under which progress is told."""
+
+
+@dataclass(frozen=True)
+class PartialSum(Generic[S]):
+    """The summary of some partitions, if any could be read, and those that could not."""
+
+    summary: S | None = None
+    skipped: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+    """The words among the labels."""
+
+    def __add__(self, other: PartialSum[S]) -> PartialSum[S]:
+        if self.summary is None or other.summary is None:
+            summary = other.summary if self.summary is None else self.summary
+        else:
+            summary = self.summary + other.summary
+        return PartialSum(summary, self.skipped + other.skipped, self.words | other.words)
+
+
+def summarize_partitions(work: Work, partitions: Sequence[Readable], before: IntArray) -> PartialSum[Any]:
+    """Read partitions chunk by chunk, summarize, forget; ``before`` are the trials of earlier tasks."""
+    from distributed import get_worker
+
+    total, chunking, first = PartialSum[Any](), work.chunking, before
+    # Where files may be left out each is summed by itself: nothing of one that breaks off may be in the sum.
+    together = [partitions] if work.unreadable == "error" else [[partition] for partition in partitions]
+    for some in together:
+        part, after, words = PartialSum[Any](), before, set(total.words)
+        try:
+            for chunk in chunking.joined(chunking.chunks(some, before, words)):
+                part += PartialSum(work.summarize(chunk))
+                after = after + chunking.counted(chunk)
+                del chunk  # what was sorted of it is not needed while the next one is read
+        except FileFormatError as error:
+            if work.unreadable == "error":
+                raise
+            total += PartialSum(skipped=(str(error),))
+        else:
+            total += replace(part, words=frozenset(words))
+            before = after
+    get_worker().log_event(work.topic, int((before - first).sum()))
+    return total
+
+
+def merge_sums(sums: Sequence[PartialSum[S]]) -> PartialSum[S]:
+    """The sum of some parts."""
+    return reduce(add, sums)

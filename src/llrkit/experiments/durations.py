@@ -1,39 +1,98 @@
-"""The duration experiment: 25 trial lists, calibrated on one corpus and evaluated on another."""
+"""The experiment on durations: 25 trial lists of simulated corpora, from embeddings or from frames."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
-from llrkit._arguments import whole_number
-from llrkit._blas import one_blas_thread
-from llrkit._format import not_among
-from llrkit._plain import Json
-from llrkit._progress import tracked
-from llrkit._random import checked_seed
-from llrkit.errors import UnknownNameError
-from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.experiments.list_results import (
+from llrkit.base.arguments import FloatArray, checked_seed, one_of, whole_number
+from llrkit.base.process import cached_property, one_blas_thread, stage, tracked
+from llrkit.base.text import Json
+from llrkit.errors import InputError
+from llrkit.experiments.lists import (
+    PAPER,
     ListResult,
     ListTable,
     calibrated,
     closer_look,
     fit_both,
     measure_list,
+    pool_lists,
 )
-from llrkit.experiments.one_map import fit_one_map
-from llrkit.experiments.paper_values import PAPER
-from llrkit.experiments.seed_means import SeedMeans
-from llrkit.recognize.backends.transforms import Affine, Chain, LengthNorm
-from llrkit.recognize.plda.plda_model import PLDA
-from llrkit.recognize.plda.plda_training import train_plda
-from llrkit.simulate.corpus import Corpus, Recordings
-from llrkit.simulate.sparse_trials import DrawnPairs, SparseTrials
-from llrkit.simulate.speaker_population import Population
+from llrkit.fits.conditions import condition_cells, conditioned_from_cells
+from llrkit.fits.logistic import fit_quality
+from llrkit.maps.map import AffineMap, Map
+from llrkit.scores import Scores
+from llrkit.simulate.speakers import (
+    FRAMES_PER_SECOND,
+    Corpus,
+    DrawnPairs,
+    FrameModel,
+    Population,
+    Recordings,
+    SparseTrials,
+)
+from llrkit.speech.models.gmm import DiagonalGMM, Statistics, baum_welch, train_ubm
+from llrkit.speech.models.ivectors import train_ivectors
+from llrkit.speech.models.plda import PLDA, train_plda
+from llrkit.speech.models.transforms import Affine, Chain, LengthNorm, train_chain
+from llrkit.verbs.evaluation import Evaluation
+
+CONDITIONS = ("enroll_seconds", "test_seconds")
+ALPHA = 0.5
+Pair = tuple[float, float]
+
+
+def fit_one_map(lists: Mapping[Pair, Scores]) -> Callable[[Pair], dict[str, Map]]:
+    """Train on the trials of all lists: pooled, by conditions (CMLG), by quality measures (logistic).
+
+    The result gives each map for the durations of one list, by the field of the result it fills.
+    """
+    pooled = pool_lists([with_durations(trials, pair) for pair, trials in lists.items()])
+    plain = {f"pooled_{name}": fitted for name, fitted in fit_both(pooled).items()}
+    quality = fit_quality(pooled, columns=CONDITIONS, features="durations", scaled=True)
+    cells = condition_cells(pooled, CONDITIONS, "log")
+    conditioned = conditioned_from_cells(cells, ALPHA)
+
+    def at(pair: Pair) -> dict[str, Map]:
+        seconds: dict[str, float] = dict(zip(CONDITIONS, pair, strict=True))
+        left_out = conditioned_from_cells(cells.without(**seconds), ALPHA)
+        return {
+            **plain,
+            "conditioned_cmlg": conditioned.at(**seconds),
+            "left_out_cmlg": left_out.at(**seconds),
+            "quality_logistic": line_at(quality, seconds),
+        }
+
+    return at
+
+
+def with_durations(trials: Scores, pair: Pair) -> Scores:
+    """The trials of a list, which remember their durations.
+
+    Examples
+    --------
+    >>> with_durations(Scores([1.0], [0.0, 0.5]), (5.0, 40.0)).columns["test_seconds"]
+    (array([40.], dtype=float32), array([40., 40.], dtype=float32))
+    """
+    sizes = trials.n_target, trials.n_nontarget
+    columns = {  # few and round values: half the memory is enough
+        name: (np.full(sizes[0], seconds, np.float32), np.full(sizes[1], seconds, np.float32))
+        for name, seconds in zip(CONDITIONS, pair, strict=True)
+    }
+    return Scores.from_classes(trials.target, trials.nontarget, columns)
+
+
+def line_at(fitted: Map, conditions: Mapping[str, float]) -> AffineMap:
+    """The straight line that a map is at given conditions."""
+    columns = {name: np.full(2, value) for name, value in conditions.items()}
+    offset, one = fitted.llr(np.array([0.0, 1.0]), columns).tolist()
+    return AffineMap(a=one - offset, b=offset, method=fitted.method)
+
 
 SECONDS = (5.0, 10.0, 20.0, 40.0, 100.0)
 """The paper's four short durations, and what a whole recording has here."""
@@ -53,22 +112,16 @@ class CorpusSize:
     trials: int
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Sizes of the lists that train the calibration and of those that are evaluated."""
-
-    train: CorpusSize
-    evaluate: CorpusSize
-
-
-SCALES: Mapping[str, Scale] = MappingProxyType(
+SCALES: Mapping[str, tuple[CorpusSize, CorpusSize]] = MappingProxyType(
     {
-        "small": Scale(CorpusSize(120, 240, 48, 4_000), CorpusSize(480, 400, 120, 24_000)),
-        "paper": Scale(CorpusSize(260, 526, 104, 17_095), CorpusSize(1972, 1624, 464, 400_316)),
-        "25x": Scale(CorpusSize(920, 1860, 260, 427_375), CorpusSize(6960, 5800, 1160, 10_007_900)),
+        "small": (CorpusSize(120, 240, 48, 4_000), CorpusSize(480, 400, 120, 24_000)),
+        "paper": (CorpusSize(260, 526, 104, 17_095), CorpusSize(1972, 1624, 464, 400_316)),
+        "25x": (CorpusSize(920, 1860, 260, 427_375), CorpusSize(6960, 5800, 1160, 10_007_900)),
     }
 )
-"""``paper`` has the numbers of trials of the paper's lists, ``25x`` those of all of them in every list."""
+"""Sizes of the lists that train the calibration and of those that are evaluated.
+
+``paper`` has the numbers of trials of the paper's lists, ``25x`` those of all of them in every list."""
 
 POPULATION = Population(dim=100, between=0.38, channel=0.532, noise=8.8, shrinks=True)
 """Tuned to the ends of the paper's range of EERs (2.9 and 26 %), with lists that were full cross products of
@@ -85,14 +138,14 @@ SEEDS = 5
 class DurationsResult:
     """The table of the experiment and how it was made."""
 
-    table: SeedMeans
+    table: ListTable
     scale: str
     seconds: float
     closer: Mapping[str, Evaluation]
     """The list in the middle (20 s on both sides) of the first seed: raw scores, and both calibrations."""
     start: str = "embeddings"
     """What was simulated."""
-    shortcut: SeedMeans | None = None
+    shortcut: ListTable | None = None
     """The same experiment from embeddings, where this one is from frames."""
 
     @property
@@ -115,32 +168,31 @@ class DurationsResult:
 
 
 @dataclass(frozen=True, eq=False)
-class CorpusTrials:
-    """Recordings of one corpus, ready to be scored, and their trials: the same for all durations."""
-
-    enroll: Recordings
-    test: Recordings
-    pairs: DrawnPairs
-
-
-@dataclass(frozen=True, eq=False)
 class Corpora:
-    """Recordings of both corpora and the recognizer that scores them."""
+    """Recordings of both corpora, ready to be scored, their trials, and the recognizer that scores them."""
 
-    train: CorpusTrials
-    evaluate: CorpusTrials
+    train: tuple[Recordings, Recordings]
+    """Enrollments and tests of the first corpus."""
+    evaluate: tuple[Recordings, Recordings]
+    """Those of the second."""
     recognizer: PLDA
+    sizes: tuple[CorpusSize, CorpusSize]
+    seed: int
+
+    @cached_property
+    def pairs(self) -> tuple[DrawnPairs, DrawnPairs]:
+        """The trials of both corpora, the same for all durations."""
+        sides = zip((self.train, self.evaluate), self.sizes, strict=True)
+        train, evaluate = (DrawnPairs.of(*side, n_trials=size.trials, rng=self.seed) for side, size in sides)
+        return train, evaluate
 
     def train_list(self, enroll: float, test: float) -> SparseTrials:
         """Trials of the first corpus."""
-        return self._scored(self.train, enroll, test)
+        return SparseTrials(*self.train, enroll, test, self.recognizer.scores, pairs=self.pairs[0])
 
     def evaluation_list(self, enroll: float, test: float) -> SparseTrials:
         """Trials of the second corpus."""
-        return self._scored(self.evaluate, enroll, test)
-
-    def _scored(self, side: CorpusTrials, enroll: float, test: float) -> SparseTrials:
-        return SparseTrials(side.enroll, side.test, enroll, test, self.recognizer.scores, pairs=side.pairs)
+        return SparseTrials(*self.evaluate, enroll, test, self.recognizer.scores, pairs=self.pairs[1])
 
 
 def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
@@ -150,23 +202,21 @@ def make_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     common. The second corpus is shifted and varies a little more within speakers. All embeddings are centered
     by the mean of the background and scaled to one length before PLDA is trained and applied.
     """
-    if scale not in SCALES:
-        raise UnknownNameError(f"scale={not_among(scale, SCALES, ': expected one of ')}")
-    size = SCALES[scale]
-    speakers, recordings = BACKGROUND
+    one_of(scale, tuple(SCALES), "scale")
+    n_speakers, n = BACKGROUND
     background = Corpus(POPULATION, 0, seed).recordings(
-        "train", n_speakers=speakers, n=recordings, durations=SECONDS[-1:]
+        "train", n_speakers=n_speakers, n=n, durations=SECONDS[-1:]
     )
     vectors = background.vectors[SECONDS[-1]]
     chain = Chain((Affine(vectors.mean(axis=0), name="center"), LengthNorm("sqrt-dim")))
     trained = train_plda(chain(vectors), background.speaker_names, iterations=ITERATIONS).model
     first = Corpus(POPULATION, 1, seed)
     second = Corpus(POPULATION.rougher(ROUGHER), 2, seed, SHIFT)
+    train, evaluate = SCALES[scale]
     return Corpora(
-        _corpus_ready(first, size.train, chain),
-        _corpus_ready(second, size.evaluate, chain),
-        rounded_plda(trained),
-    )
+        _ready_recordings(first, train, chain), _ready_recordings(second, evaluate, chain),
+        rounded_plda(trained), SCALES[scale], seed,
+    )  # fmt: skip
 
 
 def rounded_plda(trained: PLDA) -> PLDA:
@@ -174,14 +224,16 @@ def rounded_plda(trained: PLDA) -> PLDA:
     return PLDA(*(np.round(parameter, 6) for parameter in (trained.mean, trained.between, trained.within)))
 
 
-def _corpus_ready(corpus: Corpus, size: CorpusSize, chain: Chain) -> CorpusTrials:
-    sides = []
-    for side, n in (("enroll", size.models), ("test", size.tests)):
-        cut = corpus.recordings(side, n_speakers=size.speakers, n=n, durations=SECONDS)
-        ready = {seconds: chain(vectors) for seconds, vectors in cut.vectors.items()}
-        sides.append(replace(cut, vectors=MappingProxyType(ready)))
-    pairs = DrawnPairs.of(*sides, n_trials=size.trials, rng=corpus.seed)
-    return CorpusTrials(sides[0], sides[1], pairs)
+def _ready_recordings(corpus: Corpus, size: CorpusSize, chain: Chain) -> tuple[Recordings, Recordings]:
+    enroll, test = (
+        corpus.recordings(side, n_speakers=size.speakers, n=n, durations=SECONDS)
+        for side, n in (("enroll", size.models), ("test", size.tests))
+    )
+    enroll, test = (
+        replace(cut, vectors={seconds: chain(vectors) for seconds, vectors in cut.vectors.items()})
+        for cut in (enroll, test)
+    )
+    return enroll, test
 
 
 @one_blas_thread()
@@ -219,7 +271,7 @@ def run_durations(
     for number in tracked(range(first, first + count), "simulating", count, "seeds"):
         tables[number], middle = run_seed(make(scale, seed=number), look_closer=number == first)
         closer = closer or middle
-    return DurationsResult(SeedMeans.of(tables), scale, time.perf_counter() - began, closer)
+    return DurationsResult(ListTable.of_seeds(tables), scale, time.perf_counter() - began, closer)
 
 
 def run_seed(corpora: Corpora, look_closer: bool) -> tuple[ListTable, Mapping[str, Evaluation]]:
@@ -233,9 +285,118 @@ def run_seed(corpora: Corpora, look_closer: bool) -> tuple[ListTable, Mapping[st
     for pair in tracked(pairs, "evaluating", len(pairs), "lists"):
         maps = fit_both(train[pair])
         trials = corpora.evaluation_list(*pair)
-        results.append(
-            measure_list(trials, maps | one_map.at(pair), enroll=NAMES[pair[0]], test=NAMES[pair[1]])
-        )
+        results.append(measure_list(trials, maps | one_map(pair), enroll=NAMES[pair[0]], test=NAMES[pair[1]]))
         if look_closer and pair == middle:
             closer = closer_look(trials, calibrated(trials, maps))
     return ListTable(tuple(results)), closer
+
+
+N_GAUSSIANS, DIM, N_FACTORS, LDA_DIM = 32, 12, 60, 50
+STRENGTH, CHANNEL = 0.284, 0.86
+FRAMES_A_SECOND = 5
+"""Independent frames in a second of speech; the hundred that a front end makes are not independent. The
+strength of speakers and the spread of recordings were tuned to the ends of the paper's range of EERs."""
+FRAME_BACKGROUND = (400, 5)  # speakers, and recordings of each
+UBM_RECORDINGS = 200
+STEPS = ("center", "length", f"lda:{LDA_DIM}", "length")
+_TRAIN, _EVALUATE, _TESTS = 10_000, 20_000, 1_000  # first speakers of the corpora, first session of tests
+_BATCH = 100
+
+
+def run_from_frames(scale: str = "small", *, seed: int = 2013, seeds: int = SEEDS) -> DurationsResult:
+    """The duration experiment from frames, and beside it from embeddings with the same lists and seeds."""
+    result = run_durations(scale, seed=seed, seeds=seeds, make=make_frame_corpora)
+    shortcut = run_durations(scale, seed=seed, seeds=seeds)
+    return replace(result, start="frames", shortcut=shortcut.table)
+
+
+def make_frame_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
+    """Simulate frames of two corpora and of a background, and train everything from the background model on.
+
+    Frames follow the model that i-vectors assume. The two corpora do not differ in their domain, and genders
+    sound alike. The background has whole recordings only.
+    """
+    if scale not in ("small", "paper"):
+        raise InputError(f"scale={scale!r}: from frames, expected one of small, paper")
+    model = FrameModel(N_GAUSSIANS, DIM, N_FACTORS, strength=STRENGTH, channel=CHANNEL, seed=seed)
+    people, sessions = FRAME_BACKGROUND
+    who = [(speaker, session) for speaker in range(people) for session in range(sessions)]
+    sample = [
+        _frames_of_recording(model, *one, SECONDS[-1]) for one in who[:: -(-len(who) // UBM_RECORDINGS)]
+    ]
+    with stage("background model"):
+        ubm = train_ubm(sample, N_GAUSSIANS, rng=seed)
+    whole = cut_statistics(model, ubm, who, SECONDS[-1:], "background")[SECONDS[-1]]
+    with stage("factors", ITERATIONS, "steps") as done:
+        factors = train_ivectors(
+            whole, ubm, N_FACTORS, iterations=ITERATIONS, rng=seed, report=lambda step, value: done(1)
+        )
+    background = factors.extract(whole)
+    chain = train_chain(background, STEPS)
+    trained = train_plda(chain(background), iterations=ITERATIONS).model
+
+    def recordings(side: str, n: int, n_speakers: int, first: int, session: int) -> Recordings:
+        codes = np.arange(n) % n_speakers
+        drawn = [(first + int(code), session + i // n_speakers) for i, code in enumerate(codes)]
+        cuts = cut_statistics(model, ubm, drawn, SECONDS, f"{side} recordings")
+        vectors = {
+            seconds: np.asarray(chain(factors.extract(statistics)).vectors, dtype=np.float64)
+            for seconds, statistics in cuts.items()
+        }
+        return Recordings(f"corpus{first}", side, codes, vectors)
+
+    train, evaluate = (
+        (
+            recordings("enroll", size.models, size.speakers, first, 0),
+            recordings("test", size.tests, size.speakers, first, _TESTS),
+        )
+        for size, first in zip(SCALES[scale], (_TRAIN, _EVALUATE), strict=True)
+    )
+    return Corpora(train, evaluate, rounded_plda(trained), SCALES[scale], seed)
+
+
+def cut_statistics(
+    model: FrameModel,
+    ubm: DiagonalGMM,
+    who: Sequence[tuple[int, int]],
+    durations: Sequence[float],
+    what: str = "recordings",
+) -> Mapping[float, Statistics]:
+    """Statistics of the first seconds of recordings, for each duration: those of a longer cut add up.
+
+    ``who`` holds the speaker and the session of each recording.
+
+    Examples
+    --------
+    >>> model = FrameModel(n_components=2, dim=2, rank=2, seed=1)
+    >>> ubm = DiagonalGMM(*model.universal)
+    >>> cuts = cut_statistics(model, ubm, [(0, 0), (1, 0)], (5.0, 20.0))
+    >>> cuts[5.0].n_frames, cuts[20.0].n_frames
+    (array([25., 25.]), array([100., 100.]))
+    """
+    ends = [round(seconds * FRAMES_A_SECOND) for seconds in durations]
+    zeroth, first = [], []
+    with stage(what, len(who), "recordings") as done:
+        for start in range(0, len(who), _BATCH):
+            batch = who[start : start + _BATCH]
+            pieces = [
+                piece
+                for one in batch
+                for piece in np.split(_frames_of_recording(model, *one, durations[-1]), ends[:-1])
+            ]
+            sums = baum_welch(pieces, ubm)
+            shape = (len(batch), len(durations))
+            zeroth.append(sums.zeroth.reshape(*shape, -1).cumsum(axis=1))
+            first.append(sums.first.reshape(*shape, *sums.first.shape[1:]).cumsum(axis=1))
+            done(len(batch))
+    counts, offsets = np.concatenate(zeroth), np.concatenate(first)
+    names = tuple(f"{speaker}-{session}" for speaker, session in who)
+    speakers = tuple(str(speaker) for speaker, _ in who)
+    return {
+        seconds: Statistics(names, counts[:, i], offsets[:, i], np.zeros(len(who)), speakers)
+        for i, seconds in enumerate(durations)
+    }
+
+
+def _frames_of_recording(model: FrameModel, speaker: int, session: int, seconds: float) -> FloatArray:
+    return model.recording(speaker, session, seconds * FRAMES_A_SECOND / FRAMES_PER_SECOND)

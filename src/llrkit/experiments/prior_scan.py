@@ -1,4 +1,4 @@
-"""What the weight alpha, or the training prior, does to a cost: populations, simulated corpora, scores."""
+"""The scan of the training weight: of populations, of simulated corpora and of own scores."""
 
 from __future__ import annotations
 
@@ -8,23 +8,123 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
-from llrkit._blas import one_blas_thread
-from llrkit._plain import Json
-from llrkit.evaluation.alpha_scan import LOG_ODDS, NAMES, PriorScan, alpha_scan
-from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.evaluation_result import Evaluation
+from llrkit.base.arguments import FloatArray
+from llrkit.base.process import one_blas_thread
+from llrkit.base.text import Json
+from llrkit.core.functions import newton, sigmoid, softplus
+from llrkit.core.summaries import ClassMoments, Moments
+from llrkit.errors import InputError
 from llrkit.experiments.durations import SECONDS, make_corpora
-from llrkit.experiments.list_results import calibrated, closer_look, fit_both
-from llrkit.experiments.population_calibration import (
-    population_c_primary,
-    population_cmlg,
-    population_logistic,
-    population_minimum,
-)
+from llrkit.experiments.lists import calibrated, closer_look, fit_both
+from llrkit.fits.cmlg import cmlg_from_moments
+from llrkit.maps.map import AffineMap
 from llrkit.scores import ScoreSource
-from llrkit.theory.operating_points import OperatingPoint
-from llrkit.theory.unequal_gaussians import UnequalGaussians
+from llrkit.theory.distributions import Normal
+from llrkit.theory.gaussian import UnequalGaussians
+from llrkit.theory.odds import OperatingPoint, preset
+from llrkit.verbs.compare import LOG_ODDS, NAMES, PriorScan, alpha_scan
+from llrkit.verbs.evaluate import evaluate
+from llrkit.verbs.evaluation import Evaluation
+
+# Trapezoid rule in standard deviations: all digits for integrands as smooth as these
+_Z = np.linspace(-12.0, 12.0, 2401)
+_WEIGHTS = np.exp(-0.5 * _Z**2) * (_Z[1] - _Z[0]) / np.sqrt(2.0 * np.pi)
+
+
+def population_cmlg(scores: UnequalGaussians, log_odds: float) -> AffineMap:
+    """CMLG with weight alpha of given log-odds, from the exact moments.
+
+    Examples
+    --------
+    >>> fitted = population_cmlg(UnequalGaussians(4.5, 1.0, 0.0, 1.0), log_odds=-3.0)
+    >>> round(fitted.a, 9), round(fitted.b, 9)
+    (4.5, -10.125)
+    """
+    moments = Moments(_population_moments(scores.target), _population_moments(scores.nontarget))
+    return cmlg_from_moments(moments, float(sigmoid(log_odds)))
+
+
+def population_logistic(scores: UnequalGaussians, log_odds: float) -> AffineMap:
+    """Logistic regression whose training prior has given log-odds, on infinitely many trials.
+
+    Examples
+    --------
+    >>> fitted = population_logistic(UnequalGaussians(4.5, 1.0, 0.0, 1.0), log_odds=-3.0)
+    >>> round(fitted.a, 6), round(fitted.b, 6)
+    (4.5, -10.125)
+    """
+    start = population_cmlg(scores, 0.0)
+    prior = float(sigmoid(log_odds))
+    # the rarer class has almost all its weight where the other has none: scale the whole cost up
+    unit = 1.0 / min(prior, 1.0 - prior)
+
+    def cost(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        value, gradient, hessian = 0.0, np.zeros(2), np.zeros((2, 2))
+        for distribution, sign, share in ((scores.target, -1.0, prior), (scores.nontarget, 1.0, 1.0 - prior)):
+            s = distribution.mean() + distribution.std() * _Z
+            z = sign * (x[0] * s + x[1] + log_odds)
+            weight = unit * share * _WEIGHTS
+            wrong = sigmoid(z)
+            terms = np.stack([s, np.ones_like(s)])
+            value += float(weight @ softplus(z))
+            gradient += sign * terms @ (weight * wrong)
+            hessian += (terms * (weight * wrong * (1.0 - wrong))) @ terms.T
+        return value, gradient, hessian
+
+    minimum = newton(cost, np.array([start.a, start.b]), tolerance=1e-9, max_evaluations=200)
+    if not minimum.converged:
+        raise InputError(f"logistic regression at log-odds {log_odds:g} did not settle")
+    return AffineMap(a=float(minimum.x[0]), b=float(minimum.x[1]), method="logistic")
+
+
+def population_c_primary(scores: UnequalGaussians, fitted: AffineMap, evaluation: str = "sre12") -> float:
+    """Primary cost of the mapped scores at the Bayes thresholds, with one kind of non-target.
+
+    Examples
+    --------
+    >>> equal = UnequalGaussians(4.5, 1.0, 0.0, 1.0)
+    >>> round(population_c_primary(equal, population_cmlg(equal, 0.0)), 4)
+    0.2383
+    """
+    costs = [
+        _population_cost(scores, point, (point.threshold - fitted.b) / fitted.a)
+        for point in preset(evaluation).points
+    ]
+    return float(np.mean(costs))
+
+
+def population_minimum(scores: UnequalGaussians, evaluation: str = "sre12") -> float:
+    """Primary cost at the best threshold of each operating point.
+
+    Examples
+    --------
+    >>> round(population_minimum(UnequalGaussians(5.0, 1.6, 0.0, 1.0)), 4)
+    0.2426
+    """
+    low, high = scores.mean_nontarget, scores.mean_target + 4.0 * scores.std_target
+    best = [
+        minimize_scalar(
+            lambda t, point=point: _population_cost(scores, point, t), bounds=(low, high), method="bounded"
+        ).fun
+        for point in preset(evaluation).points
+    ]
+    return float(np.mean(best))
+
+
+def _population_cost(scores: UnequalGaussians, point: OperatingPoint, threshold: float) -> float:
+    return float(point.cost(scores.target.below(threshold), scores.nontarget.at_least(threshold)))
+
+
+def _population_moments(distribution: Normal) -> ClassMoments:
+    """Moments of a population, as if of one trial."""
+    one, sd = np.ones(1), distribution.std()
+    return ClassMoments(
+        n=1.0, mean=distribution.mean() * one, m2=sd**2 * np.ones((1, 1)), m3=0.0 * one, m4=3.0 * sd**4 * one,
+        low=-np.inf * one, high=np.inf * one,
+    )  # fmt: skip
+
 
 EVALUATION = "sre12"
 EQUAL = UnequalGaussians(mean_target=4.5, std_target=1.0, mean_nontarget=0.0, std_nontarget=1.0)
@@ -99,7 +199,7 @@ def scan_population(name: str, about: str, scores: UnequalGaussians) -> ScanCase
 
 def scan_trials_of(name: str, about: str, train: ScoreSource, evaluation: ScoreSource) -> ScanCase:
     """A scan of trials: calibration trained on one set at each weight, its cost on another."""
-    return ScanCase(name, about, alpha_scan(train, evaluation, point=EVALUATION))
+    return ScanCase(name, about, alpha_scan(train, test=evaluation, point=EVALUATION))
 
 
 @one_blas_thread()
@@ -141,7 +241,7 @@ def run_scan_of_scores(
     ('cost at sre08', True)
     """
     began = time.perf_counter()
-    curve = alpha_scan(train, test, point=point, known=known, p_known=p_known, groups=groups, rng=seed)
+    curve = alpha_scan(train, test=test, point=point, known=known, p_known=p_known, groups=groups, rng=seed)
     measured = evaluate(train if test is None else test)
     about = f"{measured.n_target:,} target and {measured.n_nontarget:,} non-target trials, {curve.how}"
     closer = MappingProxyType({"raw scores": measured})

@@ -1,49 +1,44 @@
-"""The formats: how each is recognized, and which reader takes it."""
+"""Which format a file has, and which files a path names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import glob
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from glob import has_magic
+from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from llrkit._format import not_among
-from llrkit._inputs import unchanged
-from llrkit.errors import FileFormatError, InputError, UnknownNameError
-from llrkit.io.decompress import GZIP, ZSTD
-from llrkit.io.trial_table import Scan, TrialTable
-
-
-@dataclass(frozen=True)
-class Format:
-    """One format; ``magic`` are the first bytes of its files, text is told apart by its columns."""
-
-    name: str
-    holds: str
-    magic: bytes = b""
-    endings: tuple[str, ...] = ()
-
-
-FORMATS = (
-    Format("table", "delimited text with a header, or --columns", endings=(".csv", ".tsv")),
-    Format("kaldi", "enroll test score | enroll test target"),
-    Format("voxceleb", "label enroll test | score enroll test"),
-    Format("nist", "model segment side LLR, keys"),
-    Format("asvspoof", "ASV and CM scores, protocols"),
-    Format("bob", "4 or 5 columns"),
-    Format("two-column", "label score | score label"),
-    Format("values", "one score per line, of one class"),
-    Format("matrix", "ids in the first row and column"),
-    Format("npz", "arrays by name", b"PK\x03\x04", (".npz",)),
-    Format("npy", "one array, of one class", b"\x93NUMPY", (".npy",)),
-    Format("bosaris", "HDF5: Scores, Key, Ndx; bob arrays", b"\x89HDF\r\n\x1a\n", (".h5", ".hdf5")),
-    Format("parquet", "table", b"PAR1", (".parquet", ".pq")),
-    Format("arrow", "table, file or stream", b"ARROW1", (".arrow", ".ipc", ".feather", ".arrows")),
+from llrkit.base.files import note_input, state_of, unchanged
+from llrkit.base.process import refuse_after_fork, warn_caller
+from llrkit.base.text import not_among
+from llrkit.errors import (
+    FileFormatError,
+    InputError,
+    LlrkitWarning,
+    SkippedFilesWarning,
+    UnknownNameError,
 )
-NAMES = tuple(known.name for known in FORMATS)
+from llrkit.io.columns import LAYOUTS, Scan, TrialTable, in_one_schema, together
+from llrkit.io.read_options import PathArg
+from llrkit.io.text_lines import GZIP, ZSTD, open_text
+
+BINARY = {
+    "npz": (b"PK\x03\x04", (".npz",)),
+    "npy": (b"\x93NUMPY", (".npy",)),
+    "bosaris": (b"\x89HDF\r\n\x1a\n", (".h5", ".hdf5")),
+    "parquet": (b"PAR1", (".parquet", ".pq")),
+    "arrow": (b"ARROW1", (".arrow", ".ipc", ".feather", ".arrows")),
+}
+"""The first bytes of files that are no text, and how their names end."""
+NAMES = ("table", *dict.fromkeys(layout.format for layout in LAYOUTS), "matrix", *BINARY)
 _PACKED = 10
 """Text is about ten times smaller when it is packed."""
-BINARY = tuple(known for known in FORMATS if known.magic)
 
 
 class TextOptions(TypedDict, total=False):
@@ -78,9 +73,14 @@ def detect(file: Path) -> str:
             head = raw.read(8)
     except OSError as error:
         raise FileFormatError(f"{file}: cannot be read ({error.strerror or error})") from None
-    by_magic = next((known.name for known in BINARY if head.startswith(known.magic)), None)
-    by_ending = next((known.name for known in BINARY if file.suffix.lower() in known.endings), None)
+    by_magic = next((name for name, (magic, _) in BINARY.items() if head.startswith(magic)), None)
+    by_ending = next((name for name, (_, ends) in BINARY.items() if file.suffix.lower() in ends), None)
     return by_magic or by_ending or "text"
+
+
+def first_rows(file: Path) -> list[list[str]]:
+    """The fields of the first rows of a text; none of a file that is no text."""
+    return [fields for _, fields in open_text(file).head] if detect(file) == "text" else []
 
 
 def in_batches(file: Path) -> bool:
@@ -90,32 +90,21 @@ def in_batches(file: Path) -> bool:
 
 def decoded_bytes(file: Path) -> float:
     """About what a file takes in memory, from its description; its size where that says nothing."""
-    size, kind = file.stat().st_size, detect(file)
-    try:
-        if kind == "parquet":
-            from llrkit.io.binary.parquet_check import decoded_size
+    kind = detect(file)
+    if kind in ("parquet", "arrow"):
+        from llrkit.io.column_files import decoded_size
 
-            return max(size, decoded_size(file).total)
-        if kind == "arrow":
-            from llrkit.io.binary.arrow_check import batch_sizes
-
-            return max(size, sum(batch_sizes(file)))
-    except ValueError:  # broken, as its reader will say
-        return size
+        with suppress(FileFormatError):  # broken, as its reader will say
+            return decoded_size(file, kind)
     with file.open("rb") as raw:
-        return size * (_PACKED if raw.read(4).startswith((GZIP, ZSTD)) else 1)
+        return file.stat().st_size * (_PACKED if raw.read(4).startswith((GZIP, ZSTD)) else 1)
 
 
 def read_file(file: Path, **options: Unpack[TableOptions]) -> TrialTable:
     """Read one file of any format; one that changes meanwhile is an error."""
+    note_input(file)
     with unchanged(file):
-        kind = _kind_of_format(file, options)
-        if kind in ("parquet", "arrow"):
-            from llrkit.io.binary.column_files import read_arrow, read_parquet
-
-            score, label = options.get("score"), options.get("label")
-            return (read_parquet if kind == "parquet" else read_arrow)(file, score=score, label=label)
-        opened = _opened_by_format(file, kind, options)
+        opened = _opened_by_format(file, options, whole=True)
         return opened.whole() if isinstance(opened, Scan) else opened
 
 
@@ -124,47 +113,177 @@ def scan_file(file: Path, **options: Unpack[TableOptions]) -> Scan | TrialTable:
 
     A file that changes between two passes, or while it is read, is an error.
     """
-    with unchanged(file) as stamp:
-        opened = _opened_by_format(file, _kind_of_format(file, options), options)
-    if stamp is None or not isinstance(opened, Scan):
+    note_input(file)
+    with unchanged(file) as state:
+        opened = _opened_by_format(file, options)
+    if state is None or not isinstance(opened, Scan):
         return opened
     read = opened.read
 
     def read_unchanged(wanted: Sequence[str]) -> Iterator[TrialTable]:
-        with stamp.holding(file):
+        with unchanged(file, since=state):
             yield from read(wanted)
 
     return replace(opened, read=read_unchanged)
 
 
-def _opened_by_format(file: Path, kind: str, options: TableOptions) -> Scan | TrialTable:
-    score, label = options.get("score"), options.get("label")
+def _opened_by_format(file: Path, options: TableOptions, *, whole: bool = False) -> Scan | TrialTable:
+    insisted, score, label = options.get("format"), options.get("score"), options.get("label")
+    if insisted is not None and insisted not in NAMES:
+        raise UnknownNameError(f"unknown format {not_among(insisted, NAMES, '; there are: ')}")
+    kind = insisted or detect(file)
+    if options.get("columns") is not None and kind in BINARY:
+        raise InputError(
+            f"{file}: --columns is for text; name columns of this file with --score-column and --label-column"
+        )
     if kind in ("parquet", "arrow"):
-        from llrkit.io.binary.column_files import scan_columns
+        from llrkit.io.column_files import read_columns, scan_columns
 
-        return scan_columns(file, kind, score=score, label=label)
+        return (read_columns if whole else scan_columns)(file, kind, score=score, label=label)
     if kind in ("npz", "npy"):
-        from llrkit.io.binary.numpy_files import read_npy, read_npz
+        from llrkit.io.array_files import read_npy, read_npz
 
         return read_npy(file) if kind == "npy" else read_npz(file, score=score, label=label)
     if kind == "bosaris" and detect(file) == "bosaris":
-        from llrkit.io.binary.bosaris_hdf5 import read_hdf5
+        from llrkit.io.array_files import read_hdf5
 
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's
         options = {**options, "format": "kaldi"}
-    from llrkit.io.text.delimited import scan_delimited
+    from llrkit.io.text_tables import scan_delimited
 
     return scan_delimited(file, **options)
 
 
-def _kind_of_format(file: Path, options: TableOptions) -> str:
-    insisted = options.get("format")
-    if insisted is not None and insisted not in NAMES:
-        raise UnknownNameError(f"unknown format {not_among(insisted, NAMES, '; there are: ')}")
-    kind = insisted or detect(file)
-    if options.get("columns") is not None and kind in {known.name for known in BINARY}:
-        raise InputError(
-            f"{file}: --columns is for text; name columns of this file with --score-column and --label-column"
-        )
-    return kind
+def read_table(path: PathArg, **options: Unpack[TableOptions]) -> TrialTable:
+    """Read a file, a directory or a glob: the table and which of its columns are what."""
+    tables = [read_file(file, **options) for file in files_of(path)]
+    return tables[0] if len(tables) == 1 else together(tables, str(path))
+
+
+def scan_tables(paths: PathArg | Sequence[PathArg], **options: Unpack[TableOptions]) -> list[Scan]:
+    """The files of one or several names, directories or globs, to be read in batches one after another."""
+    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    opened = [scan_file(file, **options) for path in given for file in files_of(path)]
+    return in_one_schema([one if isinstance(one, Scan) else Scan.of(one) for one in opened])
+
+
+def files_of(path: PathArg) -> list[Path]:
+    """The files that a name stands for: itself, those of a directory or of a glob, by name.
+
+    Names that begin with a dot or an underscore are left out, unless the pattern begins like that.
+    """
+    refuse_after_fork("files of trials")
+    file = Path(path)
+    if file.is_dir():
+        visible = sorted(one for one in file.iterdir() if is_taken(one.name))
+        inside = [one for one in visible if one.is_file()]
+        _say_what_is_left_out(file, visible)
+        if not inside:
+            raise FileFormatError(f"{file}: a directory without files")
+        return inside
+    if file.exists():
+        if not file.is_file():
+            what = "a pipe, which can be read once only" if file.is_fifo() else "a device, not a file"
+            raise FileFormatError(f"{file}: {what}; copy it to a file")
+        return [file]
+    if file.is_symlink():
+        raise FileFormatError(f"{file}: a link to {file.readlink()}, which is not there")
+    names = glob.glob(str(path), recursive=True) if glob.has_magic(str(path)) else []
+    matches = sorted(one for one in map(Path, names) if is_taken(one.name, file.name))
+    _say_what_is_left_out(file, [] if "**" in str(path) else matches)
+    matches = [one for one in matches if one.is_file()]
+    if not matches:
+        raise FileFormatError(f"{file}: no such file")
+    return matches
+
+
+def _say_what_is_left_out(where: Path, named: Iterable[Path]) -> None:
+    """Warn of what looks like input but is not read: subfolders, and links that lead nowhere."""
+    links = [one.name for one in named if one.is_symlink() and not one.exists()]
+    folders = [one.name for one in named if one.is_dir()]
+    for names, what in ((links, "links to nothing"), (folders, "subfolders")):
+        if names:
+            shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+            warn_caller(f"{where}: {what} are not read: {shown}", SkippedFilesWarning)
+
+
+def is_taken(name: str, pattern: str = "*") -> bool:
+    """Whether a file of a directory, or one that matches a pattern, is meant to be read.
+
+    Examples
+    --------
+    >>> is_taken("part-0.parquet"), is_taken("_manifest.json"), is_taken("_odd.csv", "_*.csv")
+    (True, False, True)
+    """
+    return name[0] not in "._" or pattern[:1] == name[0]
+
+
+STANDARD = "-"
+"""Standard input or output, which is no file."""
+
+
+def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> None:
+    """Refuse an output that is read as well, that lies in a folder that is read, or that is written twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.csv").write_text("score,label")
+    >>> require_separate([folder], [folder / "llrs.csv"])  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    llrkit.errors.InputError: llrs.csv: would be read with the other files of the folder the next time
+    """
+    written: dict[str, PathArg] = {}
+    read = [(os.fspath(path), local_files(path)) for path in inputs if path != STANDARD]
+    for output in outputs:
+        if output == STANDARD:
+            continue
+        place, there = os.path.realpath(output), state_of(output)
+        if place in written:
+            raise InputError(f"{output}: would be written twice ({written[place]}); name two places")
+        written[place] = output
+        parent, name = os.path.split(place)
+        for path, files in read:
+            source = os.path.realpath(path)
+            same_file = there is not None and any(
+                there[:2] == state[:2] for state in map(state_of, files) if state is not None
+            )
+            if place == source or same_file:
+                raise InputError(
+                    f"{output}: is read by this command, so it is not overwritten; choose another name"
+                )
+            if place in {os.path.realpath(folder) for folder in {file.parent for file in files}}:
+                raise InputError(f"{output}: holds {path}, which is read; write into another folder")
+            in_folder = os.path.isdir(path) and parent == source and is_taken(name)
+            if in_folder or _matches_pattern(place, path):
+                raise InputError(
+                    f"{output}: would be read with the other files of {path} the next time; write elsewhere"
+                )
+
+
+def _matches_pattern(place: str, pattern: str) -> bool:
+    """Whether a file of this name would be taken for a pattern (one without ``**``)."""
+    if not has_magic(pattern) or "**" in pattern or os.path.exists(pattern):
+        return False
+    folder, name = os.path.split(os.path.abspath(pattern))
+    parts, wanted = Path(place).parent.parts, Path(os.path.realpath(folder)).parts
+    return (
+        len(parts) == len(wanted)
+        and all(map(fnmatchcase, parts, wanted))
+        and fnmatchcase(Path(place).name, name)
+        and is_taken(Path(place).name, name)
+    )
+
+
+def local_files(path: PathArg) -> list[Path]:
+    """The files that a name stands for on this machine; whoever reads it says so if there are none."""
+    if path == STANDARD:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LlrkitWarning)  # whoever reads them says it
+        try:
+            return files_of(path)
+        except (FileFormatError, OSError, ValueError):
+            return []

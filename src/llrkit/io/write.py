@@ -1,28 +1,34 @@
-"""Writers: Parquet, Arrow, CSV, TSV, Kaldi, NIST and BOSARIS, each written whole or not at all.
+"""Trials and LLRs written as Parquet, Arrow, CSV, TSV, Kaldi, NIST and BOSARIS.
 
-Tables of any size are written batch by batch; only BOSARIS needs all trials at once, for its matrix.
+Each file is written whole or not at all. Tables of any size are written batch by batch; only BOSARIS needs
+all trials at once, for its matrix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from contextvars import copy_context
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
 
+import numpy as np
 import polars as pl
 
-from llrkit._atomic import replacing
-from llrkit._format import not_among
+from llrkit.base.arguments import Array
+from llrkit.base.files import replacing, replacing_folder
+from llrkit.base.text import not_among
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.io.checked_trials import target_mask_of
-from llrkit.io.reading_options import require_text_name
-from llrkit.io.trial_table import TrialTable
-from llrkit.scores.scores_and_labels import trials_of_table
-from llrkit.scores.trials import Trials
+from llrkit.io.checked import target_mask_of, with_scores
+from llrkit.io.columns import LLR, LLR_MAP, LOG10_LR, Scan, TrialTable, first_true, llrs_written_by_a_map
+from llrkit.io.read_options import require_text_name
+from llrkit.scores import Scores
+from llrkit.scores.derived import ROLES
+from llrkit.scores.labels import column_names
+from llrkit.scores.source import reduce_chunks, require_column
+from llrkit.scores.trials import Trials, trials_of
 
 WRITTEN = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".ipc": "arrow", ".feather": "arrow",
@@ -71,7 +77,11 @@ def write_trials(
     a x target
     b y nontarget
     """
-    rows = trials_of_table(trials)
+    rows = (
+        trials
+        if isinstance(trials, Trials) or not set(ROLES) <= set(column_names(trials))
+        else Trials(trials)
+    )
     if not isinstance(rows, Trials):
         raise InputError(
             f"write_trials writes rows, got {type(trials).__name__}: give lk.Trials or a data frame with the "
@@ -110,11 +120,21 @@ def write_batches(
     kind = written_as(target, format)
     if key is not None and kind not in HAS_OWN_KEY:
         raise InputError(f"{target}: {kind} holds scores and labels in one file; no key is written")
-    if kind == "bosaris":
-        return _write_matrix(batches, like, target, key)
-    if kind in ("parquet", "arrow"):
-        return write_columns(batches, like, target, kind)
-    return write_text(batches, like, target, kind, None if key is None else Path(key))
+    try:
+        if kind in ("parquet", "arrow"):
+            return _write_columns(batches, like, target, kind)
+        if kind != "bosaris":
+            return _write_text(batches, like, target, kind, None if key is None else Path(key))
+        from llrkit.io.array_files import write_hdf5
+
+        table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
+        trials = replace(like, table=table)
+        write_hdf5(trials, target)
+        if key is not None:
+            write_hdf5(trials, Path(key), key=True)
+        return table.height
+    except pl.exceptions.PolarsError as error:  # a fault of the disk
+        raise OSError(f"{target}: cannot be written ({str(error).strip().splitlines()[0]})") from None
 
 
 def written_as(path: Path, format: str | None) -> str:  # noqa: A002
@@ -129,19 +149,17 @@ def written_as(path: Path, format: str | None) -> str:  # noqa: A002
     return kind
 
 
-def write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, kind: str) -> int:
+def _write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, kind: str) -> int:
     """All columns, as Parquet or Arrow."""
     from polars.io.plugins import register_io_source
 
-    rows, context = 0, copy_context()
+    rows = 0
     errors: list[Exception] = []
 
     def tables(*_: object) -> Iterator[pl.DataFrame]:
         nonlocal rows
-        # polars calls this from a thread of its own, which would not know who is watching
-        iterator = iter(batches)
         try:
-            while (batch := context.run(next, iterator, None)) is not None:
+            for batch in batches:
                 rows += batch.table.height
                 yield batch.table
         except Exception as error:
@@ -150,7 +168,7 @@ def write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, k
 
     lazy = register_io_source(tables, schema=like.table.schema)
     require_text_name(path)
-    with _writing_fault_named(path), replacing(path) as temporary:
+    with replacing(path) as temporary:
         try:
             if kind == "parquet":
                 lazy.sink_parquet(temporary)
@@ -163,70 +181,30 @@ def write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, k
     return rows
 
 
-def write_text(
-    batches: Iterable[TrialTable], like: TrialTable, path: Path, kind: str, key: Path | None = None
+def _write_text(
+    batches: Iterable[TrialTable], like: TrialTable, path: Path, kind: str, key: Path | None
 ) -> int:
     """A delimited text; Kaldi without header, NIST with the names that NIST uses."""
-    rows = 0
-    with _writing_fault_named(path), ExitStack() as stack:
+    rows, header = 0, kind != "kaldi"
+    with ExitStack() as stack:
         files = [
             (stack.enter_context(stack.enter_context(replacing(name)).open("wb")), of_key)
             for name, of_key in ((path, False), (key, True))
             if name is not None
         ]
-        for batch in _first_even_if_empty(batches, like):
+        # the first without rows, so that a header is written if there are none at all
+        for batch in chain([like], batches):
             for file, of_key in files:
-                _append_batch(_table_as_text(batch, path, kind, of_key), file, kind, header=rows == 0)
-            rows += batch.table.height
+                table = batch.table if kind in ("csv", "tsv") else _trial_table(batch, path, kind, of_key)
+                # the shortest digits of a 32-bit float are not those of the same number in 64 bits
+                table.with_columns(pl.col(pl.Float32).cast(pl.Float64)).write_csv(
+                    file,
+                    separator={"csv": ",", "tsv": "\t", "kaldi": " ", "nist": "\t"}[kind],
+                    include_header=header,
+                    quote_style="necessary" if kind in ("csv", "tsv") else "never",
+                )
+            rows, header = rows + batch.table.height, False
     return rows
-
-
-def _first_even_if_empty(batches: Iterable[TrialTable], like: TrialTable) -> Iterator[TrialTable]:
-    """Batches with rows; if there is none, one without, so that a header is written."""
-    some = False
-    for batch in batches:
-        if batch.table.height:
-            some = True
-            yield batch
-    if not some:
-        yield like
-
-
-def _table_as_text(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
-    return trials.table if kind in ("csv", "tsv") else _trial_table(trials, path, kind, key)
-
-
-def _append_batch(table: pl.DataFrame, file: BinaryIO, kind: str, *, header: bool) -> None:
-    # the shortest digits of a 32-bit float are not those of the same number in 64 bits
-    table.with_columns(pl.col(pl.Float32).cast(pl.Float64)).write_csv(
-        file,
-        separator={"csv": ",", "tsv": "\t", "kaldi": " ", "nist": "\t"}[kind],
-        include_header=header and kind != "kaldi",
-        quote_style="necessary" if kind in ("csv", "tsv") else "never",
-    )
-
-
-def _write_matrix(
-    batches: Iterable[TrialTable], like: TrialTable, path: Path, key: str | PathLike[str] | None
-) -> int:
-    from llrkit.io.binary.bosaris_hdf5 import write_hdf5
-
-    table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
-    trials = replace(like, table=table)
-    with _writing_fault_named(path):
-        write_hdf5(trials, path)
-        if key is not None:
-            write_hdf5(trials, Path(key), key=True)
-    return table.height
-
-
-@contextmanager
-def _writing_fault_named(path: Path) -> Iterator[None]:
-    """What goes wrong in polars while a file is written is a fault of the disk, and named."""
-    try:
-        yield
-    except pl.exceptions.PolarsError as error:
-        raise OSError(f"{path}: cannot be written ({str(error).strip().splitlines()[0]})") from None
 
 
 def _trial_table(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.DataFrame:
@@ -258,8 +236,117 @@ def _refuse_blanks(table: pl.DataFrame, path: Path, kind: str) -> None:
     for name in table.columns:
         if table[name].dtype != pl.String:
             continue
-        bad = table[name].is_null() | table[name].str.contains(pattern).fill_null(True)
-        if bad.any():
-            value = table[name][int(bad.arg_max() or 0)]
+        row = first_true(table[name].is_null() | table[name].str.contains(pattern).fill_null(True))
+        if row is not None:
+            value = table[name][row]
             marks = "blanks or quotes" if kind == "kaldi" else "tabs or quotes"
             raise InputError(f"{path}: {kind} cannot hold the id {value!r}: no {marks}; write csv or tsv")
+
+
+def write_partitions(
+    make: Callable[[int], Scores],
+    n_parts: int,
+    folder: str | Path,
+    *,
+    on_part: Callable[[int], None] = lambda rows: None,
+) -> int:
+    """Write ``make(0)``, ``make(1)``, ... as ``part-0000.parquet``, ...; gives the number of rows.
+
+    Parts are made and written by a pool of threads; only as many are in memory as there are threads.
+    The folder must be new or empty, and appears when it is complete.
+
+    Parameters
+    ----------
+    on_part
+        Called with the number of rows whenever a part is written, by the thread that wrote it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "trials"
+    >>> write_partitions(lambda i: Scores([1.0 + i], [0.0, -1.0]), 2, folder)
+    6
+    >>> sorted(file.name for file in folder.iterdir())
+    ['part-0.parquet', 'part-1.parquet']
+    """
+    target = Path(folder)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise InputError(f"{target}: must be a new or an empty folder")
+    digits = len(str(n_parts - 1))
+    with replacing_folder(target) as parts:
+
+        def write(number: int) -> float:
+            trials = trials_of([make(number)])
+            write_trials(trials, parts / f"part-{number:0{digits}d}.parquet")
+            on_part(len(trials))
+            return float(len(trials))
+
+        return int(reduce_chunks(range(n_parts), write))
+
+
+OWN_COLUMNS = (LLR, LOG10_LR, LLR_MAP)
+Llrs = Callable[[Array, dict[str, Array]], Array]
+
+
+def with_llrs(
+    trials: TrialTable,
+    llrs: Llrs,
+    *,
+    made_by: str,
+    needs: Sequence[str] = (),
+    missing: bool = False,
+    base_10: bool = False,
+    more: Mapping[str, Callable[[Array], Array]] | None = None,
+) -> TrialTable:
+    """The same rows with LLRs in the column ``llr`` (``log10_lr`` to base ten); no column is overwritten.
+
+    ``llrs`` gets the scores of all systems and the columns it needs. A missing score is NaN where it is
+    allowed, and an error otherwise. ``made_by`` says which map it was, in the column ``llr_map``. Columns of
+    these names that were there before are kept as ``llr_before`` and so on, see :func:`kept_as`. ``more``
+    are further columns, made of the LLRs in nats.
+    """
+    for name in (*trials.score, *needs):
+        require_column(name, trials.table.columns, trials.file)
+    table = with_scores(trials, missing=missing).table
+    arrays = [table[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in trials.score]
+    values = arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+    llr = llrs(values, {name: table[name].to_numpy() for name in needs}) if len(values) else np.empty(0)
+    name, shown = (LOG10_LR, llr / math.log(10.0)) if base_10 else (LLR, llr)
+    table = table.rename(kept_as(table.columns, (*OWN_COLUMNS, *(more or ()))))
+    added: list[pl.Series | pl.Expr] = [pl.Series(name, shown, dtype=pl.Float64)]
+    added += [pl.Series(column, np.asarray(make(llr))) for column, make in (more or {}).items()]
+    added.append(pl.lit(made_by).alias(LLR_MAP))
+    return trials.with_table(table.with_columns(added), score=(name,), factor=1.0, calibrated=True)
+
+
+def kept_as(columns: Sequence[str], names: Sequence[str] = OWN_COLUMNS) -> dict[str, str]:
+    """What the columns that make room are called afterwards.
+
+    Examples
+    --------
+    >>> kept_as(["score", "llr"])
+    {'llr': 'llr_before'}
+    """
+    renamed: dict[str, str] = {}
+    for name in names:
+        kept = name
+        while kept in columns:
+            kept += "_before"
+        if kept != name:
+            renamed[name] = kept
+    return renamed
+
+
+def refuse_calibrated(scan: Scan) -> None:
+    """Refuse a file whose scores are LLRs that a calibration wrote, naming the map."""
+    written = llrs_written_by_a_map(scan.columns)
+    if written is None or scan.like.score != (written,):
+        return
+    by = ""
+    if LLR_MAP in scan.columns:
+        first = next(iter(scan.read([LLR_MAP])), None)
+        by = f" by {first.table[LLR_MAP][0]}" if first is not None and first.table.height else ""
+    raise InputError(
+        f"{scan.like.file}: already calibrated{by} (column {written!r}); name the raw scores with "
+        "--score-column, or insist with --force"
+    )

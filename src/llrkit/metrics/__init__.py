@@ -1,1 +1,1 @@
-"""Operating points, metrics (the only definition of each), curves, and evaluate()."""
+"""Metrics (the only definition of each) and the data of curves."""

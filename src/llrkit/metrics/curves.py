@@ -1,4 +1,4 @@
-"""Curve objects: everything a plot needs, computed once, never by the plot."""
+"""The data of curves: DET, ROC, Bayes error, cross-entropy, Tippett and histograms."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
+from numpy import asarray, float64
 
-from llrkit._arrays import Array, FloatArray
-from llrkit.core.elementary_functions import LN2, binary_entropy, probit, sigmoid
-from llrkit.core.loss_sums import LossSums
-from llrkit.core.moments import Moments
-from llrkit.core.pav_and_hull import PavBlocks, error_path
-from llrkit.core.score_bins import ScoreBins
-from llrkit.metrics.curve_base import Curve
-from llrkit.metrics.discrimination import best_errors, block_losses
-from llrkit.metrics.llr_costs import cross_entropy_from_losses, losses_at
+from llrkit.base.arguments import Array, FloatArray
+from llrkit.core.counting import count_blocks
+from llrkit.core.functions import LN2, binary_entropy, probit, sigmoid
+from llrkit.core.losses import LossSums
+from llrkit.core.pav import PavBlocks, ScoreBins, error_path
+from llrkit.core.summaries import Moments
+from llrkit.metrics.costs import cross_entropy_from_losses, losses_at
+from llrkit.metrics.discrimination import Curve, best_errors, block_losses
 from llrkit.scores import ScoreSource
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 
 BAYES_LOG_ODDS = np.linspace(-10.0, 10.0, 2001)
 """Prior log-odds at which actual and minimum error rates are kept."""
@@ -173,7 +175,7 @@ class CrossEntropyCurve(Curve):
         return np.asarray(self.log_odds / np.log(10.0))
 
 
-def cross_entropy_curve(
+def cross_entropy_from_blocks(
     source: ScoreSource, blocks: PavBlocks, log_odds: FloatArray | None = None
 ) -> CrossEntropyCurve:
     """The ECE curve of a source; one more pass over the trials."""
@@ -266,3 +268,34 @@ def histogram_pair(losses: LossSums, moments: Moments, bins: int = 128) -> Histo
     return HistogramPair(
         losses.thresholds[::step], counts["target"], counts["nontarget"], losses.n_target, losses.n_nontarget
     )
+
+
+def cross_entropy_curve(
+    source: AnyTrials, labels: Labels | None = None, *, log_odds: npt.ArrayLike | None = None
+) -> CrossEntropyCurve:
+    """Empirical cross-entropy in bits over prior log-odds: of the scores, after PAV, and of the prior alone.
+
+    In the forensic literature it is called ECE (Ramos & Gonzalez-Rodriguez 2013), which elsewhere is the
+    binned :func:`expected_calibration_error`. At log-odds 0 it is Cllr, and min Cllr after PAV. ``log_odds``
+    are natural; by default 61 from -3 to 3 powers of ten.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    log_odds
+        Prior log-odds in nats; by default 61 of them.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([2.1, 3.5, 0.4, 1.7], [-2.2, -0.3, 0.6, -1.9, -3.1])
+    >>> lk.cross_entropy_curve(scores, log_odds=[0.0]).system == lk.cllr(scores)
+    array([ True])
+    """
+    source = as_source(source, labels)
+    odds = None if log_odds is None else asarray(log_odds, dtype=float64)
+    return cross_entropy_from_blocks(as_source(source), count_blocks(source), odds)

@@ -1,35 +1,128 @@
-"""What depends on the order of scores only: EER, AUC, minimum costs, minimum Cllr.
+"""What no monotone map changes: EER, AUC, minimum costs, the shape of a DET curve.
 
-Each metric has one definition, as a function of PAV blocks or of a ranking; the public function counts a
-source first.
+What depends on the order of scores only: EER, AUC, minimum costs, minimum Cllr. Each metric has one
+definition, as a function of PAV blocks or of a ranking; the public function counts a source first.
 """
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
-from llrkit._warn import warn_caller
-from llrkit.core.counting import count_blocks, rank
-from llrkit.core.elementary_functions import LN2, softplus
-from llrkit.core.pav_and_hull import PavBlocks, crossing, crossing_of_rejected
-from llrkit.core.ranking import Ranking
-from llrkit.errors import ReversedScoresWarning
-from llrkit.metrics.separation import reversed_text, separation
-from llrkit.scores import ScoreSource
-from llrkit.scores.scores_and_labels import takes_labels
-from llrkit.theory.operating_points import OperatingPoint
-from llrkit.theory.presets import Point, operating_point
+from llrkit.base.arguments import RNG, Array, BoolArray, Counts, FloatArray, whole_number
+from llrkit.base.process import warn_caller
+from llrkit.base.text import Json, counted
+from llrkit.core.cells import BelowCounts
+from llrkit.core.counting import count_bins, count_blocks, rank
+from llrkit.core.functions import LN2, probit, softplus
+from llrkit.core.order import Ranking
+from llrkit.core.pav import (
+    ErrorPath,
+    PavBlocks,
+    ScoreBins,
+    crossing,
+    crossing_of_rejected,
+    error_path,
+    pav_blocks,
+)
+from llrkit.core.summaries import ReadOnlyArrays
+from llrkit.errors import InputError, ReversedScoresWarning
+from llrkit.results.result import Column, Result, html_table, plain
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.theory.odds import OperatingPoint, Point, operating_point
+
+BEYOND_CHANCE = 2.576
+"""Standard errors from 1/2, two-sided 1 %."""
 
 
-@takes_labels
-def eer(source: ScoreSource) -> float:
+@dataclass(frozen=True)
+class Separation:
+    """AUC beside 1/2, with the standard error it has if scores say nothing about the class."""
+
+    auc: float
+    standard_error: float
+
+    @property
+    def reversed(self) -> bool:
+        """Targets score below non-targets, beyond chance."""
+        return self.auc - 0.5 < -BEYOND_CHANCE * self.standard_error
+
+    @property
+    def none(self) -> bool:
+        """AUC cannot be told from 1/2."""
+        return abs(self.auc - 0.5) <= BEYOND_CHANCE * self.standard_error
+
+    @property
+    def would_show(self) -> float:
+        """The smallest AUC above 1/2 that would have been told from it."""
+        return 0.5 + BEYOND_CHANCE * self.standard_error
+
+
+def separation(ranking: Ranking, auc: float) -> Separation:
+    """The Mann-Whitney test of ordered trials; ties between the classes are taken into account.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llrkit.core.order import RankedBins
+    >>> bins = ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
+    >>> separation(RankedBins(bins), auc=0.0).reversed
+    True
+    """
+    n_t, n_n = float(ranking.n_target), float(ranking.n_nontarget)
+    total = n_t + n_n
+    ties = ranking.tie_sum / (total * max(total - 1.0, 1.0))
+    variance = max(total + 1.0 - ties, 0.0) / (12.0 * n_t * n_n)
+    return Separation(auc, math.sqrt(variance))
+
+
+def reversed_bins(bins: ScoreBins) -> ScoreBins:
+    """The bins of the negated scores."""
+    return ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
+
+
+def eer_reversed(bins: ScoreBins) -> float:
+    """ROCCH-EER of the negated scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eer_reversed(ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
+    0.0
+    """
+    hull = error_path(pav_blocks(reversed_bins(bins)))
+    return crossing(hull.p_miss, hull.p_fa)
+
+
+def reversed_text(bins: ScoreBins, auc: float) -> str:
+    """What is wrong, and what the equal error rate would be."""
+    return (
+        f"targets score below non-targets (AUC {auc:.3f}): is a higher score really more target-like? "
+        f"The other way round the EER is {100 * eer_reversed(bins):.2f} %"
+    )
+
+
+def eer(source: AnyTrials, labels: Labels | None = None) -> float:
     """Equal error rate on the ROC convex hull (ROCCH-EER).
 
     The value where the hull meets Pmiss = Pfa; equals the maximum over priors of the minimum error rate
     (Brümmer & de Villiers 2013). :func:`eer_roc` gives the interpolated-ROC variant. Where targets score
     below non-targets beyond chance, a :class:`ReversedScoresWarning` tells the rate of the negated scores.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
 
     Examples
     --------
@@ -37,6 +130,7 @@ def eer(source: ScoreSource) -> float:
     >>> lk.eer(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])) == 3 / 13
     True
     """
+    source = as_source(source, labels)
     ranking = rank(source)
     area = auc_from_ranking(ranking)
     if separation(ranking, area).reversed:
@@ -50,11 +144,18 @@ def eer_from_blocks(blocks: PavBlocks) -> float:
     return crossing(hull.p_miss, hull.p_fa)
 
 
-@takes_labels
-def eer_roc(source: ScoreSource) -> float:
+def eer_roc(source: AnyTrials, labels: Labels | None = None) -> float:
     """Equal error rate on the ROC itself, with straight lines between its points.
 
     Ties are pooled, so the order of the trials does not matter.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
 
     Examples
     --------
@@ -62,6 +163,7 @@ def eer_roc(source: ScoreSource) -> float:
     >>> lk.eer_roc(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
     0.25
     """
+    source = as_source(source, labels)
     return eer_roc_from_ranking(rank(source))
 
 
@@ -71,11 +173,18 @@ def eer_roc_from_ranking(ranking: Ranking) -> float:
     return crossing_of_rejected(missed, [rejected])
 
 
-@takes_labels
-def prbep(source: ScoreSource) -> float:
+def prbep(source: AnyTrials, labels: Labels | None = None) -> float:
     """Precision-recall break-even point: the number of misses where it equals that of false alarms.
 
     Taken on the ROC convex hull with counts instead of rates, as BOSARIS does.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
 
     Examples
     --------
@@ -83,6 +192,7 @@ def prbep(source: ScoreSource) -> float:
     >>> round(lk.prbep(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 6)
     1.0
     """
+    source = as_source(source, labels)
     return prbep_from_blocks(count_blocks(source))
 
 
@@ -92,9 +202,16 @@ def prbep_from_blocks(blocks: PavBlocks) -> float:
     return crossing(hull.n_miss, hull.n_fa)
 
 
-@takes_labels
-def auc(source: ScoreSource) -> float:
+def auc(source: AnyTrials, labels: Labels | None = None) -> float:
     """Area under the ROC: the chance that a target scores above a non-target, ties counting one half.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
 
     Examples
     --------
@@ -102,6 +219,7 @@ def auc(source: ScoreSource) -> float:
     >>> lk.auc(lk.Scores([1, 2], [0, 1]))
     0.875
     """
+    source = as_source(source, labels)
     return auc_from_ranking(rank(source))
 
 
@@ -110,14 +228,18 @@ def auc_from_ranking(ranking: Ranking) -> float:
     return ranking.doubled_wins / 2.0 / ranking.n_target / ranking.n_nontarget
 
 
-@takes_labels
-def min_dcf(source: ScoreSource, point: Point) -> float:
+def min_dcf(source: AnyTrials, labels: Labels | None = None, *, point: Point) -> float:
     """Smallest normalized detection cost that any threshold gives on these trials (minDCF).
 
     ``min over t of (c_miss p Pmiss(t) + c_fa (1 - p) Pfa(t)) / default cost``.
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     point
         Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the name
         of a preset.
@@ -125,9 +247,10 @@ def min_dcf(source: ScoreSource, point: Point) -> float:
     Examples
     --------
     >>> import llrkit as lk
-    >>> lk.min_dcf(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), lk.OperatingPoint(0.5))
+    >>> lk.min_dcf(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), point=lk.OperatingPoint(0.5))
     0.45
     """
+    source = as_source(source, labels)
     point = operating_point(point)
     return min_dcf_from_blocks(count_blocks(source), point)
 
@@ -148,11 +271,18 @@ def best_errors(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray,
     return hull.p_miss[vertex], hull.p_fa[vertex]
 
 
-@takes_labels
-def min_cllr(source: ScoreSource) -> float:
+def min_cllr(source: AnyTrials, labels: Labels | None = None) -> float:
     """Cllr after the optimal monotone calibration of the same trials (PAV, no Laplace end points).
 
     The cost of imperfect discrimination alone, in bits; biased low on small sets.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
 
     Examples
     --------
@@ -160,6 +290,7 @@ def min_cllr(source: ScoreSource) -> float:
     >>> round(lk.min_cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
     0.5353940099985
     """
+    source = as_source(source, labels)
     return min_cllr_from_blocks(count_blocks(source))
 
 
@@ -180,3 +311,528 @@ def block_losses(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray
     target = np.array([(t_share * softplus(-t_llr - shift)).sum() for shift in odds])
     nontarget = np.array([(n_share * softplus(n_llr + shift)).sum() for shift in odds])
     return target, nontarget
+
+
+_CUTS = 1 << 16
+"""Thresholds tried in one pass: four passes find any of the 2^64 floats."""
+_SIGN = np.uint64(1 << 63)
+
+Demand = Callable[[Counts, Counts], BoolArray]
+"""What holds for the numbers of targets and of non-targets below a threshold, up to some threshold."""
+
+
+def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> float:
+    """The highest threshold for which a demand holds: a score, or inf where it holds throughout.
+
+    Without any, the lowest score. Trials are looked at again only where the threshold is inside a run of
+    one class.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.core.cells import count_trials
+    >>> scores = lk.Scores([1.0, 2.0, 3.0, 4.0], [0.0])
+    >>> highest_threshold(scores, count_trials(scores).bins(), lambda target, nontarget: target <= 2)
+    3.0
+    """
+    path = error_path(bins)
+    holds = demand(path.n_miss, path.n_nontarget - path.n_fa)
+    if not holds[0]:
+        return float(path.threshold[0])
+    last = len(holds) - 1 if holds.all() else int(np.argmin(holds)) - 1
+    if last == len(bins.low) or bins.low[last] == bins.high[last]:
+        return float(path.threshold[last])
+    low, high = (int(_as_order(end)) for end in (bins.low[last], bins.high[last]))
+    high += 1
+    while high - low > 1:  # the demand holds at low and, as far as scores go, not at high
+        step = -(-(high - low) // _CUTS)
+        cuts = np.uint64(low) + np.uint64(step) * np.arange(-(-(high - low) // step), dtype=np.uint64)
+        below = source.reduce(BelowCounts.at(_as_float(cuts)))
+        met = int(np.count_nonzero(demand(below.target, below.nontarget)))
+        if met == 0:  # sums of weights may differ in their last bit from those of the bins
+            break
+        low, high = int(cuts[met - 1]), int(cuts[met]) if met < len(cuts) else high
+    return float(_as_float(np.uint64(low)))
+
+
+def next_score(source: ScoreSource, bins: ScoreBins, score: float) -> float:
+    """The next higher score of the trials, inf above the highest.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.core.cells import count_trials
+    >>> scores = lk.Scores([1.0, 2.0, 3.0, 4.0], [0.0])
+    >>> next_score(scores, count_trials(scores).bins(), 2.0)
+    3.0
+    """
+    place = int(np.searchsorted(bins.low, score, side="right")) - 1
+    if score >= bins.high[place]:
+        return float(error_path(bins).threshold[place + 1])
+    just_above = source.reduce(BelowCounts.at([math.nextafter(score, math.inf)]))
+    of_target, of_nontarget = just_above.target[0], just_above.nontarget[0]
+
+    def no_more(target: Counts, nontarget: Counts) -> BoolArray:
+        return np.asarray((target <= of_target) & (nontarget <= of_nontarget))
+
+    return highest_threshold(source, bins, no_more)
+
+
+def _as_order(floats: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    """Whole numbers in the order of floats, one apart for neighbors.
+
+    Examples
+    --------
+    >>> _as_order([-0.0, 0.0, 5e-324]) - _as_order(-0.0)
+    array([0, 1, 2], dtype=uint64)
+    """
+    bits = np.asarray(floats, dtype=np.float64).view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _as_float(order: npt.ArrayLike) -> FloatArray:
+    """The floats of such whole numbers."""
+    order = np.asarray(order, dtype=np.uint64)
+    return np.where(order & _SIGN, order & ~_SIGN, ~order).view(np.float64)
+
+
+Range = tuple[float, float]
+Compare = Callable[[Array, float], npt.ArrayLike]
+
+
+def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+    """The lowest threshold with at most this false-alarm rate: the score above the last one that has more.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.core.cells import count_trials
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> bins = count_trials(scores).bins()
+    >>> threshold_for_false_alarms(scores, bins, 0.2), threshold_for_false_alarms(scores, bins, 0.0)
+    (0.5, 2.0)
+    """
+    if rate >= 1.0:
+        return float(bins.low[0])
+    return next_score(
+        source, bins, highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
+    )
+
+
+def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+    """The highest threshold with at most this miss rate.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.core.cells import count_trials
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> bins = count_trials(scores).bins()
+    >>> threshold_for_misses(scores, bins, 0.25), threshold_for_misses(scores, bins, 0.0)
+    (0.5, -1.0)
+    """
+    return highest_threshold(source, bins, _on_misses(bins, operator.le, rate))
+
+
+def _on_misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+    return lambda target, _: np.asarray(compare(target / bins.n_target, rate))
+
+
+def _on_false_alarms(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+    n = bins.n_nontarget
+    return lambda _, nontarget: np.asarray(compare((n - nontarget) / n, rate))
+
+
+def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
+    """The threshold with the lowest cost on these trials, a vertex of the ROC convex hull.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.core.pav import pav_blocks
+    >>> from llrkit.core.cells import count_trials
+    >>> blocks = pav_blocks(count_trials(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])).bins())
+    >>> threshold_for_cost(blocks, OperatingPoint(0.5)), threshold_for_cost(blocks, OperatingPoint(0.01))
+    (0.5, 2.0)
+    """
+    vertex = int(np.searchsorted(blocks.llr, point.threshold))
+    return float(error_path(blocks).threshold[vertex])
+
+
+def same_rate(
+    source: ScoreSource, bins: ScoreBins, kind: str, rate: float, width: float, effect: float
+) -> Range:
+    """Thresholds whose false-alarm (or miss) rate differs from this one by no more than chance.
+
+    ``width`` is in standard errors, of which the square is ``effect`` times that of independent trials. The
+    lower end is the score below the first of them: counts say nothing about what is between.
+    """
+    n = bins.n_nontarget if kind == "p_fa" else bins.n_target
+    error = width * math.sqrt(effect * rate * (1.0 - rate) / n)
+    if kind == "p_fa":
+        demands = (
+            _on_false_alarms(bins, operator.gt, rate + error),
+            _on_false_alarms(bins, operator.ge, rate - error),
+        )
+    else:
+        demands = (
+            _on_misses(bins, operator.lt, rate - error),
+            _on_misses(bins, operator.le, rate + error),
+        )
+    low, high = (highest_threshold(source, bins, demand) for demand in demands)
+    return low, high
+
+
+def equal_rates(path: ErrorPath, rate: float, width: float, effects: Range) -> Range:
+    """Thresholds at which the two rates differ by no more than chance; ``rate`` is the equal error rate."""
+    variance = rate * (1.0 - rate) * (effects[0] / path.n_target + effects[1] / path.n_nontarget)
+    gap = path.p_miss - path.p_fa
+    return _thresholds_around(path, np.abs(gap) <= width * np.sqrt(variance), gap)
+
+
+def same_cost(
+    path: ErrorPath, point: OperatingPoint, threshold: float, width: float, effects: Range
+) -> Range:
+    """Thresholds that cost no more than this one, as far as the trials between the two can tell.
+
+    The costs of two thresholds differ by the trials between them, so the variance of the difference is that
+    of their numbers; a threshold is in the set unless it is worse by more than chance.
+    """
+    chosen = int(np.searchsorted(path.threshold, threshold))
+    d_miss, d_fa = path.p_miss - path.p_miss[chosen], path.p_fa - path.p_fa[chosen]
+    w_miss, w_fa = point.cost(1.0, 0.0), point.cost(0.0, 1.0)
+    variance = w_miss**2 * effects[0] * np.abs(d_miss) / path.n_target
+    variance += w_fa**2 * effects[1] * np.abs(d_fa) / path.n_nontarget
+    inside = w_miss * d_miss + w_fa * d_fa <= width * np.sqrt(variance)
+    return _thresholds_around(path, inside, np.arange(len(path.threshold)) - chosen)
+
+
+def _thresholds_around(path: ErrorPath, inside: npt.NDArray[np.bool_], side: Array) -> Range:
+    """The ends of a set of thresholds, one step further out: counts say nothing about what is between."""
+    places = np.flatnonzero(inside)
+    if not len(places):
+        places = np.array([np.argmin(np.abs(side))])
+    low, high = max(int(places[0]) - 1, 0), min(int(places[-1]) + 1, len(path.threshold) - 1)
+    return float(path.threshold[low]), float(path.threshold[high])
+
+
+class Curve(ReadOnlyArrays, Result):
+    """Shared by the curves, which are frozen dataclasses.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.evaluate([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0]).det
+    ErrorCurve(5 points, kind='roc', n_target=2, n_nontarget=2)
+    """
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if "__repr__" not in vars(cls):
+            # that of a dataclass shows all arrays
+            cls.__repr__ = Curve._in_short  # type: ignore[method-assign, assignment]
+
+    def _in_short(self) -> str:
+        """How many points there are, and the numbers and words that all share."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        n = max((len(value) for value in values.values() if isinstance(value, np.ndarray)), default=0)
+        shared = [
+            f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value!r}"
+            for name, value in values.items() if isinstance(value, (bool, int, float, str))
+        ]  # fmt: skip
+        return f"{type(self).__name__}({', '.join([counted(n, 'point'), *shared])})"
+
+    def _frame_columns(self) -> Mapping[str, Column]:
+        return curve_columns(self)
+
+    def _repr_html_(self) -> str:
+        columns = curve_columns(self)
+        n = max((len(values) for values in columns.values()), default=0)
+        rows = [[name, *_ends_of_array(values)] for name, values in columns.items()]
+        return html_table([f"{type(self).__name__} of {counted(n, 'point')}", "first", "last"], rows)
+
+
+def curve_columns(curve: Curve) -> dict[str, list[object]]:
+    """The arrays of a curve as columns of the same length, and its numbers and words repeated.
+
+    Examples
+    --------
+    >>> from llrkit.metrics.curves import HistogramPair
+    >>> counts = np.array([3, 1])
+    >>> list(curve_columns(HistogramPair(np.array([0.0, 1.0, 2.0]), counts, counts, 4, 4)))
+    ['edges_low', 'edges_high', 'target', 'nontarget', 'n_target', 'n_nontarget']
+    """
+    values = _expanded_fields({field.name: getattr(curve, field.name) for field in fields(curve)})  # type: ignore[arg-type]
+    lengths = [len(value) for value in values.values() if isinstance(value, list)]
+    n = max(lengths, default=1)
+    if lengths.count(n) == 1 and len(lengths) > 1 and n - 1 in lengths:  # edges of bins
+        n -= 1
+    columns: dict[str, list[object]] = {}
+    for name, value in values.items():
+        items: list[object] = list(value) if isinstance(value, list) else [value] * n
+        if len(items) == n + 1 and isinstance(value, list):
+            columns |= {f"{name}_low": items[:-1], f"{name}_high": items[1:]}
+        else:
+            columns[name] = items + [None] * (n - len(items))
+    return columns
+
+
+def _expanded_fields(values: Mapping[str, object]) -> dict[str, Json]:
+    """Lists of plain values, and single ones; nested curves, mappings and matrices are taken apart."""
+    flat: dict[str, Json] = {}
+    for name, value in values.items():
+        if isinstance(value, Curve):
+            inner = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+            flat |= {f"{name}.{key}": item for key, item in _expanded_fields(inner).items()}
+        elif isinstance(value, Mapping):
+            flat |= {f"{name}.{key}": item for key, item in _expanded_fields(value).items()}
+        elif isinstance(value, np.ndarray) and value.ndim > 1:
+            matrix = value.reshape(len(value), -1)
+            flat |= {f"{name}.{i}": matrix[:, i].tolist() for i in range(matrix.shape[1])}
+        elif isinstance(value, (np.ndarray, tuple, list)):
+            flat[name] = [plain(item) for item in value]
+        elif isinstance(value, Result):
+            flat |= {f"{name}.{key}": item for key, item in value.to_dict().items()}
+        else:
+            flat[name] = plain(value)
+    return flat
+
+
+def _ends_of_array(values: list[object]) -> tuple[str, str]:
+    shown = [f"{value:.5g}" if isinstance(value, float) else str(value) for value in values[:1] + values[-1:]]
+    return (shown[0], shown[-1]) if shown else ("", "")
+
+
+def as_floats(curve: Curve, *names: str) -> None:
+    """Turn lists given for these fields into arrays of float64."""
+    for name in names:
+        object.__setattr__(curve, name, np.asarray(getattr(curve, name), dtype=np.float64))
+
+
+def same_length(curve: Curve, *names: str) -> None:
+    """Refuse fields of different lengths."""
+    lengths = {name: len(getattr(curve, name)) for name in names}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"{type(curve).__name__}: lengths differ, {lengths}")
+
+
+def named_arrays(values: Mapping[str, FloatArray], length: int, what: str) -> Mapping[str, FloatArray]:
+    """Read-only arrays by name, all of one length."""
+    arrays = {}
+    for name, column in values.items():
+        array = np.asarray(column, dtype=np.float64).copy()
+        if array.shape != (length,):
+            raise InputError(f"{what}[{name!r}] has shape {array.shape}, expected ({length},)")
+        array.flags.writeable = False
+        arrays[name] = array
+    return MappingProxyType(arrays)
+
+
+RANGE = (0.001, 0.5)
+_LINES = 403
+_STEPS = 60
+_SETTLED = 1e-13
+"""In probits; one more step of Newton's leaves rounding errors only."""
+_ROOT_2_PI = math.sqrt(2.0 * math.pi)
+
+
+@dataclass(frozen=True, eq=False)
+class DetSlope(Curve):
+    """A straight line through a DET curve: ``probit Pmiss = slope * probit Pfa + intercept``.
+
+    ``probit_fa`` and ``probit_miss`` are the points of the DET it was fitted to. -1 is what calibrated
+    Gaussian LLRs give; ``nan`` when fewer than two points lie in the range.
+    """
+
+    slope: float
+    intercept: float
+    probit_fa: FloatArray
+    probit_miss: FloatArray
+
+
+def det_slope(source: AnyTrials, labels: Labels | None = None) -> DetSlope:
+    """Slope of the DET curve where both error rates are between 0.1 % and 50 %.
+
+    Total least squares over the crossings of the DET with the lines probit Pmiss - probit Pfa = c, c on
+    an even grid; swapping the classes inverts the slope exactly.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from scipy.special import ndtri
+    >>> quantiles = ndtri((np.arange(2000) + 0.5) / 2000)
+    >>> round(lk.det_slope(lk.Scores(quantiles + 1, 0.5 * quantiles - 1)).slope, 2)
+    -0.5
+    """
+    source = as_source(source, labels)
+    return det_slope_from_bins(count_bins(source))
+
+
+def det_slope_from_bins(bins: ScoreBins) -> DetSlope:
+    """DET slope of bins."""
+    path = error_path(bins)
+    p_miss, p_fa = path.p_miss, path.p_fa
+    reach = float(probit(RANGE[1]) - probit(RANGE[0]))
+    wanted = np.linspace(-reach, reach, _LINES)[1:-1]  # the end lines touch the range in a corner only
+    # c rises along the path from -inf to inf, except where both rates are at an end (perfect separation)
+    with np.errstate(invalid="ignore"):
+        c = probit(p_miss) - probit(p_fa)
+    good = ~np.isnan(c)
+    p_miss, p_fa, c = p_miss[good], p_fa[good], np.maximum.accumulate(c[good])
+    after = np.searchsorted(c, wanted)
+    inside = (after > 0) & (after < len(c))
+    wanted, after = wanted[inside], after[inside]
+    m, f = _det_crossings(p_miss[after - 1], p_miss[after], p_fa[after - 1], p_fa[after], wanted)
+    keep = (m >= RANGE[0]) & (m <= RANGE[1]) & (f >= RANGE[0]) & (f <= RANGE[1])
+    x, y = np.asarray(probit(f[keep])), np.asarray(probit(m[keep]))
+    slope = _total_least_squares(x, y)
+    intercept = float(y.mean() - slope * x.mean()) if len(x) > 1 else float("nan")
+    return DetSlope(slope, intercept, x, y)
+
+
+def _det_crossings(
+    m0: FloatArray, m1: FloatArray, f0: FloatArray, f1: FloatArray, wanted: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Where each segment of the path meets its line: the difference rises along it.
+
+    Newton's steps, halving the bracket wherever one leaves it.
+    """
+    low, high = np.zeros(len(wanted)), np.ones(len(wanted))
+    share = 0.5 * (low + high)
+    for _ in range(_STEPS):
+        at_m, at_f = probit(m0 + share * (m1 - m0)), probit(f0 + share * (f1 - f0))
+        excess = at_m - at_f - wanted
+        low, high = np.where(excess < 0.0, share, low), np.where(excess < 0.0, high, share)
+        with np.errstate(over="ignore", invalid="ignore"):  # at the ends, where a rate is 0 or 1
+            rise = _ROOT_2_PI * ((m1 - m0) * np.exp(0.5 * at_m**2) - (f1 - f0) * np.exp(0.5 * at_f**2))
+            tried = share - excess / rise
+        share = np.where((tried >= low) & (tried <= high), tried, 0.5 * (low + high))
+        if not np.any(np.abs(excess) > _SETTLED):
+            break
+    return m0 + share * (m1 - m0), f0 + share * (f1 - f0)
+
+
+def _total_least_squares(x: FloatArray, y: FloatArray) -> float:
+    if len(x) < 2:
+        return float("nan")
+    dx, dy = x - x.mean(), y - y.mean()
+    xx, yy, xy = float((dx * dx).sum()), float((dy * dy).sum()), float((dx * dy).sum())
+    if abs(xy) <= 1e-12 * max(xx, yy):  # flat or upright: no slope to speak of
+        return float("nan")
+    gap = yy - xx
+    root = float(np.hypot(gap, 2.0 * xy))
+    # of the two equal forms take the one that adds
+    return (gap + root) / (2.0 * xy) if gap >= 0 else 2.0 * xy / (root - gap)
+
+
+MOST = 100_000
+"""Simulated trials of a class. More trials vary less, so for larger sets the null is a little too wide."""
+
+
+@dataclass(frozen=True, eq=False)
+class DetStraightness(Result):
+    """How far a DET is from the line through it, and how far straight ones are by chance.
+
+    ``rms`` is the root mean square distance, at right angles, in probits. ``p_value`` is the probability that
+    independent trials of two Gaussians, whose DET is the line, are at least that far from theirs.
+    """
+
+    rms: float
+    bend: float
+    """Mean distance in the middle third less that in the outer thirds; above 0 the DET bends outwards."""
+    line: DetSlope
+    null: FloatArray
+    """The same distance of every simulated DET."""
+
+    @property
+    def p_value(self) -> float:
+        """Share of the simulations, and of this one, that are as bent."""
+        return float((1 + np.count_nonzero(self.null >= self.rms)) / (1 + len(self.null)))
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers."""
+        return {
+            "rms": self.rms,
+            "bend": self.bend,
+            "slope": self.line.slope,
+            "p_value": self.p_value,
+            "null_median": float(np.median(self.null)),
+            "null_95": float(np.quantile(self.null, 0.95)),
+        }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value:.4g}" for name, value in self.to_dict().items())
+        return f"DetStraightness({shown}, {len(self.null)} simulations)"
+
+
+def det_straightness(
+    source: AnyTrials, labels: Labels | None = None, *, simulations: int = 99, rng: RNG = 0
+) -> DetStraightness:
+    """Whether a DET is a straight line, as that of two Gaussians of any spreads is.
+
+    The line is that of :func:`llrkit.det_slope`. A DET depends on the order of the scores alone, so this
+    says nothing about the scores themselves: every increasing map of them has the same DET. Straight with a
+    slope of -1 means that *some* map makes them a calibrated Gaussian pair, not that a line does.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    simulations
+        Number of simulated sets.
+    rng
+        A NumPy generator, or a seed.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> rng = np.random.default_rng(1)
+    >>> gaussian = lk.Scores(rng.normal(2, 1, 1000), rng.normal(0, 1.5, 5000))
+    >>> bent = lk.Scores(rng.normal(rng.choice([1.0, 5.0], 1000), 1), rng.normal(0, 1, 5000))
+    >>> [lk.det_straightness(scores, simulations=19).p_value > 0.05 for scores in (gaussian, bent)]
+    [True, False]
+    """
+    source = as_source(source, labels)
+    whole_number(simulations, 1, "simulations")
+    bins = count_bins(source)
+    line = det_slope_from_bins(bins)
+    distance = _distances_from_line(line)
+    if len(distance) < 3 or not np.isfinite(distance).all():
+        raise InputError("the DET has too few points between 0.1 % and 50 % to tell whether it is straight")
+    thirds = np.array_split(distance, 3)
+    bend = float(thirds[1].mean() - 0.5 * (thirds[0].mean() + thirds[2].mean()))
+    generator = np.random.default_rng(rng)
+    n_target, n_nontarget = (int(min(n, MOST)) for n in (bins.n_target, bins.n_nontarget))
+    null = [_simulated_distances(line, n_target, n_nontarget, generator) for _ in range(simulations)]
+    return DetStraightness(_rms_distance(distance), bend, line, np.array(null))
+
+
+def _distances_from_line(line: DetSlope) -> FloatArray:
+    """From the line to each point of the DET; positive above it, where errors are more."""
+    across = line.probit_miss - line.slope * line.probit_fa - line.intercept
+    return np.asarray(across / np.hypot(1.0, line.slope))
+
+
+def _rms_distance(distance: FloatArray) -> float:
+    return float(np.sqrt(np.mean(distance**2)))
+
+
+def _simulated_distances(line: DetSlope, n_target: int, n_nontarget: int, rng: np.random.Generator) -> float:
+    # Pfa = Phi(-t) and Pmiss = Phi((t - m) / s): the DET has slope -1/s and intercept -m/s
+    spread = -1.0 / line.slope
+    mean = -line.intercept * spread
+    target = mean + spread * rng.standard_normal(n_target)
+    made = det_slope_from_bins(count_bins(Scores(target, rng.standard_normal(n_nontarget))))
+    distance = _distances_from_line(made)
+    return _rms_distance(distance) if len(distance) > 2 and np.isfinite(distance).all() else 0.0

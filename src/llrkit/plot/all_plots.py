@@ -6,14 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from llrkit._results import Result
-from llrkit.biometrics.differential_result import DifferentialPerformance
-from llrkit.biometrics.identification_result import Cmc
-from llrkit.evaluation.alpha_scan import PriorScan
-from llrkit.evaluation.compare import ScoreToLlr
-from llrkit.evaluation.condition_tables import HeatMap
-from llrkit.evaluation.mixing_curve import MixingCurve
-from llrkit.metrics.curve_base import Curve
+from llrkit.biometrics.people_groups import DifferentialPerformance
+from llrkit.biometrics.searches import Cmc
+from llrkit.fits.mixtures import MixingCurve
 from llrkit.metrics.curves import (
     BayesErrorCurve,
     CrossEntropyCurve,
@@ -22,32 +17,21 @@ from llrkit.metrics.curves import (
     PavCurve,
     TippettCurve,
 )
-from llrkit.metrics.reliability import ReliabilityCurve
-from llrkit.metrics.theory_costs import TheoryCosts
-from llrkit.metrics.zoo import ZooCurve
-from llrkit.multiclass.class_curves import ClassCalibration, ClassDets, PairHistogram
-from llrkit.multiclass.class_idempotence import Idempotence
-from llrkit.multiclass.class_metrics import Confusion
-from llrkit.plot import (
-    class_plots,
-    cmc_and_groups,
-    costs_by_prior,
-    det_and_roc,
-    idempotence_plot,
-    mixing_plot,
-    paper_figures,
-    reliability_plot,
-    theory_plot,
-    tippett_histogram_pav,
-    weights_and_speakers,
-)
-from llrkit.plot.paper_figures import CllrScatter
-from llrkit.plot.picture import Picture
-from llrkit.plot.render import Drawn
-from llrkit.plot.weights_and_speakers import FusionWeights
-from llrkit.theory.calibrated_pair import CalibratedPair
-from llrkit.theory.pair_curve import PairCurve
-from llrkit.trust.calibration.llr_curves import LlrCurve
+from llrkit.metrics.discrimination import Curve
+from llrkit.metrics.forecasts import ReliabilityCurve
+from llrkit.metrics.theory_costs import TheoryCosts, ZooCurve
+from llrkit.multiclass.choose import Idempotence
+from llrkit.multiclass.evaluation import ClassCalibration, ClassDets, PairHistogram
+from llrkit.multiclass.metrics import Confusion
+from llrkit.plot import class_plots, cost_plots, error_plots, llr_plots
+from llrkit.plot.cost_plots import CllrScatter
+from llrkit.plot.llr_plots import FusionWeights
+from llrkit.plot.picture import Drawn, Picture
+from llrkit.results.result import Result
+from llrkit.theory.pairs import CalibratedPair, PairCurve
+from llrkit.trust.null import LlrCurve
+from llrkit.verbs.compare import PriorScan, ScoreToLlr
+from llrkit.verbs.conditions import HeatMap
 
 Shown: TypeAlias = Result | CalibratedPair
 """What plots draw: curves, results that have some, and calibrated pairs."""
@@ -84,26 +68,26 @@ class Plot:
 PLOTS: dict[str, Plot] = {
     plot.name: plot
     for plot in (
-        Plot(det_and_roc.det, (ErrorCurve,), "det", many=True),
-        Plot(det_and_roc.roc, (ErrorCurve,), "roc", many=True),
-        Plot(costs_by_prior.ape, (BayesErrorCurve,), "bayes_error", many=True),
-        Plot(costs_by_prior.bayes_error, (BayesErrorCurve,), "bayes_error", many=True),
-        Plot(costs_by_prior.cross_entropy, (CrossEntropyCurve,), "ece", many=True),
-        Plot(tippett_histogram_pav.tippett, (TippettCurve,), "tippett", many=True),
-        Plot(tippett_histogram_pav.pav, (PavCurve, ScoreToLlr), "pav", many=True),
-        Plot(tippett_histogram_pav.histogram, (HistogramPair,), "histogram"),
-        Plot(idempotence_plot.idempotence, (LlrCurve,), None),
-        Plot(reliability_plot.reliability, (ReliabilityCurve,), None),
-        Plot(paper_figures.two_gaussians, (PairCurve,), None),
-        Plot(paper_figures.cllr_scatter, (CllrScatter,), None),
-        Plot(paper_figures.prior_scan, (PriorScan,), None),
-        Plot(paper_figures.heat_map, (HeatMap,), None),
-        Plot(mixing_plot.mixing, (MixingCurve,), None),
-        Plot(theory_plot.theory, (TheoryCosts,), None),
-        Plot(weights_and_speakers.fusion_weights, (FusionWeights,), None),
-        Plot(weights_and_speakers.zoo, (ZooCurve,), None),
-        Plot(cmc_and_groups.cmc, (Cmc,), None),
-        Plot(cmc_and_groups.groups, (DifferentialPerformance,), None),
+        Plot(error_plots.det, (ErrorCurve,), "det", many=True),
+        Plot(error_plots.roc, (ErrorCurve,), "roc", many=True),
+        Plot(cost_plots.ape, (BayesErrorCurve,), "bayes_error", many=True),
+        Plot(cost_plots.bayes_error, (BayesErrorCurve,), "bayes_error", many=True),
+        Plot(cost_plots.cross_entropy, (CrossEntropyCurve,), "ece", many=True),
+        Plot(llr_plots.tippett, (TippettCurve,), "tippett", many=True),
+        Plot(llr_plots.pav, (PavCurve, ScoreToLlr), "pav", many=True),
+        Plot(llr_plots.histogram, (HistogramPair,), "histogram"),
+        Plot(llr_plots.idempotence, (LlrCurve,), None),
+        Plot(llr_plots.reliability, (ReliabilityCurve,), None),
+        Plot(cost_plots.two_gaussians, (PairCurve,), None),
+        Plot(cost_plots.cllr_scatter, (CllrScatter,), None),
+        Plot(cost_plots.prior_scan, (PriorScan,), None),
+        Plot(cost_plots.heat_map, (HeatMap,), None),
+        Plot(llr_plots.mixing, (MixingCurve,), None),
+        Plot(cost_plots.theory, (TheoryCosts,), None),
+        Plot(llr_plots.fusion_weights, (FusionWeights,), None),
+        Plot(llr_plots.zoo, (ZooCurve,), None),
+        Plot(error_plots.cmc, (Cmc,), None),
+        Plot(error_plots.groups, (DifferentialPerformance,), None),
         Plot(class_plots.class_det, (ClassDets,), None),
         Plot(class_plots.confusion, (Confusion,), None),
         Plot(class_plots.class_calibration, (ClassCalibration,), None),

@@ -6,29 +6,35 @@ from typing import Unpack
 
 import numpy as np
 
-from llrkit._format import number, percent
-from llrkit._llr_units import Amount
-from llrkit.multiclass.class_curves import (
-    ClassCalibration,
-    ClassDets,
-    PairHistogram,
+from llrkit.base.text import number, percent
+from llrkit.multiclass.choose import Idempotence
+from llrkit.multiclass.evaluation import ClassCalibration, ClassDets, ClassEvaluation, PairHistogram
+from llrkit.multiclass.evaluation import class_calibration as calibration_of
+from llrkit.multiclass.evaluation import class_dets as dets_of
+from llrkit.multiclass.metrics import Confusion
+from llrkit.plot.error_plots import BEYOND, det_limits, on_axis, probit_axis, rates_shown
+from llrkit.plot.llr_plots import histogram_stairs
+from llrkit.plot.picture import (
+    Ax,
+    Axis,
+    Band,
+    Cells,
+    Drawn,
+    HoverValues,
+    Ink,
+    Line,
+    Looks,
+    Mark,
+    Picture,
+    Points,
+    Renderer,
+    legend_of,
+    render,
+    require_kind,
+    system_ink,
+    with_looks,
 )
-from llrkit.multiclass.class_curves import (
-    class_calibration as calibration_of,
-)
-from llrkit.multiclass.class_curves import (
-    class_dets as dets_of,
-)
-from llrkit.multiclass.class_evaluation_result import ClassEvaluation
-from llrkit.multiclass.class_idempotence import Idempotence
-from llrkit.multiclass.class_metrics import Confusion
-from llrkit.plot.det_and_roc import rates_shown
-from llrkit.plot.det_axes import BEYOND, det_limits, on_axis, probit_axis
-from llrkit.plot.looks import Looks, with_looks
-from llrkit.plot.picture import Axis, Band, Cells, HoverValues, Ink, Line, Mark, Picture, Points, system_ink
-from llrkit.plot.plotted_systems import legend_of, require_kind
-from llrkit.plot.render import Ax, Drawn, Renderer, render
-from llrkit.plot.tippett_histogram_pav import histogram_stairs
+from llrkit.results.vocabulary import Amount
 
 MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""

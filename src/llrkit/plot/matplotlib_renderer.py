@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 from matplotlib.typing import LineStyleType
 
-from llrkit._atomic import replacing
+from llrkit.base.files import replacing
 from llrkit.errors import InputError
-from llrkit.plot.picture import Band, Cells, Dash, Line, Mark, Picture, Points, Stairs, Text
-from llrkit.plot.style import STYLE
+from llrkit.plot.picture import STYLE, Band, Cells, Dash, Line, Mark, Picture, Points, Stairs, Text
 
 DASHES: dict[Dash, LineStyleType] = {
     "solid": "-", "dash": (0, (4, 1.8)), "dashdot": (0, (5, 1.5, 1.2, 1.5)), "longdash": (0, (9, 2)),

@@ -11,11 +11,10 @@ from typing import TypedDict
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
-from llrkit._atomic import write_atomically
-from llrkit._plain import Json
-from llrkit.plot.picture import Band, Cells, HoverValues, Line, Picture, Points, Stairs, Text
-from llrkit.plot.render import Drawn
+from llrkit.base.arguments import FloatArray
+from llrkit.base.files import write_atomically
+from llrkit.base.text import Json
+from llrkit.plot.picture import Band, Cells, Drawn, HoverValues, Line, Picture, Points, Stairs, Text
 
 SYMBOLS = {
     "circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond",

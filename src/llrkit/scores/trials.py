@@ -1,30 +1,215 @@
-"""Trials: a table with roles that keeps the order of its rows."""
+"""Trials: a table with roles, and its columns of scores, labels and kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Unpack
+from functools import reduce
+from operator import or_
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from llrkit._arrays import Array
-from llrkit._cached import cached_property
-from llrkit._forks import refuse_after_fork
-from llrkit._format import counted, left_out
-from llrkit._warn import warn_caller
-from llrkit.errors import EmptyClassError, InputError, LeftOutWarning, NaNScoreError
-from llrkit.scores.arrays import Scores
-from llrkit.scores.checked_arrays import first_nan
-from llrkit.scores.label_columns import target_rows
-from llrkit.scores.roles import COUNTED, POSITION, ROW, RoleChanges, Roles, require_column, row_in_words
-from llrkit.scores.score_columns import as_array, groupable, is_plain_number, require_exact, weight_numbers
-from llrkit.scores.source import S, ScoreSource
-from llrkit.scores.tables_of_other_libraries import own_table
-from llrkit.scores.target_labels import warn_of_pooled
-from llrkit.scores.weights import weighted
+from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.process import cached_property, refuse_after_fork, warn_caller
+from llrkit.base.text import counted, left_out
+from llrkit.errors import EmptyClassError, InputError, LabelError, LeftOutWarning, NaNScoreError
+from llrkit.scores.arrays import EXACT, INEXACT, Scores, first_nan
+from llrkit.scores.derived import WEIGHTS_IN_WORDS, acceptable_weights, weighted
+from llrkit.scores.labels import ACCEPTED, KIND, KINDS, TARGET, Kind, classify_words, kind_of, warn_of_pooled
+from llrkit.scores.source import (
+    COUNTED,
+    POSITION,
+    ROW,
+    RoleChanges,
+    Roles,
+    S,
+    ScoreSource,
+    require_column,
+    row_in_words,
+)
+
+
+def own_table(table: object) -> pl.DataFrame:
+    """A polars table of anything that can be one, with memory that whoever gave it cannot write to.
+
+    polars takes over arrays of NumPy, pandas and Arrow without a copy, so their numbers are copied here.
+    Tables and columns of polars, which cannot be written to, are used as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mine = np.array([1.5, -0.5])
+    >>> table = own_table({"score": mine})
+    >>> mine[:] = 0.0
+    >>> table["score"].to_list()
+    [1.5, -0.5]
+    """
+    frame = as_table(table)
+    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
+        return frame
+    safe = (pl.Series, list, tuple)
+    columns = table if isinstance(table, Mapping) else {}
+    shared = [
+        name
+        for name, dtype in frame.schema.items()
+        if (dtype.is_numeric() or dtype.is_temporal()) and not isinstance(columns.get(name), safe)
+    ]
+    # Two pieces that become one are always copied; one piece, even a clone, never is.
+    numbers = frame.select(shared)
+    copy = pl.concat([numbers, numbers.head(1)], rechunk=True).head(frame.height) if shared else numbers
+    return frame.with_columns(copy.get_columns())
+
+
+def as_table(table: object) -> pl.DataFrame:
+    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
+    try:
+        if isinstance(table, pl.DataFrame):
+            return table
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
+        foreign: Any = table  # polars finds out itself what it is
+        return pl.from_pandas(foreign) if hasattr(table, "iloc") else pl.DataFrame(foreign)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None
+
+
+Label: TypeAlias = str | int | float | bool
+"""A value of a column of labels."""
+
+
+def target_rows(
+    column: pl.Series, place: Callable[[int], str], expected: Iterable[str] = ()
+) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+    """Which rows of a column of labels are targets, and the words in it (none if it is boolean).
+
+    ``expected`` are words that are likely to occur, for speed.
+    """
+    if column.has_nulls():
+        row = int(column.is_null().arg_max() or 0)
+        raise LabelError(f"{place(row)}: no label in column {column.name!r}")
+    if column.dtype == pl.Boolean:
+        return column.to_numpy(), frozenset()
+    if not is_label_type(column.dtype):
+        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
+    distinct, masks = distinct_labels(column, expected)
+    words = [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in distinct
+    ]
+    meaning = classify_words(words)
+    unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
+    if unknown or {"0", "-1"} <= set(words):
+        where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
+        seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
+        raise LabelError(
+            f"{where}: labels in column {column.name!r} are not two classes: saw {seen}; "
+            f"accepted are {ACCEPTED}"
+        )
+    targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
+    only = masks.get(targets[0]) if len(targets) == 1 else None
+    mask = column.is_in(targets) if only is None else only
+    return mask.to_numpy(), frozenset(words)
+
+
+def is_label_type(dtype: pl.DataType) -> bool:
+    """Whether a column of this type can hold labels: words, numbers, or true and false."""
+    words = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
+    return words or dtype.is_integer() or dtype.is_float()
+
+
+def distinct_labels(
+    column: pl.Series, expected: Iterable[str] = ()
+) -> tuple[list[Label], dict[Label, pl.Series]]:
+    """The values of a column of labels, as they come first, and where some of them are.
+
+    Comparing all rows with the words that are likely is several times faster than looking for distinct ones.
+    """
+    likely = list(expected) or column.head(1000).unique(maintain_order=True).to_list()
+    if column.dtype != pl.String or not 0 < len(likely) <= 4:
+        return column.unique(maintain_order=True).to_list(), {}
+    masks = {word: column == word for word in likely}
+    known = reduce(or_, masks.values())
+    there = [word for word, mask in masks.items() if mask.any()]
+    return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
+
+
+_WEIGHT_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
+
+
+def inexact_row(column: pl.Series) -> int | None:
+    """The first row with a whole number beyond 2^53, which is not exact as floating point; None without.
+
+    Examples
+    --------
+    >>> inexact_row(pl.Series([1, 2**53 + 1])), inexact_row(pl.Series([1, 2]))
+    (1, None)
+    """
+    if not column.dtype.is_integer() or column.len() == 0:
+        return None
+    low, high = column.min(), column.max()
+    if low is None or (int(low) >= -EXACT and int(high) <= EXACT):  # type: ignore[arg-type]
+        return None
+    return next(i for i, value in enumerate(column) if value is not None and abs(value) > EXACT)
+
+
+def is_wide(dtype: pl.DataType) -> bool:
+    """Whether these are whole numbers of more than 64 bits, which NumPy does not have."""
+    return dtype.is_integer() and str(dtype).endswith("128")
+
+
+def is_plain_number(dtype: pl.DataType) -> bool:
+    """Whether these are numbers that NumPy has too; decimals and 128 bits are not.
+
+    Examples
+    --------
+    >>> is_plain_number(pl.Int64()), is_plain_number(pl.Decimal(10, 2)), is_plain_number(pl.Int128())
+    (True, False, False)
+    """
+    return dtype.is_numeric() and not dtype.is_decimal() and not is_wide(dtype)
+
+
+def as_array(column: pl.Series) -> Array:
+    """The values of a column; whole numbers of 128 bits as Python has them."""
+    return np.array(column.to_list()) if is_wide(column.dtype) else column.to_numpy()
+
+
+def require_exact(column: pl.Series, place: Callable[[int], str]) -> None:
+    """Refuse scores that are whole numbers beyond 2^53, naming the first."""
+    row = inexact_row(column)
+    if row is not None:
+        raise InputError(f"{place(row)}, column {column.name!r}: {column[row]} {INEXACT}")
+
+
+def groupable(column: pl.Series, origin: str) -> pl.Series:
+    """A column whose values can be told apart: lists, structures and objects are refused."""
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        where = f"{origin}, " if origin else ""
+        raise InputError(
+            f"{where}column {column.name!r}: holds {column.dtype}, expected numbers, text, dates or booleans"
+        )
+    return column
+
+
+def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+    """The weights of trials; what is none is named by its row."""
+    if not column.dtype.is_numeric() and column.dtype not in _WEIGHT_TYPES:
+        where = f"{origin}, " if origin else ""
+        raise InputError(f"{where}column {column.name!r}: holds {column.dtype}, not weights")
+    words = column.dtype in (pl.Categorical, pl.Enum)
+    numbers = (column.cast(pl.String) if words else column).cast(pl.Float64, strict=False)
+    weights = numbers.fill_null(np.nan).to_numpy()
+    bad = ~acceptable_weights(weights)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"{place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
+            f"expected {WEIGHTS_IN_WORDS}"
+        )
+    return np.asarray(weights)
+
 
 WEIGHT = "how often each trial counts"
 
@@ -429,3 +614,178 @@ def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
         return {}
     n = trials.n_repeated if isinstance(trials, Trials) else None
     return {} if n == 0 else {"repeated_trials": n}
+
+
+WORDS = ("target", "nontarget")
+
+
+def trials_of(chunks: Iterable[Scores], *, enroll: str | None = None, test: str | None = None) -> Trials:
+    """Trials of consecutive chunks of scores: in each the targets first, all columns beside the scores.
+
+    Codes of a column with categories become the values they stand for. Scores of several systems are
+    named ``score_1``, ``score_2``, ...
+
+    Examples
+    --------
+    >>> scores = Scores([2.0], [-1.0, 0.5], {"sex": ([1], [0, 1])}, categories={"sex": ["f", "m"]})
+    >>> trials_of([scores]).table.rows()
+    [('m', 2.0, 'target'), ('f', -1.0, 'nontarget'), ('m', 0.5, 'nontarget')]
+    """
+    tables, systems = [], ["score"]
+    for chunk in chunks:
+        if chunk.n_systems > 1:
+            systems = [f"score_{i + 1}" for i in range(chunk.n_systems)]
+        tables.append(_table_of_chunk(chunk, systems))
+    if not tables:
+        raise InputError("there are no chunks to make trials of")
+    return Trials(pl.concat(tables), score=systems, enroll=enroll, test=test)
+
+
+def _table_of_chunk(chunk: Scores, systems: list[str]) -> pl.DataFrame:
+    columns = [
+        _column_of_chunk(name, np.concatenate(values), chunk) for name, values in chunk.columns.items()
+    ]
+    scores = np.concatenate([chunk.target, chunk.nontarget]).reshape(-1, len(systems))
+    columns += [pl.Series(name, scores[:, i]) for i, name in enumerate(systems)]
+    labels = np.repeat(np.array([0, 1], dtype=np.uint32), [chunk.n_target, chunk.n_nontarget])
+    columns.append(pl.Series("label", WORDS).gather(pl.Series(labels)))
+    return pl.DataFrame(columns)
+
+
+def _column_of_chunk(name: str, values: Array, chunk: Scores) -> pl.Series:
+    if name not in chunk.categories:
+        return pl.Series(name, values)
+    return pl.Series(name, chunk.categories[name]).gather(pl.Series(values.astype(np.uint32))).alias(name)
+
+
+SameTrials = Literal["other trials", "same scores", "other scores"]
+
+
+def same_trials(first: Trials, second: Trials) -> SameTrials:
+    """What two tables have in common, by their ids and labels in any order.
+
+    Tables without ids count as other trials: nothing says that theirs are the same.
+
+    Examples
+    --------
+    >>> columns = {"test": ["a", "b"], "label": [1, 0]}
+    >>> one = Trials({**columns, "score": [1.5, 0.5]}, test="test")
+    >>> same_trials(one, Trials({**columns, "score": [1.5, 0.7]}, test="test"))
+    'other scores'
+    """
+    n_ids = len(first.roles.ids)
+    if n_ids == 0 or len(second.roles.ids) != n_ids or len(first) != len(second):
+        return "other trials"
+    left, right = _table_in_order_of_ids(first), _table_in_order_of_ids(second)
+    names = left.columns[: n_ids + 1]  # the label stands behind the ids
+    if not left.select(names).equals(right.select(names)):
+        return "other trials"
+    return "same scores" if left.equals(right) else "other scores"
+
+
+def _table_in_order_of_ids(trials: Trials) -> pl.DataFrame:
+    """Ids as text, label and scores in columns that are named by number, in the order of the ids."""
+    ids, scores = trials.roles.ids, trials.roles.score
+    texts = [trials.table[name].cast(pl.String).alias(f"id{i}") for i, name in enumerate(ids)]
+    numbers = [trials.table[name].cast(pl.Float64).alias(f"score{i}") for i, name in enumerate(scores)]
+    table = pl.DataFrame([*texts, pl.Series("is_target", trials.is_target), *numbers])
+    return table.sort(table.columns)
+
+
+class KindTable:
+    """A table with the kind of each trial; scores may be missing.
+
+    Examples
+    --------
+    >>> table = KindTable({"asv": [2.0, None, 1.5], "label": ["target", "target", "spoof"]}, "label")
+    >>> len(table.trials_of("asv")), table.counts()
+    (2, {'target': 2, 'nontarget': 0, 'spoof': 1})
+    """
+
+    def __init__(self, table: object, label: str) -> None:
+        frame = own_table(table)
+        require_column(label, frame.columns)
+        if frame[label].has_nulls():
+            row = int(frame[label].is_null().arg_max() or 0)
+            raise LabelError(f"{row_in_words(row)}: there is no label in column {label!r}")
+        kind = _kind_codes(frame[label])
+        self.columns = [name for name in frame.columns if name not in (KIND, TARGET)]
+        self.frame = frame.with_columns(kind.alias(KIND), (kind == KINDS.index("target")).alias(TARGET))
+        self.label = label
+
+    def trials_of(self, score: str) -> Trials:
+        """The trials that have a score in a column, targets against all others."""
+        return Trials(self._where_scored(score), score=score, label=TARGET)
+
+    def ascending_kinds(self, score: str) -> tuple[Array, Array, Array]:
+        """The scores of targets, of non-targets and of spoofs, each in ascending order."""
+        trials = self.trials_of(score)
+        values, kinds = trials.score_array, trials.table[KIND].to_numpy()
+        target, nontarget, spoof = (np.sort(values[kinds == code]) for code in range(len(KINDS)))
+        return target, nontarget, spoof
+
+    def spoofs_of(self, score: str, attack: str) -> tuple[Array, Array, tuple[Hashable, ...] | None]:
+        """The scores of spoofs, their attacks as in :meth:`Trials.coded`, and what the codes stand for."""
+        trials = self.trials_of(score)
+        codes, names = trials.coded(attack)
+        spoof = trials.table[KIND].to_numpy() == KINDS.index("spoof")
+        return trials.score_array[spoof], codes[spoof], None if names is None else tuple(names)
+
+    def _where_scored(self, *names: str) -> pl.DataFrame:
+        """The trials that have all of these scores; the table itself where none is missing."""
+        if all(_has_all_scores(self.frame[name]) for name in names):
+            return self.frame
+        return self.frame.filter(*map(_scored_rows, names))
+
+    def trials_of_both(self, first: str, second: str) -> Trials:
+        """The trials that have both scores, targets against all others."""
+        kept = self._where_scored(first, second)
+        return Trials(kept, score=[first, second], label=TARGET)
+
+    def with_scores(
+        self, first: str, second: str, name: str, fuse: Callable[[FloatArray], FloatArray]
+    ) -> KindTable:
+        """The trials that have both scores, with one more column made of them."""
+        kept = self.frame.filter(_scored_rows(first) & _scored_rows(second))
+        both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
+        return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
+
+    def where(self, column: str, value: object) -> KindTable:
+        """The trials that have one value in a column."""
+        require_column(column, self.columns)
+        return KindTable(self.frame.filter(pl.col(column) == value), self.label)
+
+    def gated(self, gate: str, threshold: float, score: str) -> KindTable:
+        """The trials that have both scores, the second -inf where the first is below a threshold."""
+        passed = pl.when(pl.col(gate) >= threshold).then(pl.col(score).cast(pl.Float64)).otherwise(-np.inf)
+        both = self.frame.filter(_scored_rows(gate) & _scored_rows(score))
+        return KindTable(both.with_columns(passed.alias(score)), self.label)
+
+    def counts(self) -> dict[Kind, int]:
+        """How many trials of each kind there are."""
+        n = dict(self.frame.group_by(KIND).len().iter_rows())
+        return {kind: n.get(code, 0) for code, kind in enumerate(KINDS)}
+
+
+def _kind_codes(labels: pl.Series) -> pl.Series:
+    """The place of each label's kind among the three."""
+    words, masks = distinct_labels(labels)
+    codes = [KINDS.index(kind_of(word)) for word in words]
+    if not set(words) <= masks.keys():
+        return labels.replace_strict(words, codes, return_dtype=pl.UInt8)
+    kinds = np.zeros(len(labels), dtype=np.uint8)
+    for word, code in zip(words, codes, strict=True):
+        if code:
+            kinds[masks[word].to_numpy()] = code
+    return pl.Series(labels.name, kinds)
+
+
+def _has_all_scores(column: pl.Series) -> bool:
+    if column.has_nulls() or not column.dtype.is_numeric():
+        return False
+    return not column.dtype.is_float() or not column.is_nan().any()
+
+
+def _scored_rows(name: str) -> pl.Expr:
+    value = pl.col(name).cast(pl.Float64)
+    return value.is_not_null() & value.is_not_nan()

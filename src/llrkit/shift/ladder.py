@@ -1,31 +1,527 @@
-"""The ladder: from "no shift" up to free densities, climbed only as far as the scores ask for.
+"""How scores may have moved: rungs from nothing to everything, and the loss to expect at each.
 
-A rung is adequate if its mixture is close to the scores, as a whole and in the part that each class explains.
-If it is not, the next one is tried, and taken only if what it promises to gain is certain, also in the eyes
-of the rungs above it. The likelihood alone would choose wrongly: a mixture of two free normal densities often
-has the better one, and the worse LLRs.
+The rungs of the ladder: mixtures of the two training classes after a move, fitted to unlabeled scores. On
+every rung a score of a class is ``center + offset + spread * (s - center)`` of a training score s of that
+class, or comes from a normal distribution; the rungs differ in what may move. The share of targets is free,
+or held in a range.
+
+The ladder: from "no shift" up to free densities, climbed only as far as the scores ask for. A rung is
+adequate if its mixture is close to the scores, as a whole and in the part that each class explains. If it is
+not, the next one is tried, and taken only if what it promises to gain is certain, also in the eyes of the
+rungs above it. The likelihood alone would choose wrongly: a mixture of two free normal densities often has
+the better one, and the worse LLRs.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from llrkit._arrays import FloatArray
-from llrkit.core.score_histogram import ClassHistogram
-from llrkit.shift.class_density import ClassDensity
-from llrkit.shift.expected_loss import Llrs, best_line_before, expected_cllr, harm_interval
-from llrkit.shift.moved_mixture import RUNGS, SHARES, MovableClasses, MovedMixture
-from llrkit.shift.reasons_against_rungs import (
-    MOST_APART,
-    MOST_APART_OF_CLASS,
-    hard_edge,
-    reason_against,
-    share_outside,
-    too_few_of_class,
-)
+from llrkit.base.arguments import FloatArray
+from llrkit.core.functions import logit, sigmoid, softplus
+from llrkit.core.histograms import ClassDensity, ClassHistogram
+from llrkit.core.summaries import ReadOnlyArrays
+from llrkit.fits.ratio import Objective, maximize
+
+RUNGS = ("no shift", "common move", "a move per class", "free spread", "free shape")
+"""From the bottom to the top of the ladder."""
+SHARES = (1e-4, 1.0 - 1e-4)
+"""The share of targets that is looked for by default; an estimate at an end says nothing."""
+FARTHEST_SPREAD = 8.0
+"""Times that a class may spread more, or less, than in training: what moves are looked for."""
+FARTHEST_OFFSET = 25.0
+"""The same for offsets, in standard deviations."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """Where the scores of a class have gone: ``center + offset + spread * (s - center)``."""
+
+    offset: float
+    spread: float
+    center: float
+
+    def back(self, scores: FloatArray) -> FloatArray:
+        """Where scores of the new domain would have been in training."""
+        return (scores - self.center - self.offset) / self.spread + self.center
+
+
+@dataclass(frozen=True, eq=False)
+class MovedMixture(ReadOnlyArrays):
+    """A fitted rung: the masses of both classes in the cells of the new scores."""
+
+    rung: int
+    share: float
+    target: Move
+    nontarget: Move
+    at: FloatArray
+    """The centers of the cells."""
+    counts: FloatArray
+    masses: FloatArray
+    """By class, those of the density at the centers of the cells, with sum 1."""
+    log_likelihood: float
+    """Of a score, on average."""
+    x: FloatArray
+    covered: float = 1.0
+    """The part of the mixture that is in the cells: scores should be wherever it is."""
+    normal: bool = False
+    """Whether the classes are normal distributions, not those of training."""
+
+    @property
+    def mixed(self) -> FloatArray:
+        """The masses of the mixture."""
+        return np.asarray(self.share * self.masses[0] + (1.0 - self.share) * self.masses[1])
+
+    @property
+    def responsibility(self) -> FloatArray:
+        """The probability of a target in each cell, at the share of targets."""
+        return np.asarray(self.share * self.masses[0] / np.maximum(self.mixed, 1e-300))
+
+    @property
+    def shared_out(self) -> FloatArray:
+        """The scores that were seen, shared out between the classes; by class, with sum 1."""
+        own = self.responsibility
+        parts = self.counts * np.array([own, 1.0 - own])
+        return np.asarray(parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-300))
+
+    def distances(self) -> tuple[float, float, float]:
+        """Kolmogorov-Smirnov distances: of all scores, and of the part that each class explains.
+
+        What the mixture has beyond all scores is a distance as well.
+
+        The last two weigh every score with the probability that the mixture gives a class there; what a
+        small class does shows in its own distance, not in that of all scores.
+        """
+        mixed = np.maximum(self.mixed, 1e-300)
+        own = self.responsibility
+        return (
+            max(_distance_of_masses(self.counts, mixed), 1.0 - self.covered),
+            _distance_of_masses(self.counts * own, mixed * own),
+            _distance_of_masses(self.counts * (1.0 - own), mixed * (1.0 - own)),
+        )
+
+
+def _distance_of_masses(counts: FloatArray, masses: FloatArray) -> float:
+    seen, expected = np.cumsum(counts), np.cumsum(masses)
+    if seen[-1] <= 0.0 or expected[-1] <= 0.0:
+        return 1.0
+    return float(np.abs(seen / seen[-1] - expected / expected[-1]).max())
+
+
+@dataclass(frozen=True, eq=False)
+class MovableClasses:
+    """Both training classes, and new scores in cells, for every rung to be fitted.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> target, nontarget = rng.normal(3.0, 1.0, 5_000), rng.normal(0.0, 1.0, 5_000)
+    >>> new = np.concatenate([rng.normal(7.0, 1.5, 1_000), rng.normal(2.5, 1.5, 9_000)])
+    >>> trained = [ClassDensity.of(ClassHistogram.of(values)) for values in (target, nontarget)]
+    >>> found = MovableClasses.of(*trained, ClassHistogram.of(new)).fitted(1)
+    >>> round(found.share, 1), abs(found.target.spread - 1.5) < 0.1
+    (0.1, True)
+    """
+
+    classes: tuple[ClassDensity, ClassDensity]
+    cells: ClassHistogram
+    shares: tuple[float, float] = SHARES
+
+    @classmethod
+    def of(
+        cls,
+        target: ClassDensity,
+        nontarget: ClassDensity,
+        new: ClassHistogram,
+        shares: tuple[float, float] = SHARES,
+    ) -> MovableClasses:
+        """From training densities and the counts of new scores."""
+        return cls((target, nontarget), new, shares)
+
+    @property
+    def at(self) -> FloatArray:
+        """The centers of the cells."""
+        return self.cells.centers
+
+    @property
+    def counts(self) -> FloatArray:
+        """New scores in the cells."""
+        return np.asarray(self.cells.count, dtype=np.float64)
+
+    @property
+    def width(self) -> float:
+        """Of the cells."""
+        return self.cells.width
+
+    @property
+    def scale(self) -> float:
+        """The unit of moves: the mean standard deviation of the training classes."""
+        return 0.5 * (self.classes[0].sd + self.classes[1].sd)
+
+    def moves(self, rung: int, x: FloatArray) -> tuple[Move, Move]:
+        """The moves that parameters mean: log-odds of the share, then logs of spreads, then offsets."""
+        middle = 0.5 * (self.classes[0].mean + self.classes[1].mean)
+        centers = (middle, middle) if rung <= 1 else (self.classes[0].mean, self.classes[1].mean)
+        log_spread, offset = unpacked(rung, x)
+        return tuple(  # type: ignore[return-value]
+            Move(offset[i] * self.scale, math.exp(log_spread[i]), centers[i]) for i in (0, 1)
+        )
+
+    def fitted(self, rung: int, below: MovedMixture | None = None, *, normal: bool = False) -> MovedMixture:
+        """The most likely mixture of a rung; the one below is where the search begins."""
+        ends = [float(end) for end in logit(np.array(self.shares))]
+        free = [[min(max(start, ends[0]), ends[1])] for start in (-4.0, -2.0, 0.0)]
+        starts = [[*share, *_no_move(rung)] for share in free]
+        if below is not None:
+            starts = [_from_below(rung, below.x), *starts[:1]]
+        if normal:
+            starts = [*starts, *(self._split(share) for share in (0.01, 0.1, 0.5))]
+        n_spreads = (0, 1, 1, 2)[rung]
+        n_offsets = (0, 1, 2, 2)[rung]
+        spread, offset = math.log(FARTHEST_SPREAD), FARTHEST_OFFSET
+        bounds = [(ends[0], ends[1]), *[(-spread, spread)] * n_spreads, *[(-offset, offset)] * n_offsets]
+        bounds = [(low, high + 1e-12) for low, high in bounds]
+        best = maximize(self._objective(rung, normal), starts, bounds)
+        return self.mixture(rung, best.x, normal=normal)
+
+    def mixture(self, rung: int, x: FloatArray, *, normal: bool = False) -> MovedMixture:
+        """The mixture with given parameters."""
+        logs, _ = self._log_densities(rung, x, normal)
+        masses = np.exp(logs)
+        share = float(sigmoid(x[0]))
+        covered = float(np.array([share, 1.0 - share]) @ masses.sum(axis=1)) * self.width
+        masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-300)
+        value, _ = self._objective(rung, normal)(x)
+        moves = self.moves(rung, x)
+        return MovedMixture(
+            rung, share, *moves, self.at, self.counts, masses, value, x, min(covered, 1.0), normal
+        )
+
+    def _split(self, share: float) -> list[float]:
+        """Normal classes that cut the new scores at a quantile: a start that no class is too far from."""
+        below = np.cumsum(self.counts) / self.counts.sum()
+        cut = int(np.clip(np.searchsorted(below, 1.0 - share), 1, len(self.at) - 1))
+        log_spread, offset = [], []
+        for i, part in enumerate((slice(cut, None), slice(None, cut))):
+            weight = self.counts[part] / max(self.counts[part].sum(), 1e-300)
+            mean = float(weight @ self.at[part])
+            sd = math.sqrt(max(float(weight @ (self.at[part] - mean) ** 2), self.width**2))
+            log_spread.append(math.log(sd / self.classes[i].sd))
+            offset.append((mean - self.classes[i].mean) / self.scale)
+        return [float(logit(share)), *log_spread, *offset]
+
+    def _log_densities(self, rung: int, x: FloatArray, normal: bool) -> tuple[FloatArray, list[FloatArray]]:
+        """Log density of each class at the cells, and its derivative by where a score would have been."""
+        logs, slopes = [], []
+        for density, move in zip(self.classes, self.moves(rung, x), strict=True):
+            back = move.back(self.at)
+            if normal:
+                z = (back - density.mean) / density.sd
+                log_pdf = -0.5 * z * z - math.log(density.sd * math.sqrt(2.0 * math.pi))
+                slope = -z / density.sd
+            else:
+                log_pdf, slope = density.log_pdf(back)
+            logs.append(log_pdf - math.log(move.spread))
+            slopes.append(slope)
+        return np.array(logs), slopes
+
+    def _objective(self, rung: int, normal: bool) -> Objective:
+        """Mean log-likelihood and its gradient."""
+        weights = self.counts / self.counts.sum()
+
+        def objective(x: FloatArray) -> tuple[float, FloatArray]:
+            logs, slopes = self._log_densities(rung, x, normal)
+            share = float(sigmoid(x[0]))
+            log_own, log_other = math.log(share) + logs[0], math.log1p(-share) + logs[1]
+            total = np.logaddexp(log_own, log_other)
+            own = np.exp(log_own - total)
+            by_spread, by_offset = [], []
+            for responsible, slope, move in zip((own, 1.0 - own), slopes, self.moves(rung, x), strict=True):
+                back = move.back(self.at)
+                by_spread.append(float(weights @ (responsible * (-slope * (back - move.center) - 1.0))))
+                by_offset.append(float(weights @ (responsible * -slope)) * self.scale / move.spread)
+            gradient = [float(weights @ own) - share, *_packed_derivatives(rung, by_spread, by_offset)]
+            return float(weights @ total), np.array(gradient)
+
+        return objective
+
+
+def _no_move(rung: int) -> list[float]:
+    return [0.0] * (0, 2, 3, 4)[rung]
+
+
+def unpacked(rung: int, x: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Logs of spreads and offsets of both classes."""
+    if rung == 0:
+        return (0.0, 0.0), (0.0, 0.0)
+    if rung == 1:
+        return (x[1], x[1]), (x[2], x[2])
+    if rung == 2:
+        return (x[1], x[1]), (x[2], x[3])
+    return (x[1], x[2]), (x[3], x[4])
+
+
+def _packed_derivatives(rung: int, by_spread: Sequence[float], by_offset: Sequence[float]) -> list[float]:
+    """The derivatives by the parameters of a rung."""
+    if rung == 0:
+        return []
+    if rung == 1:
+        return [sum(by_spread), sum(by_offset)]
+    return [sum(by_spread), *by_offset] if rung == 2 else [*by_spread, *by_offset]
+
+
+def _from_below(rung: int, x: FloatArray) -> list[float]:
+    """Parameters of a rung that mean about what those of the rung below do."""
+    if rung == 1:
+        return [float(x[0]), 0.0, 0.0]
+    if rung == 2:
+        return [float(x[0]), float(x[1]), float(x[2]), float(x[2])]
+    return [float(x[0]), float(x[1]), float(x[1]), float(x[2]), float(x[3])]
+
+
+MOST_APART = 0.055
+"""Kolmogorov-Smirnov distance between a mixture and all scores up to which a rung is adequate."""
+MOST_APART_OF_CLASS = 0.07
+"""The same for the part of the scores that a class explains."""
+MOST_BEFORE_FREE = 0.09
+"""The same on the last parametric rung, up to which free shapes may follow."""
+FEWEST_OF_CLASS = 50
+"""Trials that the share of each class must stand for: fewer do not show where it is."""
+MOST_UNEQUAL = 2.0
+"""Times that one class may have spread more than the other: beyond it another shape is more likely."""
+VALLEY = 0.9
+"""A valley between two modes is lower than this part of the lower one."""
+DEEP = 0.6
+"""The same for a valley that must show in the scores, too."""
+EDGE = 0.02
+"""Share of the scores in the outermost cell from which on scores have a hard edge."""
+
+CERTAINLY_LESS_LIKELY = 5.4
+"""Difference of log-likelihoods with one parameter held that chance makes once in a thousand times."""
+OTHER_ODDS = 1.5
+"""Times that the odds of a target may differ from those given: shares are seldom known better."""
+
+
+def reason_against(mixture: MovedMixture, shares: tuple[float, float], n: float, *, adequate: bool) -> str:
+    """Why a fitted rung must not be trusted; empty if it may be.
+
+    Parameters
+    ----------
+    shares
+        The range that was allowed for the share of targets.
+    n
+        Independent scores.
+    adequate
+        Whether the mixture is close to the scores.
+    """
+    if far := _reason_out_of_reach(mixture):
+        return far
+    whole, target, nontarget = mixture.distances()
+    low, high = shares
+    at_end = mixture.share <= low * 1.02 or mixture.share >= 1.0 - (1.0 - high) * 1.02
+    if low < high and at_end:
+        given = "the range that was given" if shares != SHARES else "what is possible"
+        return f"the estimated share of targets, {mixture.share:.3g}, is at the end of {given}"
+    if too_few := too_few_of_class(mixture, n):
+        return too_few
+    if not adequate and (whole > MOST_APART or max(target, nontarget) > MOST_BEFORE_FREE):
+        return (
+            "no move of the training classes describes the scores "
+            f"(distances: all {whole:.3f}, targets {target:.3f}, non-targets {nontarget:.3f}; "
+            f"allowed are {MOST_APART}, {MOST_APART_OF_CLASS} and {MOST_APART_OF_CLASS})"
+        )
+    unequal = mixture.target.spread / mixture.nontarget.spread
+    if max(unequal, 1.0 / unequal) > MOST_UNEQUAL:
+        return (
+            f"the spread of targets would have changed {unequal:.2g} times as much as that of non-targets; "
+            "a class of another shape would explain that as well"
+        )
+    if not _shows_two_modes(mixture):
+        return "the two classes do not show as two modes in the scores"
+    return ""
+
+
+def too_few_of_class(mixture: MovedMixture, n: float) -> str:
+    """That ``n`` independent scores hold too few of a class to show where it is; empty if they do not."""
+    few = min(mixture.share, 1.0 - mixture.share) * n
+    if few >= FEWEST_OF_CLASS:
+        return ""
+    rare = "targets" if mixture.share < 0.5 else "non-targets"
+    return f"the scores hold about {few:.0f} independent {rare}; at least {FEWEST_OF_CLASS} are needed"
+
+
+def _reason_out_of_reach(mixture: MovedMixture) -> str:
+    """Why a search that ran into its limits says nothing: the scores may have moved farther."""
+    log_spreads, offsets = unpacked(mixture.rung, mixture.x)
+    spread_out = max(abs(one) for one in log_spreads) > 0.99 * math.log(FARTHEST_SPREAD)
+    if not spread_out and max(abs(one) for one in offsets) <= 0.99 * FARTHEST_OFFSET:
+        return ""
+    return (
+        f"they are too far from the training scores (spread more than {FARTHEST_SPREAD:g} times as large or "
+        f"small, or offset more than {FARTHEST_OFFSET:g} standard deviations), perhaps on another scale"
+    )
+
+
+def infinite_edge(new: ClassHistogram, classes: tuple[ClassHistogram, ClassHistogram]) -> str:
+    """Infinite scores where training had hardly any: no move of finite ones explains them.
+
+    Examples
+    --------
+    >>> trained = ClassHistogram.of(np.arange(9.0))
+    >>> infinite_edge(ClassHistogram.of(np.array([0.0, 1.0, 2.0, -np.inf])), (trained, trained))
+    '25 % of the scores are -inf: a hard edge no move explains'
+    """
+    for name, seen, trained in (
+        ("-inf", new.n_neg_inf, [one.n_neg_inf / _all_scores(one) for one in classes]),
+        ("inf", new.n_pos_inf, [one.n_pos_inf / _all_scores(one) for one in classes]),
+    ):
+        share = float(seen) / _all_scores(new)
+        if share > EDGE + max(trained):
+            return f"{100.0 * share:.0f} % of the scores are {name}: a hard edge no move explains"
+    return ""
+
+
+def _all_scores(one: ClassHistogram) -> float:
+    """Scores, infinite ones included."""
+    return one.total + one.n_neg_inf + one.n_pos_inf
+
+
+def share_outside(held: MovedMixture, free: MovedMixture, n: float) -> str:
+    """Scores that need no move, but another share of targets than the range given allows.
+
+    ``held`` has its share in the range, ``free`` anywhere; there are ``n`` independent scores.
+    """
+    between = abs(float(logit(free.share) - logit(held.share)))
+    is_certain = n * (free.log_likelihood - held.log_likelihood) > CERTAINLY_LESS_LIKELY
+    if not is_certain or between < math.log(OTHER_ODDS):
+        return ""
+    return (
+        f"they are closest to the training classes with {100.0 * free.share:.3g} % targets, which is outside "
+        "the range that was given"
+    )
+
+
+def _shows_two_modes(mixture: MovedMixture) -> bool:
+    """Whether there is a valley between the middles of the two classes.
+
+    If each class has a move of its own, the scores must show it: few targets on the slope of the non-targets
+    look like other non-targets. One move for both classes also shows in the non-targets alone, and it is
+    enough that the classes are apart.
+    """
+    share = 0.5 if mixture.rung <= 1 else mixture.share
+    mixed = share * mixture.masses[0] + (1.0 - share) * mixture.masses[1]
+    below = np.cumsum(mixture.masses, axis=1)
+    target, nontarget = (int(np.searchsorted(part, 0.5)) for part in below)
+    if target - nontarget < 3 or not _has_valley(mixed, nontarget, target):
+        return False
+    if not _has_valley(mixture.mixed, nontarget, target, DEEP):
+        return True  # so shallow a one need not show in the scores themselves
+    cells = np.arange(len(mixed), dtype=np.float64) + np.float64(0.5)
+    seen = ClassDensity.of(ClassHistogram(0, 0, mixture.counts)).log_pdf(cells)[0]
+    return _has_valley(np.exp(seen), nontarget, target)
+
+
+def _has_valley(density: FloatArray, low: int, high: int, depth: float = VALLEY) -> bool:
+    """Whether a density is lower somewhere between two cells than around both of them."""
+    tops = [density[max(i - 2, 0) : i + 3].max() for i in (low, high)]
+    return bool(density[low : high + 1].min() < depth * min(tops))
+
+
+def hard_edge(new: ClassHistogram) -> str:
+    """Scores that pile up at their lowest or highest value have been clipped or saturate.
+
+    Examples
+    --------
+    >>> clipped = np.minimum(np.random.default_rng(0).normal(size=1_000), 1.0)
+    >>> hard_edge(ClassHistogram.of(clipped))
+    '15 % of the scores are at the highest one: a hard edge no move explains'
+    """
+    for name, edge, beside in (
+        ("lowest", new.count[0], new.count[1:6]),
+        ("highest", new.count[-1], new.count[-6:-1]),
+    ):
+        share = float(edge) / new.total
+        if share > EDGE and edge > 2.0 * (beside.mean() if len(beside) else 0.0):
+            return f"{100.0 * share:.0f} % of the scores are at the {name} one: a hard edge no move explains"
+    return ""
+
+
+Llrs = Callable[[FloatArray], FloatArray]
+
+
+def expected_cllr(llrs: FloatArray, masses: FloatArray) -> float:
+    """Cllr of LLRs in cells, of the masses of targets and non-targets there.
+
+    Examples
+    --------
+    >>> expected_cllr(np.array([0.0, 0.0]), np.array([[0.2, 0.8], [0.9, 0.1]]))
+    1.0
+    """
+    return float(masses[0] @ softplus(-llrs) + masses[1] @ softplus(llrs)) / (2.0 * math.log(2.0))
+
+
+def best_line_before(llrs: Llrs, mixture: MovedMixture, scale: float) -> tuple[float, float]:
+    """The line ``a s + b`` after which a map loses least on the classes of a mixture.
+
+    On the rungs with one move for both classes it is that move; with a move per class none undoes both, and
+    this one is the best for what the map is used for.
+    """
+    spread = math.sqrt(mixture.target.spread * mixture.nontarget.spread)
+    middle = 0.5 * (mixture.target.center + mixture.nontarget.center)
+    moved = middle + 0.5 * (mixture.target.offset + mixture.nontarget.offset)
+    if mixture.rung <= 1:
+        return 1.0 / spread, middle - moved / spread
+
+    def loss(x: FloatArray) -> float:
+        slope = math.exp(x[0]) / spread
+        return -expected_cllr(llrs(middle + slope * (mixture.at - moved) + x[1] * scale), mixture.masses)
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        steps = 1e-4 * np.eye(2)
+        return loss(x), np.array([(loss(x + step) - loss(x - step)) / 2e-4 for step in steps])
+
+    best = maximize(objective, [[0.0, 0.0]], [(-3.0, 3.0), (-10.0, 10.0)]).x
+    slope = math.exp(best[0]) / spread
+    return slope, middle + best[1] * scale - slope * moved
+
+
+Moved = tuple[MovedMixture, tuple[float, float]]
+"""A description of the scores, and the line that undoes its move."""
+
+
+def harm_interval(
+    llrs: Llrs, best: Moved, gain: tuple[float, float], rivals: Sequence[Moved], n: float
+) -> tuple[float, float]:
+    """Between which values the harm is, whichever of several descriptions of the scores is true.
+
+    Each description is asked twice: for the classes as it has them, and for the scores that were seen, shared
+    out between the classes. ``gain`` is what the uncertain parameters of the best one leave open; that and
+    the error of a mean over ``n`` trials is put at both ends.
+    """
+    harms = []
+    for mixture, line in (best, *rivals):
+        before, after = llrs(mixture.at), llrs(line[0] * mixture.at + line[1])
+        for masses in (mixture.masses, mixture.shared_out):
+            harms.append(expected_cllr(before, masses) - expected_cllr(after, masses))
+    mixture, line = best
+    before, after = llrs(mixture.at), llrs(line[0] * mixture.at + line[1])
+    lost = softplus(-before) - softplus(-after), softplus(before) - softplus(after)
+    variance = sum(
+        (float(masses @ each**2) - float(masses @ each) ** 2) / max(n * share, 1.0)
+        for masses, each, share in zip(
+            mixture.shared_out, lost, (mixture.share, 1.0 - mixture.share), strict=True
+        )
+    )
+    error = 1.96 * math.sqrt(max(variance, 0.0)) / (2.0 * math.log(2.0))
+    low, high = (
+        min(harms) - math.hypot(harms[0] - gain[0], error),
+        max(harms) + math.hypot(gain[1] - harms[0], error),
+    )
+    return max(low, 0.0), high
+
 
 DRAWS = 200
 

@@ -1,15 +1,12 @@
 from . import scorers as scorers
-from .class_estimators import AffineScaling as AffineScaling
-from .class_estimators import GaussianBackEnd as GaussianBackEnd
-from .class_estimators import ScaleOffsetScaling as ScaleOffsetScaling
-from .class_estimators import TemperatureScaling as TemperatureScaling
-from .class_estimators import VectorScaling as VectorScaling
 from .cross_fitted import LLRClassifierCV as LLRClassifierCV
+from .estimators import AffineScaling as AffineScaling
 from .estimators import BayesCalibrator as BayesCalibrator
 from .estimators import BiGaussianCalibrator as BiGaussianCalibrator
 from .estimators import CMLGCalibrator as CMLGCalibrator
 from .estimators import ExpectationCalibrator as ExpectationCalibrator
 from .estimators import GammaCalibrator as GammaCalibrator
+from .estimators import GaussianBackEnd as GaussianBackEnd
 from .estimators import GaussianCalibrator as GaussianCalibrator
 from .estimators import KDECalibrator as KDECalibrator
 from .estimators import LogisticCalibrator as LogisticCalibrator
@@ -18,6 +15,9 @@ from .estimators import NIGCalibrator as NIGCalibrator
 from .estimators import PAVCalibrator as PAVCalibrator
 from .estimators import RuleCalibrator as RuleCalibrator
 from .estimators import SaturatingCalibrator as SaturatingCalibrator
+from .estimators import ScaleOffsetScaling as ScaleOffsetScaling
 from .estimators import StudentTCalibrator as StudentTCalibrator
+from .estimators import TemperatureScaling as TemperatureScaling
 from .estimators import TiedNIGCalibrator as TiedNIGCalibrator
 from .estimators import UnsupervisedCalibrator as UnsupervisedCalibrator
+from .estimators import VectorScaling as VectorScaling

@@ -20,12 +20,10 @@ from sklearn.utils.validation import (
     indexable,
 )
 
-from llrkit._arrays import Array, FloatArray
+from llrkit.base.arguments import Array, FloatArray
 from llrkit.errors import InputError
-from llrkit.sklearn.estimator_base import LLRMethods
-from llrkit.sklearn.estimators import LogisticCalibrator
+from llrkit.sklearn.estimators import LLRMethods, LogisticCalibrator, Parallel, SklearnObject, Weights, clone
 from llrkit.sklearn.scorers import scores_for_last
-from llrkit.sklearn.untyped import Parallel, SklearnObject, Weights, clone
 
 FOLDS = 5
 

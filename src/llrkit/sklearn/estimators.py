@@ -1,32 +1,515 @@
-"""The estimators: those that fuse several columns, and those that describe one score."""
+"""Estimators of scikit-learn made from the fits.
+
+What the estimators of several classes share. ``X`` holds one column of log-likelihoods (or logits) per class,
+in the order of ``classes_``, or vectors; ``transform(X)`` gives log-likelihoods of shape (n, K),
+``predict_proba`` posteriors at the constructor's ``prior``. Calibrations of scores that are given another
+number of columns first make log-likelihoods of them by the affine fit. Classes that do not overlap are fitted
+with a little regularization.
+"""
 
 from __future__ import annotations
 
-from llrkit._warn import warn_caller
-from llrkit.calibrate.affine.bayesian import fit_bayes
-from llrkit.calibrate.affine.cmlg import fit_cmlg
-from llrkit.calibrate.affine.expectation import fit_expectation
-from llrkit.calibrate.affine.linear_fit import fit_linear
-from llrkit.calibrate.affine.logistic_and_rules import fit_logistic, fit_rule
-from llrkit.calibrate.affine.saturating_map import fit_saturating
-from llrkit.calibrate.affine.unsupervised import fit_unsupervised
-from llrkit.calibrate.composite.fusion import fit_fusion
-from llrkit.calibrate.composite.linear_map import LinearMap
-from llrkit.calibrate.densities.gamma_ratio import fit_gamma
-from llrkit.calibrate.densities.kde import fit_kde
-from llrkit.calibrate.densities.mixture import fit_mixture
-from llrkit.calibrate.densities.nig import fit_nig
-from llrkit.calibrate.densities.student_t import fit_student_t
-from llrkit.calibrate.densities.tied_nig import fit_tied_nig
-from llrkit.calibrate.densities.two_gaussians import fit_gaussian
-from llrkit.calibrate.maps import Map
-from llrkit.calibrate.monotone.bigaussian import fit_bigaussian
-from llrkit.calibrate.monotone.pav import fit_pav
-from llrkit.core.scoring_rules import ScoringRule, scoring_rule
-from llrkit.errors import InputError, LlrkitWarning, SeparationError
-from llrkit.scores import ScoreSource
-from llrkit.sklearn.estimator_base import Calibrator, n_systems, with_safeguard
-from llrkit.sklearn.estimators_from_fits import calibrator_of
+import inspect
+import re
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from textwrap import dedent, indent
+from typing import Any, Protocol, Self, SupportsFloat, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import sklearn.base
+import sklearn.utils.parallel
+import sklearn.utils.validation
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from llrkit.base.arguments import Array, BoolArray, FloatArray, IntArray
+from llrkit.base.process import warn_caller
+from llrkit.core.functions import logit, probability, sigmoid
+from llrkit.core.losses import ScoringRule, scoring_rule
+from llrkit.errors import (
+    ConstantScoreError,
+    InputError,
+    LabelError,
+    LlrkitWarning,
+    SeparationError,
+    ShapeWarning,
+    TooFewTrialsError,
+)
+from llrkit.fits.cmlg import fit_cmlg
+from llrkit.fits.densities import fit_gaussian, fit_kde, fit_student_t
+from llrkit.fits.folds import M
+from llrkit.fits.gaussian import fit_bayes
+from llrkit.fits.heavy_tails import fit_gamma, fit_nig, fit_tied_nig
+from llrkit.fits.linear import fit_linear
+from llrkit.fits.logistic import fit_fusion, fit_logistic, fit_rule
+from llrkit.fits.mixtures import fit_mixture, fit_unsupervised
+from llrkit.fits.monotone import fit_bigaussian, fit_pav
+from llrkit.fits.saturating import fit_expectation, fit_saturating
+from llrkit.maps.map import Map
+from llrkit.maps.several import LinearMap
+from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.multiclass.fits import fit_gaussian as fit_gaussian_classes
+from llrkit.multiclass.maps import ClassMap, posteriors
+from llrkit.multiclass.metrics import ClassCounts, Prior, class_prior
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
+from llrkit.scores.derived import WeightedClasses, WeightedSource
+from llrkit.scores.labels import classify_words
+
+SklearnObject: TypeAlias = Any
+"""A classifier, a splitter, tags or a router of scikit-learn."""
+# type checkers that read its sources take defaults for types, and would refuse every array
+clone: SklearnObject = sklearn.base.clone
+validate_data: SklearnObject = sklearn.utils.validation.validate_data
+Parallel: SklearnObject = sklearn.utils.parallel.Parallel
+Weights: TypeAlias = npt.ArrayLike | None
+"""How often each trial counts; None for once."""
+
+
+class HasClasses(Protocol):
+    """A classifier that was fitted."""
+
+    classes_: Array
+
+
+WEIGHT = "sample_weight"
+
+
+def target_label(classes: Array, pos_label: object = None) -> object:
+    """The label of the targets: as given, or the last in sorted order unless the words say otherwise.
+
+    Examples
+    --------
+    >>> target_label(np.array([0, 1])), target_label(np.array(["bonafide", "spoof"]), "bonafide")
+    (np.int64(1), np.str_('bonafide'))
+    >>> target_label(np.array(["bonafide", "spoof"]))
+    Traceback (most recent call last):
+    llrkit.errors.LabelError: classes_[1] would be the target, but 'spoof' means a non-target ...
+    """
+    if pos_label is not None:
+        same = [label for label in classes if label == pos_label]
+        if not same:
+            raise LabelError(f"pos_label={pos_label!r} is none of the labels {list(classes.tolist())}")
+        return same[0]
+    if classify_words([str(label) for label in classes]) == [True, False]:
+        # a decision function that speaks for the non-target is a surprise unless it was asked for
+        raise LabelError(
+            f"classes_[1] would be the target, but {classes[1].item()!r} means a non-target and "
+            f"{classes[0].item()!r} a target: say so with pos_label={classes[0].item()!r} (transform gives "
+            "LLRs in favor of it, decision_function in favor of classes_[1])"
+        )
+    return classes[1]
+
+
+def weighted_scores(X: Array, is_target: BoolArray, sample_weight: Weights = None) -> ScoreSource:
+    """The trials of scores and labels, each counting as often as its weight says.
+
+    Examples
+    --------
+    >>> X, is_target = np.array([2.0, 1.0, -1.0]), np.array([True, False, False])
+    >>> weighted_scores(X, is_target)
+    Scores(1 target, 2 nontarget trials)
+    >>> weighted_scores(X, is_target, [1.0, 0.0, 1.0])
+    Scores(1 target, 1 nontarget trials)
+    """
+    if sample_weight is None:
+        return Scores.from_classes(X[is_target], X[~is_target])
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    counted = weights > 0.0
+    X, is_target, weights = X[counted], is_target[counted], weights[counted]
+    if is_target.all() or not is_target.any():
+        raise ValueError("Only one class is left without the trials of weight 0; two classes are needed.")
+    column = {WEIGHT: (weights[is_target], weights[~is_target])}
+    scores = Scores.from_classes(X[is_target], X[~is_target], column)
+    return scores.with_columns() if (weights == 1.0).all() else WeightedSource(scores, WEIGHT)
+
+
+SAFEGUARD = 0.01
+"""Regularization where the classes do not overlap."""
+CURED_BY = {"regularization": (SeparationError,), "shrinkage": (TooFewTrialsError, ConstantScoreError)}
+"""Faults of the trials that a little of an option cures."""
+
+
+class LLRMethods(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """What follows from LLRs in favor of the target class: decisions, posteriors and their signs."""
+
+    prior: float
+    pos_label: object
+    classes_: Array
+    target_: object
+
+    @abstractmethod
+    def _llr(self, X: npt.ArrayLike) -> FloatArray:
+        """LLRs in favor of the target class, shape (n,)."""
+
+    @property
+    def _target_is_last(self) -> bool:
+        return bool(self.target_ == self.classes_[1])
+
+    def decision_function(self, X: npt.ArrayLike) -> Array:
+        """LLRs in favor of ``classes_[1]``, shape (n,).
+
+        These are the LLRs of ``transform`` unless ``pos_label`` is ``classes_[0]``: scikit-learn wants
+        positive values to speak for ``classes_[1]``, so they change their sign then.
+        """
+        llr = self._llr(X)
+        return llr if self._target_is_last else -llr
+
+    def transform(self, X: npt.ArrayLike) -> Array:
+        """LLRs in favor of the target class, shape (n, 1)."""
+        return self._llr(X)[:, None]
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Posterior probabilities of the two classes, in the order of ``classes_``, at ``prior``."""
+        target = sigmoid(self._llr(X) + logit(self.prior))
+        both = [1.0 - target, target]
+        return np.column_stack(both if self._target_is_last else both[::-1])
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """The class with the higher posterior at ``prior``; ``classes_[0]`` where both are equal."""
+        for_last = self.decision_function(X)
+        threshold = -logit(self.prior) if self._target_is_last else logit(self.prior)
+        return np.asarray(self.classes_[(for_last > threshold).astype(int)])
+
+    def __sklearn_tags__(self) -> SklearnObject:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> Array:
+        """The name of the one column that ``transform`` gives."""
+        check_is_fitted(self)
+        return np.array(["llr"], dtype=object)
+
+    def _learn_classes(self, y: Array) -> None:
+        """Set ``classes_`` and ``target_`` of labels that must be of two kinds."""
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        if len(self.classes_) < 2:
+            raise ValueError("Only one class is present in y; two classes are needed.")
+        probability(self.prior, "prior")
+        self.target_ = target_label(self.classes_, self.pos_label)
+
+
+class Calibrator(LLRMethods):
+    """What the calibrators share; a subclass says how one score is calibrated and what its options are."""
+
+    @abstractmethod
+    def _fit_map(self, scores: ScoreSource) -> Map:
+        """Calibrate the scores of one system."""
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Weights = None) -> Self:
+        """Fit the calibration.
+
+        Parameters
+        ----------
+        X
+            Scores, one column per system; higher means more target-like.
+        y
+            Labels of two kinds. The target is ``pos_label``, by default ``classes_[1]``, the label that comes
+            last in sorted order.
+        sample_weight
+            How often each trial counts; at most 1,000 different weights.
+        """
+        scores, labels = validate_data(self, X, y, dtype=np.float64)
+        self._learn_classes(labels)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ShapeWarning)
+            self.map_ = self._fit_columns(weighted_scores(scores, labels == self.target_, sample_weight))
+        return self
+
+    def _fit_columns(self, scores: ScoreSource) -> Map:
+        if n_systems(scores) == 1:
+            return self._fit_safely(scores)
+        try:
+            fusion = fit_fusion(scores)
+        except SeparationError:
+            # the fused scores of classes that do not overlap have no shape that could be learned
+            return with_safeguard(fit_fusion, scores)
+        first = fusion(scores) if isinstance(scores, Scores) else fusion.on(scores)
+        return fusion.then(self._fit_safely(first))
+
+    def _fit_safely(self, scores: ScoreSource) -> Map:
+        try:
+            return self._fit_map(scores)
+        except (SeparationError, TooFewTrialsError, ConstantScoreError) as error:
+            warn_caller(f"{error}; regularized logistic regression is used instead", LlrkitWarning)
+            return fit_logistic(scores, prior=self.prior, regularization=SAFEGUARD)
+
+    def _llr(self, X: npt.ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        scores: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(self.map_(scores if scores.shape[1] > 1 else scores[:, 0], outside="ignore"))
+
+
+def n_systems(scores: ScoreSource) -> int:
+    """How many systems scored each trial."""
+    return len(scores.roles.score)
+
+
+def with_safeguard(fit: Callable[..., M], trials: object, **options: object) -> M:
+    """Fit trials of any number of classes, with a little of what cures trials that have no best fit.
+
+    That is regularization if the classes do not overlap, and shrinkage for a fit that has this option if a
+    covariance matrix has no inverse.
+    """
+    cure = "shrinkage" if "shrinkage" in options else "regularization"
+    try:
+        return fit(trials, **options)
+    except CURED_BY[cure] as error:
+        warn_caller(f"{error}; fitted with {cure}={SAFEGUARD}", LlrkitWarning)
+        asked = options.get(cure, 0.0)
+        least = max(float(asked), SAFEGUARD) if isinstance(asked, SupportsFloat) else SAFEGUARD
+        return fit(trials, **{**options, cure: least})
+
+
+_MOST_COPIES = 100_000
+"""Weights that are whole numbers are so many copies, up to this many trials."""
+_FEW = 10
+"""Trials for each dimension, up to which their order must not choose among the best fits."""
+
+
+class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """The scikit-learn contract around a map of several classes; a subclass says which fit it is."""
+
+    prior: Prior
+
+    @abstractmethod
+    def _fit_map(self, trials: ClassVectors, prior: Prior) -> ClassMap:
+        """Fit trials that are scores or vectors."""
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Weights = None) -> Self:
+        """Fit the calibration.
+
+        Parameters
+        ----------
+        X
+            Log-likelihoods or logits, one column per class in the order of ``classes_``, or vectors.
+        y
+            The label of each trial.
+        sample_weight
+            How often each trial counts; at most 1,000 different weights.
+        """
+        values, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) == 1:
+            raise ValueError("Only one class is present in y; at least two classes are needed.")
+        values, codes, columns = _sorted_if_few(*_weighted_class_trials(values, codes, sample_weight))
+        names = tuple(map(str, range(len(self.classes_))))
+        n = np.bincount(codes, columns.get(WEIGHT), len(names))
+        if not n.all():
+            empty = self.classes_[int(n.argmin())]
+            raise ValueError(f"All trials of class {empty.item()!r} have weight 0; every class needs some.")
+        prior = class_prior(self.prior, ClassCounts(names, n))
+        self.log_prior_ = np.log(prior)
+        self.map_ = self._fit_map(ClassVectors(values, codes, names, columns=columns), prior.tolist())
+        return self
+
+    def as_scores(self, trials: ClassVectors, prior: Prior) -> tuple[ClassScores, ClassMap | None]:
+        """Vectors as scores of the classes, with the affine map that made them; scores as they are."""
+        if trials.values.shape[1] == len(trials.classes):
+            return ClassScores.part(trials.values, trials.codes, trials.classes, trials.columns), None
+        first = with_safeguard(fit_affine, counted(trials), prior=prior)
+        loglik = np.asarray(first(trials.values))
+        return ClassScores.part(loglik, trials.codes, trials.classes, trials.columns), first
+
+    def transform(self, X: npt.ArrayLike) -> Array:
+        """Log-likelihoods, shape (n, K)."""
+        check_is_fitted(self)
+        return np.asarray(self.map_(validate_data(self, X, dtype=np.float64, reset=False)))
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:
+        """Posterior probabilities at ``prior``."""
+        return posteriors(self.transform(X), self.log_prior_)
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """The class with the highest posterior at ``prior``."""
+        loglik = self.transform(X)
+        return np.asarray(self.classes_[(loglik + self.log_prior_).argmax(axis=1)])
+
+    def get_feature_names_out(self, input_features: npt.ArrayLike | None = None) -> Array:
+        """Names of the columns that ``transform`` gives."""
+        check_is_fitted(self)
+        return np.array([f"loglik_{name}" for name in self.classes_], dtype=object)
+
+
+def _weighted_class_trials(
+    X: Array, codes: IntArray, sample_weight: Weights
+) -> tuple[Array, IntArray, dict[str, FloatArray]]:
+    """The trials that count, and the column with their weights if they are not repeated as often."""
+    if sample_weight is None:
+        return X, codes, {}
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if weights.sum() <= max(len(weights), _MOST_COPIES) and (weights == np.floor(weights)).all():
+        times = weights.astype(np.int64)
+        return X.repeat(times, axis=0), codes.repeat(times), {}
+    counted = weights > 0.0
+    return X[counted], codes[counted], {WEIGHT: weights[counted]}
+
+
+def _sorted_if_few(
+    X: Array, codes: IntArray, columns: dict[str, FloatArray]
+) -> tuple[Array, IntArray, dict[str, FloatArray]]:
+    """Trials too few for their dimensions in an order of their own: one of many best fits is found then."""
+    if len(X) > _FEW * X.shape[1]:
+        return X, codes, columns
+    order = np.lexsort([codes, *X.T])
+    return X[order], codes[order], {name: column[order] for name, column in columns.items()}
+
+
+def counted(trials: ClassVectors) -> ClassSource:
+    """The trials as often as they count."""
+    return WeightedClasses(trials, WEIGHT) if WEIGHT in trials.columns else trials
+
+
+PRIOR = "Prior probability of the target{}; ``predict`` and ``predict_proba`` apply it."
+POS_LABEL = "The label of the targets; by default that which comes last in sorted order."
+CLASS_PRIOR = """\
+Prior probabilities of the classes{}: ``"flat"``, ``"counts"`` or one for each, in the order of ``classes_``;
+``predict`` and ``predict_proba`` apply it."""
+
+
+def calibrator_of(
+    name: str, fit: Callable[..., Map], summary: str, *, without: tuple[str, ...] = ()
+) -> type[Calibrator]:
+    """The estimator of a fit of one score.
+
+    Parameters
+    ----------
+    summary
+        What it is, in a few words.
+    without
+        Options of the fit that an array of scores cannot serve: columns of a table, say.
+
+    A fit that is made for a prior of the target gets that of the estimator.
+    """
+    prior = inspect.signature(inspect.unwrap(fit)).parameters.get("prior")
+    at_prior = prior is not None and prior.annotation in ("float", float)
+    options = _options_of(fit, without)
+
+    def _fit_map(self: Calibrator, scores: ScoreSource) -> Map:
+        return fit(scores, **_options_asked(self, options), **({"prior": self.prior} if at_prior else {}))
+
+    shared: dict[str, tuple[str, object, str]] = {
+        "prior": ("float", 0.5, PRIOR.format(", in the fit too" if at_prior else "")),
+        "pos_label": ("object", None, POS_LABEL),
+    }
+    body = _estimator_body(fit, f"{summary}; see :func:`llrkit.{fit.__name__}`.", options, shared)
+    body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.estimators"}
+    return type(name, (Calibrator,), body)
+
+
+def class_calibrator_of(
+    name: str, fit: Callable[..., ClassMap], summary: str, *, of_vectors: bool = False
+) -> type[ClassCalibrator]:
+    """The estimator of a fit of several classes.
+
+    Parameters
+    ----------
+    summary
+        What it is, in a few words.
+    of_vectors
+        Whether the fit takes vectors as they are; for others they become scores first.
+
+    Examples
+    --------
+    >>> from llrkit.multiclass.fits import fit_scale_offset
+    >>> Scaling = class_calibrator_of("Scaling", fit_scale_offset, "One scale, and an offset for each class")
+    >>> X = [[2.0, 0.0, 1.0], [0.0, 1.0, 0.5], [0.1, 0.0, 2.0], [0.0, 1.0, 1.2], [1.0, 1.5, 0.0]]
+    >>> Scaling(regularization=0.1).fit(X, [0, 1, 2, 1, 0]).predict(X).tolist()
+    [0, 1, 2, 1, 0]
+    """
+    at_prior = "prior" in inspect.signature(fit).parameters
+    options = _options_of(fit)
+
+    def _fit_map(self: ClassCalibrator, trials: ClassVectors, prior: Prior) -> ClassMap:
+        asked = {**_options_asked(self, options), **({"prior": prior} if at_prior else {})}
+        scores, first = (trials, None) if of_vectors else self.as_scores(trials, prior)
+        fitted = with_safeguard(fit, counted(scores), **asked)
+        return fitted if first is None else first.then(fitted)
+
+    shared: dict[str, tuple[str, object, str]] = {
+        "prior": ("Prior", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))
+    }
+    body = _estimator_body(fit, f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`.", options, shared)
+    body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.estimators"}
+    return type(name, (ClassCalibrator,), body)
+
+
+def _options_of(fit: Callable[..., object], without: tuple[str, ...] = ()) -> dict[str, inspect.Parameter]:
+    """The options of a fit that its estimator has, too."""
+    return {
+        key: one
+        for key, one in inspect.signature(inspect.unwrap(fit)).parameters.items()
+        if one.kind is inspect.Parameter.KEYWORD_ONLY and key not in ("prior", *without)
+    }
+
+
+def _options_asked(estimator: object, options: Iterable[str]) -> dict[str, object]:
+    return {key: getattr(estimator, key) for key in options}
+
+
+def _estimator_body(
+    fit: Callable[..., object],
+    first_line: str,
+    options: dict[str, inspect.Parameter],
+    shared: dict[str, tuple[str, object, str]],
+) -> dict[str, object]:
+    """Constructor and docstring: the options, then those of every estimator (annotation, default, text)."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ours = [
+        inspect.Parameter(key, kind, default=default, annotation=annotation)
+        for key, (annotation, default, _) in shared.items()
+    ]
+    theirs = [one.replace(kind=kind) for one in options.values()]
+    signature = inspect.Signature([inspect.Parameter("self", kind), *theirs, *ours], return_annotation=None)
+
+    def take_options(self: object, *given: object, **named: object) -> None:
+        bound = signature.bind(self, *given, **named)
+        bound.apply_defaults()
+        for key, value in list(bound.arguments.items())[1:]:
+            setattr(self, key, value)
+
+    setattr(take_options, "__signature__", signature)  # noqa: B010 - mypy knows no such attribute of functions
+    entries = [(key, option_text(fit, key)) for key in options]
+    entries += [(key, text) for key, (_, _, text) in shared.items()]
+    listed = "\n".join(f"{key}\n{indent(text, '    ')}" for key, text in entries)
+    return {"__init__": take_options, "__doc__": f"{first_line}\n\nParameters\n----------\n{listed}\n"}
+
+
+def option_text(fit: Callable[..., object], key: str) -> str:
+    """What the docstring of a fit says of an option.
+
+    Examples
+    --------
+    >>> from llrkit.fits.heavy_tails import fit_tied_nig
+    >>> option_text(fit_tied_nig, "alpha")
+    'Weight of the targets (:term:`alpha`), strictly between 0 and 1.'
+    """
+    text = inspect.getdoc(inspect.unwrap(fit)) or ""
+    entry = re.search(rf"^(?:\w+, )*{key}(?:, \w+)*\n((?:(?: {{4}}.*)?\n)+)", text + "\n", re.MULTILINE)
+    return dedent(entry.group(1)).strip() if entry else ""
+
+
+TemperatureScaling = class_calibrator_of("TemperatureScaling", fit_temperature, "One scale for all classes")
+ScaleOffsetScaling = class_calibrator_of(
+    "ScaleOffsetScaling", fit_scale_offset, "One scale, and an offset for each class"
+)
+VectorScaling = class_calibrator_of("VectorScaling", fit_vector, "A scale and an offset for each class")
+AffineScaling = class_calibrator_of(
+    "AffineScaling", fit_affine, "Multinomial logistic regression of scores or vectors", of_vectors=True
+)
+GaussianBackEnd = class_calibrator_of(
+    "GaussianBackEnd", fit_gaussian_classes, "A Gaussian for each class", of_vectors=True
+)
 
 
 class CMLGCalibrator(Calibrator):

@@ -27,20 +27,19 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
-from llrkit.core.elementary_functions import logit
+from llrkit.base.arguments import FloatArray
+from llrkit.core.functions import logit
 from llrkit.errors import InputError, MissingPackageError, UnknownNameError
-from llrkit.metrics import discrimination, llr_costs
+from llrkit.metrics import costs, discrimination
 from llrkit.scores import ScoreSource
-from llrkit.scores.target_labels import classify_words
-from llrkit.theory.presets import AnyPoint
+from llrkit.scores.labels import classify_words
+from llrkit.theory.odds import AnyPoint
 
 try:  # the first module of this room to be imported, whatever is asked of it
     from sklearn.metrics import _scorer
     from sklearn.utils.metadata_routing import MetadataRequest
 
-    from llrkit.sklearn.target_class import target_label, weighted_scores
-    from llrkit.sklearn.untyped import HasClasses, SklearnObject, Weights
+    from llrkit.sklearn.estimators import HasClasses, SklearnObject, Weights, target_label, weighted_scores
 except ModuleNotFoundError:
     raise MissingPackageError.of_extra("llrkit.sklearn needs scikit-learn", "sklearn") from None
 
@@ -129,7 +128,7 @@ class DetectionScorer:
         return self.sign * self._of(weighted_scores(scores, np.asarray(y) == target, sample_weight))
 
     def _of(self, source: ScoreSource) -> float:
-        value = self.metric(source) if self.point is None else self.metric(source, self.point)
+        value = self.metric(source) if self.point is None else self.metric(source, point=self.point)
         return float(value)
 
     def at(self, point: AnyPoint) -> DetectionScorer:
@@ -169,10 +168,10 @@ def scores_for_last(estimator: SklearnObject, X: object) -> FloatArray:
 
 eer = DetectionScorer("eer", discrimination.eer)
 auc = DetectionScorer("auc", discrimination.auc, sign=1)
-cllr = DetectionScorer("cllr", llr_costs.cllr)
+cllr = DetectionScorer("cllr", costs.cllr)
 min_cllr = DetectionScorer("min_cllr", discrimination.min_cllr)
 min_dcf = DetectionScorer("min_dcf", discrimination.min_dcf, point=POINT)
-act_dcf = DetectionScorer("act_dcf", llr_costs.act_dcf, point=POINT)
+act_dcf = DetectionScorer("act_dcf", costs.act_dcf, point=POINT)
 
 SCORERS = {scorer.name: scorer for scorer in (eer, auc, cllr, min_cllr, min_dcf, act_dcf)}
 make_known(SCORERS)

@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 import numpy.typing as npt
 
-from llrkit._arrays import FloatArray
-from llrkit._format import not_among
-from llrkit._warn import warn_caller
+from llrkit.base.arguments import FloatArray
+from llrkit.base.process import warn_caller
+from llrkit.base.text import not_among
 from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, UnknownNameError
-from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.evaluation.meter import Meter, batch_by_class
-from llrkit.metrics.requested_points import resolve_points
-from llrkit.theory.presets import Points
+from llrkit.metrics.measure import resolve_points
+from llrkit.theory.odds import Points
+from llrkit.verbs.conditions import Meter, batch_by_class
+from llrkit.verbs.evaluation import Evaluation
 
 try:
     import torch

@@ -1,1 +1,1 @@
-"""How far the numbers can be trusted: intervals, idempotence, equalized conditions, validation."""
+"""How far the numbers can be trusted: intervals, tests of calibration, differences of systems."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from llrkit._format import number
 from llrkit.app.choice_types import ToAdvise, Told
 from llrkit.app.step_commands import advise_commands
 from llrkit.app.tasks.task import Task, shown
-from llrkit.choose.candidates import MethodRow
-from llrkit.choose.fit_best import fit_best
-from llrkit.evaluation.diagnose import diagnose
-from llrkit.report.report_tables import TextTable
-from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section
+from llrkit.base.text import number
+from llrkit.fits.best import MethodRow, fit_best
+from llrkit.report.document import Said, Section
+from llrkit.report.tables import TextTable
+from llrkit.verbs.diagnose import diagnose
 
 HEADER = ("method", "Cllr in cross-validation", "more than the best (95 % interval)", "advice")
 SIMPLEST = ("logistic", "cmlg", "gaussian", "saturating", "bigaussian", "tied-nig", "nig", "kde", "pav")

@@ -7,21 +7,20 @@ from pathlib import Path
 import numpy as np
 
 from llrkit import plot
-from llrkit._inputs import file_sha256
 from llrkit.app.choice_types import ToCalibrate, Told
 from llrkit.app.project import CALIBRATION
 from llrkit.app.step_commands import calibrate_commands
 from llrkit.app.tasks.task import Task, shown
-from llrkit.calibrate.bounds.named_bounds import bound_map, bound_sentence, parse_bound
-from llrkit.calibrate.maps import Map
-from llrkit.choose.fit_best import fit_best
-from llrkit.choose.methods import METHODS, method_name
-from llrkit.evaluation.compare import ScoreToLlr
-from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.report.report_tables import TextTable
-from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section
+from llrkit.base.files import file_sha256
+from llrkit.fits.best import fit_best
+from llrkit.fits.folds import METHODS, method_name
+from llrkit.fits.judge import bound_map, bound_sentence, parse_bound
+from llrkit.maps.map import Map
+from llrkit.report.document import Said, Section
+from llrkit.report.tables import TextTable
+from llrkit.verbs.compare import ScoreToLlr
+from llrkit.verbs.evaluate import evaluate
+from llrkit.verbs.evaluation import Evaluation
 
 
 def calibrate_task(task: Task[ToCalibrate]) -> Told:

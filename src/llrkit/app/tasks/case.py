@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from llrkit._atomic import write_atomically
 from llrkit.app.choice_types import Told, ToReportCase
 from llrkit.app.project import CALIBRATION
 from llrkit.app.step_commands import case_commands
 from llrkit.app.tasks.task import InWords, Task, in_documents, shown
-from llrkit.calibrate.map_files import load_map
-from llrkit.calibrate.maps import Map
+from llrkit.base.files import write_atomically
 from llrkit.errors import InputError
-from llrkit.report.documents import case_document
-from llrkit.report.section_types import Banner
-from llrkit.validation.case_inputs import as_it_was_trained, questioned_scores
-from llrkit.validation.case_report import case_report
-from llrkit.validation.case_words import all_remarks, headline, statements
-from llrkit.validation.validation_words import SHOWN
+from llrkit.maps.files import load_map
+from llrkit.maps.map import Map
+from llrkit.report.document import Banner
+from llrkit.report.layouts import case_document
+from llrkit.verbs.case import as_it_was_trained, case_report, questioned_scores
+from llrkit.verbs.case_words import all_remarks, headline, statements
+from llrkit.verbs.validate import SHOWN
 
 
 def case_task(task: Task[ToReportCase]) -> Told:

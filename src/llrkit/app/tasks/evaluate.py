@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from llrkit import plot
-from llrkit._atomic import write_atomically
 from llrkit.app.choice_types import ToEvaluate, Told
 from llrkit.app.step_commands import evaluate_commands
 from llrkit.app.tasks.task import Task, shown
-from llrkit.calibrate.tied_scores import TiedScores
-from llrkit.evaluation import evaluation_words as words
-from llrkit.evaluation.evaluate import evaluate
-from llrkit.evaluation.evaluation_result import Evaluation
-from llrkit.io.join_systems import titles_of
-from llrkit.report.html_page import said_of, write_report
-from llrkit.report.latex_markdown_csv import format_table
-from llrkit.report.report_tables import TextTable
-from llrkit.report.report_vocabulary import Said
-from llrkit.report.section_types import Section
-from llrkit.report.verdict_and_curve_sections import conditions, verdicts
+from llrkit.base.files import write_atomically
+from llrkit.fits.training import TiedScores
+from llrkit.io.joins import titles_of
+from llrkit.report.document import Said, Section
+from llrkit.report.page import said_of, write_report
+from llrkit.report.sections import conditions, verdicts
+from llrkit.report.tables import TextTable, format_table
 from llrkit.scores.trials import repeated_trials
-from llrkit.theory.operating_points import OperatingPoint
-from llrkit.theory.presets import point_of_text
+from llrkit.theory.odds import OperatingPoint, point_of_text
+from llrkit.verbs import evaluation as words
+from llrkit.verbs.evaluate import evaluate
+from llrkit.verbs.evaluation import Evaluation
 
 DEFAULT_POINTS = ("sre08", "sre10")
 
@@ -32,7 +29,7 @@ def evaluate_task(task: Task[ToEvaluate]) -> Told:
     trials = task.open(name)
     points: list[OperatingPoint | str] = [point_of_text(text) or text for text in asked["points"]]
     result = evaluate(
-        trials, points or DEFAULT_POINTS, by=asked["by"] or None, ece=True, ci=asked["ci"] or None,
+        trials, points=points or DEFAULT_POINTS, by=asked["by"] or None, ece=True, ci=asked["ci"] or None,
         speakers=asked["speakers"] or None, replicates=1000,
     )  # fmt: skip
     (title,) = titles_of([path])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from llrkit.app.choice_types import Facts, ReadFacts, ToRead
 from llrkit.app.tasks.task import Task
-from llrkit.core.moments import Moments
-from llrkit.engine.open_trials import open_trials, open_unlabeled
+from llrkit.core.summaries import Moments
+from llrkit.engine.open import open_trials, open_unlabeled
 from llrkit.errors import LlrkitError
-from llrkit.io.files_to_trials import table_options
-from llrkit.io.reading_options import Reading
-from llrkit.io.tables_of_paths import scan_tables
+from llrkit.io.formats import scan_tables
+from llrkit.io.read import table_options
+from llrkit.io.read_options import Reading
 
 ROWS = 5
 """Shown of a file."""

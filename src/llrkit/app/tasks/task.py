@@ -7,21 +7,19 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, TypedDict, TypeVar
 
-from llrkit._atomic import write_atomically
-from llrkit._llr_units import LlrUnit, llr_unit
-from llrkit._plain import Json, spelled
-from llrkit._vocabulary import VOCABULARIES, Vocabulary
 from llrkit.app.choice_types import Choices, PlainTask, ShownFigure, ShownSection, TaskFile
 from llrkit.app.project import DOCUMENTS
 from llrkit.app.project_settings import said_in
-from llrkit.engine.open_trials import open_trials
+from llrkit.base.files import write_atomically
+from llrkit.base.text import Json, spelled
+from llrkit.engine.open import open_trials
 from llrkit.errors import InputError
-from llrkit.io.reading_options import PLAIN, Reading, ReadingOptions
-from llrkit.report.provenance import Provenance, provenance
-from llrkit.report.report_tables import TextTable, text_tables
-from llrkit.report.section_types import Section
+from llrkit.io.read_options import PLAIN, Reading
+from llrkit.report.document import Provenance, Section, provenance
+from llrkit.report.tables import TextTable, text_tables
+from llrkit.results.vocabulary import VOCABULARIES, LlrUnit, Vocabulary, llr_unit
 from llrkit.scores import ScoreSource
 
 PICTURE_WIDTH = 5.2
@@ -59,7 +57,7 @@ class Task(Generic[C]):
         """How a file is read."""
         return Reading.from_dict(self.files[name]["reading"])
 
-    def open(self, name: str, **changed: Unpack[ReadingOptions]) -> ScoreSource:
+    def open(self, name: str, **changed: Any) -> ScoreSource:
         """The trials of a file."""
         return open_trials(self.files[name]["path"], self.reading(name).with_files(**changed))
 

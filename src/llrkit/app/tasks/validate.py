@@ -5,23 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from llrkit._atomic import write_atomically
-from llrkit._format import printable
-from llrkit._inputs import file_sha256
 from llrkit.app.choice_types import Told, ToValidate
 from llrkit.app.criteria_form import criteria_text
 from llrkit.app.project import CALIBRATION, DOCUMENTS
 from llrkit.app.step_commands import validate_commands
 from llrkit.app.tasks.task import InWords, Task, in_documents, shown
-from llrkit.calibrate.map_files import load_map
-from llrkit.io.join_systems import titles_of
-from llrkit.report.documents import validation_document
-from llrkit.report.html_page import write_report
-from llrkit.report.interval_and_test_sections import validation
-from llrkit.report.section_types import Banner
-from llrkit.validation.criteria import read_criteria
-from llrkit.validation.validate import validate
-from llrkit.validation.validation_words import SHOWN, outcome
+from llrkit.base.files import file_sha256, write_atomically
+from llrkit.base.text import printable
+from llrkit.io.joins import titles_of
+from llrkit.maps.files import load_map
+from llrkit.report.document import Banner
+from llrkit.report.layouts import validation_document
+from llrkit.report.page import write_report
+from llrkit.report.sections import validation
+from llrkit.verbs.criteria import read_criteria
+from llrkit.verbs.validate import SHOWN, outcome, validate
 
 
 def validate_task(task: Task[ToValidate]) -> Told:
@@ -35,7 +33,7 @@ def validate_task(task: Task[ToValidate]) -> Told:
     task.require_one_reading(name, *others)
     criteria = replace(read_criteria(criteria_path), folder=Path(DOCUMENTS), reading=task.reading(name))
     checked = validate(
-        trials, criteria, calibration=calibration, apply=not trials.roles.calibrated,
+        trials, criteria=criteria, calibration=calibration, apply=not trials.roles.calibrated,
         curves=True, trained_on_these=calibration.provenance.get("training_sha256") == file_sha256(path),
     )  # fmt: skip
     commands = validate_commands(path, task.reading(name), asked)

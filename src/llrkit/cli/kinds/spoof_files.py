@@ -11,11 +11,11 @@ from llrkit.cli.kinds.asked_options import ToEvaluate, ToFuse
 from llrkit.cli.kinds.score_files import ScoreFiles, refuse_options
 from llrkit.cli.trial_input import TrialInput
 from llrkit.errors import InputError, LabelError, UnknownNameError
-from llrkit.io.reading_options import CLUSTER
+from llrkit.io.read_options import CLUSTER
 
 if TYPE_CHECKING:
-    from llrkit.io.reading_options import Reading
-    from llrkit.spoof.spoof_trials import SpoofTrials
+    from llrkit.io.read_options import Reading
+    from llrkit.spoof.trials import SpoofTrials
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def open_spoof_trials(
     path: str, columns: Mapping[str, str | None], attack: str | None, given: TrialInput
 ) -> SpoofTrials:
     """The trials of a file, in batches or on a cluster; the columns by system."""
-    from llrkit.engine.open_trials import open_in_batches
-    from llrkit.spoof.spoof_trials import SYSTEMS, SpoofTrials
+    from llrkit.engine.open import open_in_batches
+    from llrkit.spoof.trials import SYSTEMS, SpoofTrials
 
     if given.reading.score:
         raise InputError("--score-column: name the columns of the systems (--asv-column, --cm-column, ...)")
@@ -86,7 +86,7 @@ def open_spoof_trials(
 @contextmanager
 def speaking_of_kinds() -> Iterator[None]:
     """Say of a label that is none which kinds of trials there are."""
-    from llrkit.scores.spoof_kind_words import KNOWN_KINDS
+    from llrkit.scores.labels import KNOWN_KINDS
 
     try:
         yield
@@ -96,8 +96,8 @@ def speaking_of_kinds() -> Iterator[None]:
 
 
 def _has_column(path: str, reading: Reading, name: str) -> bool:
-    from llrkit.io.files_to_trials import table_options
-    from llrkit.io.tables_of_paths import scan_tables
+    from llrkit.io.formats import scan_tables
+    from llrkit.io.read import table_options
 
     try:
         scan_tables([path], **table_options(replace(reading, score=(name,))))

@@ -33,7 +33,7 @@ def score_files(
 
 def has_classes(path: str, classes: str | None, given: TrialInput, score_columns: str | None = None) -> bool:
     """Whether a file is to be read as one of several classes."""
-    from llrkit.io.classes.read_classes import class_file
+    from llrkit.io.class_files import class_file
 
     reading = given.reading
     for_two = {
@@ -51,7 +51,7 @@ def files_of_map(
     calibration: str, paths: tuple[str, ...], given: TrialInput, *, accept_changed: bool
 ) -> ScoreFiles:
     """The files that a saved map is applied to, as what the map takes."""
-    from llrkit.calibrate.map_files import read_json
+    from llrkit.maps.files import read_json
 
     plain = read_json(calibration, accept_changed=accept_changed)
     of_classes = isinstance(plain, dict) and str(plain.get("format", "")).startswith("llrkit.class_map/")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llrkit._format import not_among
+from llrkit.base.text import not_among
 from llrkit.cli.schemas import files, judging_outputs, making_outputs, metric_outputs
 from llrkit.cli.schemas.notation import Schema, members
 from llrkit.cli.schemas.shared import DEFINITIONS, LEFT_OUT

@@ -1,0 +1,319 @@
+"""Types of arrays, checks of arguments and options, and random generators."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
+from itertools import chain
+from types import UnionType
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar, get_args, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.base.text import not_among
+from llrkit.errors import InputError, UnknownNameError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+COLUMNS = ("str | Sequence[str]", "str | Sequence[str] | None", "Columns", "Columns | None", "By | None")
+"""How signatures say that a parameter names columns."""
+Kind = type | UnionType
+"""A class, or several: ``Frames | Embeddings``."""
+
+
+def yes_or_no(value: object, name: str) -> bool:
+    """True or false and nothing that merely counts as such: "no" would count as true.
+
+    Examples
+    --------
+    >>> yes_or_no("no", "monotone")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: monotone must be true or false, got 'no'
+    """
+    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
+        raise InputError(f"{name} must be true or false, got {value!r}")
+    return bool(value)
+
+
+def whole_number(value: object, at_least: int, name: str) -> int:
+    """A whole number that is not too small.
+
+    Examples
+    --------
+    >>> whole_number(2.5, 1, "repeats")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: repeats must be a whole number of at least 1, got 2.5
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
+        raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
+    return int(value)
+
+
+def real_number(value: object, name: str) -> float:
+    """A number, which NaN is not; thresholds may be infinite.
+
+    Examples
+    --------
+    >>> real_number(float("nan"), "threshold")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: threshold must be a number, got nan
+    """
+    if not isinstance(value, (int, float, np.integer, np.floating)) or value != value:
+        raise InputError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def not_negative(value: object, name: str) -> float:
+    """A finite number from 0 on.
+
+    Examples
+    --------
+    >>> not_negative(-1.0, "shrinkage")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: shrinkage must be a number of at least 0, got -1.0
+    """
+    if not (isinstance(value, (int, float, np.integer, np.floating)) and 0.0 <= value < np.inf):
+        raise InputError(f"{name} must be a number of at least 0, got {value!r}")
+    return float(value)
+
+
+def positive(value: float, name: str) -> float:
+    """Check that ``value`` is a finite number above zero.
+
+    Examples
+    --------
+    >>> positive(2, "sigma")
+    2.0
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0.0 < number < np.inf:
+        raise InputError(f"{name} must be a finite number above 0, got {value!r}")
+    return number
+
+
+def share(value: object, name: str) -> float:
+    """A share, from 0 to 1 with both ends.
+
+    Examples
+    --------
+    >>> share(1.5, "prevalence")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: prevalence must be between 0 and 1, got 1.5
+    """
+    if not (isinstance(value, (int, float, np.integer, np.floating)) and 0.0 <= value <= 1.0):
+        raise InputError(f"{name} must be between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def of_kind(value: object, kind: Kind, name: str) -> None:
+    """Refuse what is not an instance of a class, or of one of several.
+
+    Examples
+    --------
+    >>> of_kind("scores.csv", dict, "options")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: options must be a dict, got str
+    """
+    if not isinstance(value, kind):
+        kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        names = [one.__name__ for one in kinds]
+        article = "an" if names[0][0] in "AEIOUaeiou" else "a"
+        raise InputError(f"{name} must be {article} {' or '.join(names)}, got {type(value).__name__}")
+
+
+def argument_check(
+    function: Callable[..., object], kinds: Mapping[str, Kind]
+) -> Callable[[tuple[object, ...], Mapping[str, object]], None]:
+    """A check of the arguments of a call: of what must be of a class, true or false, or a name of columns."""
+    named = signature(function).parameters
+    columns = {name for name, parameter in named.items() if parameter.annotation in COLUMNS}
+    flags = {name for name, parameter in named.items() if parameter.annotation in ("bool", "bool | None")}
+    optional = {name for name, parameter in named.items() if parameter.default is None}
+
+    def check(args: tuple[object, ...], options: Mapping[str, object]) -> None:
+        for name, value in chain(zip(named, args, strict=False), options.items()):
+            if value is None and name in optional:
+                continue
+            if name in flags:
+                yes_or_no(value, name)
+            elif name in kinds:
+                of_kind(value, kinds[name], name)
+            elif name in columns and not isinstance(value, Iterable):
+                raise InputError(f"{name} must be the name of a column or several names, got {value!r}")
+
+    return check
+
+
+def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A function some of whose parameters are of a class each; parameters declared ``bool`` are checked too.
+
+    Examples
+    --------
+    >>> @takes(names=list)
+    ... def counted(names: list[str], *, twice: bool = False) -> int:
+    ...     return len(names) * (2 if twice else 1)
+    >>> counted(["a", "b"], twice=True)
+    4
+    >>> counted(["a", "b"], twice="no")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: twice must be true or false, got 'no'
+    >>> counted("a")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: names must be a list, got str
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        check = argument_check(function, kinds)
+
+        @wraps(function)
+        def checked(*args: P.args, **options: P.kwargs) -> R:
+            check(args, options)
+            return function(*args, **options)
+
+        return checked
+
+    return decorate
+
+
+Array = npt.NDArray[Any]  # the scalar types of NumPy have no common parent that says more
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.signedinteger]  # counts (int64) and positions (intp)
+ComplexArray = npt.NDArray[np.complex128]
+BoolArray = npt.NDArray[np.bool_]
+DType = np.dtype[Any]
+Rows: TypeAlias = slice | IntArray | BoolArray | Sequence[int] | Sequence[bool]
+"""Which rows to take: a slice, places, or a mask."""
+Counts = Array  # int64, or float64 once weighted
+
+
+class SupportsArray(Protocol):
+    """What NumPy can make an array of: arrays, columns of pandas and polars, tensors."""
+
+    def __array__(self) -> Array:
+        """The values as an array."""
+        ...
+
+
+Numbers: TypeAlias = SupportsArray | Sequence["float | Numbers"]
+"""Several numbers, as an array or in lists; functions of ``float | Numbers`` return arrays of these."""
+
+
+class Elementwise(Protocol):
+    """A function of a number that gives a number, and of several that gives an array."""
+
+    @overload
+    def __call__(self, x: float, /) -> float: ...
+    @overload
+    def __call__(self, x: Numbers, /) -> FloatArray: ...
+
+
+def number_or_array(values: float | FloatArray) -> float | FloatArray:
+    """A plain number, if an array has no dimensions.
+
+    Examples
+    --------
+    >>> number_or_array(np.array(2.0)), number_or_array(np.array([2.0]))
+    (2.0, array([2.]))
+    """
+    return float(values) if np.ndim(values) == 0 else values
+
+
+RNG = np.random.Generator | int | None
+"""A seed, a generator that is drawn from, or None: other numbers each time."""
+
+
+def seed_of(rng: object) -> int:
+    """A whole number to begin with: a seed as it is, one drawn from a generator, or a new one for None.
+
+    Examples
+    --------
+    >>> seed_of(7)
+    7
+    >>> seed_of(np.random.default_rng(1)) == seed_of(np.random.default_rng(1))
+    True
+    >>> seed_of(-1)
+    Traceback (most recent call last):
+    llrkit.errors.InputError: rng must be a whole number of at least 0, a numpy.random.Generator or None, ...
+    """
+    if rng is None:
+        rng = np.random.default_rng()
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**31))
+    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)) or rng < 0:
+        raise InputError(
+            f"rng must be a whole number of at least 0, a numpy.random.Generator or None, got {rng!r}"
+        )
+    return int(rng)
+
+
+def checked_seed(seed: object) -> int:
+    """A seed is a whole number from 0 on."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
+    return int(seed)
+
+
+def one_of(value: object, known: tuple[str, ...], what: str) -> None:
+    """Refuse a name that is not known.
+
+    Examples
+    --------
+    >>> one_of("guess", ("error", "drop"), "policy")
+    Traceback (most recent call last):
+    llrkit.errors.UnknownNameError: unknown policy 'guess'; known are error, drop
+    """
+    if value not in known:
+        raise UnknownNameError(f"unknown {what} {not_among(value, known)}")
+
+
+def class_weight(alpha: object) -> float:
+    """The weight of the targets, from 0 to 1 with both ends; strictly between them is a ``probability``.
+
+    Examples
+    --------
+    >>> class_weight(1)
+    1.0
+    """
+    return share(alpha, "alpha")
+
+
+def names_of(value: object, what: str) -> tuple[str, ...]:
+    """One name or several, as a tuple.
+
+    Examples
+    --------
+    >>> names_of("snr", "columns"), names_of(["one", "two"], "groups")
+    (('snr',), ('one', 'two'))
+    """
+    if isinstance(value, str):
+        return (value,)
+    if not (isinstance(value, Iterable) and all(isinstance(name, str) for name in value)):
+        raise InputError(f"{what} must be the name of a column or several names, got {reprlib.repr(value)}")
+    return tuple(value)
+
+
+def finite_numbers(values: Array, name: str, role: str) -> FloatArray:
+    """A column of finite numbers, also where they were read as text.
+
+    Examples
+    --------
+    >>> finite_numbers(np.array(["5", "10"]), "seconds", "a condition")
+    array([ 5., 10.])
+    >>> finite_numbers(np.array(["5", "full"]), "seconds", "a condition")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: column 'seconds' must hold numbers to be a condition
+    """
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"column {name!r} must hold numbers to be {role}") from None
+    if not np.isfinite(numbers).all():
+        where = int(np.argmin(np.isfinite(numbers)))
+        raise InputError(f"column {name!r}: {numbers[where]} at index {where} is not a finite number")
+    return numbers

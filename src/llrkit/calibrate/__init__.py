@@ -1,1 +1,0 @@
-"""Maps from score to LLR: every calibrator is ``fit_<name>(source, **options)`` and returns a map."""

@@ -1,1 +1,0 @@
-"""Calibrators whose map is affine, or affine until it saturates."""

@@ -1,1 +1,0 @@
-"""CMLG whose class moments are smooth functions of the conditions of a trial."""

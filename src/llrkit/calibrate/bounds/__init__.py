@@ -1,1 +1,0 @@
-"""LLRs no stronger than the training data can bear: bounds around any map."""

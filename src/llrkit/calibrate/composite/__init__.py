@@ -1,1 +1,0 @@
-"""Maps made of other maps or of several systems: bounds, conditions, fusion, means."""

@@ -1,1 +1,0 @@
-"""Calibrators that model the scores of both classes and take the ratio of the densities."""

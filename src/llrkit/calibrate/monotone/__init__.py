@@ -1,1 +1,0 @@
-"""Calibrators that follow the order of the scores: PAV, bi-Gaussian, ranks in a line-up."""

@@ -1,1 +1,0 @@
-"""Line-ups: an LLR from the rank of a trial's score among those of foils."""

@@ -1,1 +1,0 @@
-"""Which calibrator: diagnose the scores, compare methods, choose by cross-validation."""

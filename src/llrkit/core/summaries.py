@@ -1,0 +1,482 @@
+"""How summaries add up: of two classes, of groups, moments, and a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overload
+
+import numpy as np
+
+from llrkit.base.arguments import Array, FloatArray, IntArray
+from llrkit.core.functions import BLOCK, ScoreRows, blocks, score_rows
+from llrkit.scores import Scores
+from llrkit.scores.source import S, Summary
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+S2 = TypeVar("S2", bound=Summary)
+S3 = TypeVar("S3", bound=Summary)
+S4 = TypeVar("S4", bound=Summary)
+Parts_co = TypeVar("Parts_co", bound=tuple[Summary, ...], covariant=True)
+Summarizer: TypeAlias = Callable[[Scores], T]
+
+
+class ReadOnlyArrays:
+    """Shared by frozen dataclasses whose arrays cannot be written to either."""
+
+    def __post_init__(self) -> None:
+        own = vars(self)
+        for name, value in own.items():
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                view = value.view()  # the array itself may be the user's
+                view.flags.writeable = False
+                own[name] = view
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        """Take the values of a pickle or copy, whose arrays could be written to."""
+        self.__dict__.update(state)
+        ReadOnlyArrays.__post_init__(self)
+
+
+class SummaryBase(ReadOnlyArrays):
+    """Shared by all summaries, which are frozen dataclasses of numbers, arrays and other summaries."""
+
+
+class FieldwiseSums(SummaryBase):
+    """Summaries whose fields are all sums: they are added and weighted field by field."""
+
+    __match_args__: ClassVar[tuple[str, ...]]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__match_args__))
+
+    def __mul__(self, weight: float) -> Self:
+        return type(self)(*(getattr(self, name) * weight for name in self.__match_args__))
+
+
+def subclasses_of(cls: type[T]) -> Iterator[type[T]]:
+    """All subclasses, and theirs."""
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from subclasses_of(sub)
+
+
+@dataclass(frozen=True, eq=False)
+class Both(SummaryBase, Generic[Parts_co]):
+    """Several summaries of the same trials, made in one pass."""
+
+    summaries: Parts_co
+
+    def __add__(self, other: Self) -> Self:
+        return self._of(a + b for a, b in zip(self.summaries, other.summaries, strict=True))
+
+    def __mul__(self, weight: float) -> Self:
+        return self._of(summary * weight for summary in self.summaries)
+
+    def _of(self, summaries: Iterable[Summary]) -> Self:
+        # as many as before, and each of the same class: more than a type checker can follow
+        return type(self)(cast(Parts_co, tuple(summaries)))
+
+
+@overload
+def both(one: Summarizer[S], two: Summarizer[S2], /) -> Summarizer[Both[tuple[S, S2]]]: ...
+@overload
+def both(
+    one: Summarizer[S], two: Summarizer[S2], three: Summarizer[S3], /
+) -> Summarizer[Both[tuple[S, S2, S3]]]: ...
+@overload
+def both(
+    one: Summarizer[S], two: Summarizer[S2], three: Summarizer[S3], four: Summarizer[S4], /
+) -> Summarizer[Both[tuple[S, S2, S3, S4]]]: ...
+@overload
+def both(*summarize: Summarizer[S]) -> Summarizer[Both[tuple[S, ...]]]: ...
+def both(*summarize: Summarizer[Summary]) -> Summarizer[Both[tuple[Summary, ...]]]:
+    """One summarizer that makes several summaries of each chunk.
+
+    Examples
+    --------
+    >>> from llrkit.core.summaries import Moments
+    >>> from llrkit.core.losses import LossSums
+    >>> moments, losses = Scores([1.0], [0.0]).reduce(both(Moments.of, LossSums.of)).summaries
+    >>> moments.target.n
+    1
+    """
+    return lambda chunk: Both(tuple(make(chunk) for make in summarize))
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped(SummaryBase, Generic[K, S]):
+    """One summary for each value of a column."""
+
+    groups: dict[K, S]
+
+    def __add__(self, other: Self) -> Self:
+        merged = dict(self.groups)
+        for key, summary in other.groups.items():
+            merged[key] = merged[key] + summary if key in merged else summary
+        return type(self)(merged)
+
+    def __mul__(self, weight: float) -> Self:
+        return type(self)({key: summary * weight for key, summary in self.groups.items()})
+
+
+def grouped(summarize: Summarizer[S], column: str | Sequence[str]) -> Summarizer[Grouped[Hashable, S]]:
+    """A summarizer that makes one summary for each value of ``column``, or each combination of several.
+
+    Examples
+    --------
+    >>> from llrkit.core.summaries import Moments
+    >>> scores = Scores([1.0, 2.0], [0.0], {"sex": (["f", "m"], ["f"])})
+    >>> by_sex = scores.reduce(grouped(Moments.of, "sex"))
+    >>> {sex: moments.target.n for sex, moments in sorted(by_sex.groups.items())}
+    {'f': 1, 'm': 1}
+    """
+
+    def make(chunk: Scores) -> Grouped[Hashable, S]:
+        return Grouped({key: summarize(group) for key, group in split_by(chunk, column).items()})
+
+    return make
+
+
+def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Hashable, Scores]:
+    """Cut a chunk into one chunk per value of a column, in the order of the values.
+
+    With several columns the keys are tuples of their values.
+    """
+    if not isinstance(column, str):
+        groups: dict[tuple[Hashable, ...], Scores] = {(): chunk}
+        for name in column:
+            pieces = ((key, split_by(group, name)) for key, group in groups.items())
+            groups = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
+        return dict(groups.items())
+    target, nontarget = chunk.with_columns(column).columns[column]  # names a column that is missing
+    values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
+    names = chunk.categories.get(column)
+    chunks: dict[Hashable, Scores] = {}
+    if len(values) == 0:
+        return chunks
+    t_positions, n_positions = _positions_of_groups(target, values), _positions_of_groups(nontarget, values)
+    for value, t, n in zip(values, t_positions, n_positions, strict=True):
+        key = names[value] if names is not None else value.item()
+        key = None if key != key else key  # a missing number is a missing value, and equal to itself
+        chunks[key] = chunk.select(t, n)
+    return chunks
+
+
+def _positions_of_groups(column: Array, values: Array) -> list[IntArray]:
+    # a stable sort keeps the order of the trials within each group
+    order = np.argsort(column, kind="stable")
+    return np.split(order, np.searchsorted(column[order], values[1:]))
+
+
+_LARGEST = 1e70
+"""Fourth powers of smaller scores, and sums of them, do not overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMoments(SummaryBase):
+    """Central moments of the finite scores of one class, for K systems.
+
+    ``m2`` is the K x K matrix of sums of products of deviations from ``mean``; ``m3`` and ``m4`` are the
+    sums of third and fourth powers for each system. Merging follows Pébay (2008).
+    """
+
+    n: float
+    mean: FloatArray
+    m2: FloatArray
+    m3: FloatArray
+    m4: FloatArray
+    low: FloatArray
+    high: FloatArray
+    n_neg_inf: float = 0
+    n_pos_inf: float = 0
+
+    @classmethod
+    def of(cls, values: Array) -> ClassMoments:
+        """The moments of an array of scores of shape (n,) or (n, K)."""
+        if values.ndim == 1 and 0 < len(values) <= BLOCK:
+            ends = float(values.min()), float(values.max())
+            if max(abs(ends[0]), abs(ends[1])) < _LARGEST:
+                center = float(np.add.reduce(values, dtype=np.float64)) / len(values)
+                mean, m2, m3, m4, low, high = _central_of_few(values, center, ends)
+                return cls(len(values), mean, m2, m3, m4, low, high)
+        moments = cls._of_columns([values] if values.ndim == 1 else list(values.T))
+        if not len(values) or (np.isfinite(moments.low).all() and np.isfinite(moments.high).all()):
+            return moments
+        neg, pos = values == -np.inf, values == np.inf
+        if values.ndim == 2:
+            neg, pos = neg.any(axis=1), pos.any(axis=1)
+        finite = values[~(neg | pos)]
+        moments = cls._of_columns([finite] if finite.ndim == 1 else list(finite.T))
+        return replace(moments, n_neg_inf=int((neg & ~pos).sum()), n_pos_inf=int(pos.sum()))
+
+    @classmethod
+    def _of_columns(cls, columns: list[Array]) -> ClassMoments:
+        if len(columns[0]) == 0:
+            return cls._empty(len(columns))
+        with np.errstate(over="ignore", invalid="ignore"):
+            # moments of scores beyond 1e75 are inf or nan; all that goes by order is still right
+            guess = [float(column[:BLOCK].mean()) for column in columns]
+            mean, m2, m3, m4, low, high = _central(columns, guess)
+        return cls(len(columns[0]), mean, m2, m3, m4, low, high)
+
+    @classmethod
+    def _empty(cls, k: int, n_neg_inf: float = 0, n_pos_inf: float = 0) -> ClassMoments:
+        zero = np.zeros(k)
+        return cls(0, zero, np.zeros((k, k)), zero, zero, zero + np.inf, zero - np.inf, n_neg_inf, n_pos_inf)
+
+    def __add__(self, other: ClassMoments) -> ClassMoments:
+        n = self.n + other.n
+        infinities = (self.n_neg_inf + other.n_neg_inf, self.n_pos_inf + other.n_pos_inf)
+        if self.n == 0 or other.n == 0:
+            filled = other if self.n == 0 else self
+            return replace(filled, n_neg_inf=infinities[0], n_pos_inf=infinities[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._merged(other, n, infinities)
+
+    def _merged(self, other: ClassMoments, n: float, infinities: tuple[float, float]) -> ClassMoments:
+        a, b = self.n / n, other.n / n
+        delta = other.mean - self.mean
+        va, vb = np.diag(self.m2), np.diag(other.m2)
+        return ClassMoments(
+            n=n,
+            mean=self.mean + delta * b,
+            m2=self.m2 + other.m2 + np.outer(delta, delta) * (a * other.n),
+            m3=self.m3 + other.m3 + delta**3 * (a * other.n) * (a - b) + 3 * delta * (a * vb - b * va),
+            m4=self.m4 + other.m4 + delta**4 * (a * other.n) * (a * a - a * b + b * b)
+            + 6 * delta**2 * (a * a * vb + b * b * va) + 4 * delta * (a * other.m3 - b * self.m3),
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            n_neg_inf=infinities[0],
+            n_pos_inf=infinities[1],
+        )  # fmt: skip
+
+    def __mul__(self, weight: float) -> ClassMoments:
+        return ClassMoments(
+            self.n * weight, self.mean, self.m2 * weight, self.m3 * weight, self.m4 * weight,
+            self.low, self.high, self.n_neg_inf * weight, self.n_pos_inf * weight,
+        )  # fmt: skip
+
+    @property
+    def count(self) -> float:
+        """All trials of the class, infinite scores included."""
+        return self.n + self.n_neg_inf + self.n_pos_inf
+
+    @property
+    def n_infinite(self) -> float:
+        """Trials with an infinite score."""
+        return self.n_neg_inf + self.n_pos_inf
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Maximum-likelihood (1/N) covariance matrix of the systems."""
+        return self.m2 / self.n
+
+    @property
+    def variance(self) -> FloatArray:
+        """Maximum-likelihood (1/N) variance of each system."""
+        return np.diag(self.m2) / self.n
+
+    @property
+    def skewness(self) -> FloatArray:
+        """Third standardized moment of each system; 0 for a Gaussian, nan for equal scores."""
+        return _ratio(self.m3 / self.n, self.variance**1.5)
+
+    @property
+    def excess_kurtosis(self) -> FloatArray:
+        """Fourth standardized moment of each system, minus 3; 0 for a Gaussian, nan for equal scores."""
+        return _ratio(self.m4 / self.n, self.variance**2) - 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(SummaryBase):
+    """Moments of both classes.
+
+    Examples
+    --------
+    >>> moments = Moments.of(Scores([1.0, 3.0], [0.0, -2.0, 2.0]))
+    >>> moments.target.mean, moments.nontarget.variance
+    (array([2.]), array([2.66666667]))
+    """
+
+    target: ClassMoments
+    nontarget: ClassMoments
+
+    @classmethod
+    def of(cls, scores: Scores) -> Moments:
+        """The moments of the scores of a chunk."""
+        rows = score_rows(scores)
+        classes = zip(rows, (scores.target, scores.nontarget), strict=True)
+        return cls(
+            *(ClassMoments.of(values) if of is None else moments_of_rows(of) for of, values in classes)
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(self.target + other.target, self.nontarget + other.nontarget)
+
+    def __mul__(self, weight: float) -> Moments:
+        return self.weighted(weight, weight)
+
+    def weighted(self, target: float, nontarget: float) -> Moments:
+        """Count every target ``target`` times and every non-target ``nontarget`` times."""
+        return Moments(self.target * target, self.nontarget * nontarget)
+
+    @property
+    def n_infinite(self) -> float:
+        """Trials of both classes with an infinite score."""
+        return self.target.n_infinite + self.nontarget.n_infinite
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """Smallest and largest finite score of both classes (first system)."""
+        return (
+            float(min(self.target.low[0], self.nontarget.low[0])),
+            float(max(self.target.high[0], self.nontarget.high[0])),
+        )
+
+
+def moments_of_rows(rows: ScoreRows) -> ClassMoments:
+    """The moments of one class of one system whose scores are in ascending order.
+
+    Examples
+    --------
+    >>> moments_of_rows(ScoreRows(np.arange(129.0))).variance
+    array([1386.66666667])
+    """
+    moments, n, length = ClassMoments.of(rows.last), rows.table.size, rows.length
+    if n:
+        d1, d2, d3, d4 = rows.powers
+        with np.errstate(over="ignore", invalid="ignore"):
+            center = float(rows.middle[len(rows.middle) // 2])  # near the median, so not far from the mean
+            e = rows.middle - center
+            square = e * e  # powers by multiplication: e**3 and e**4 would call pow() for each
+            m1 = (length * e + d1).sum()
+            m2 = (length * square + 2 * e * d1 + d2).sum()
+            m3 = (e * (length * square + 3 * (e * d1 + d2)) + d3).sum()
+            m4 = (square * (length * square + 4 * e * d1 + 6 * d2) + 4 * e * d3 + d4).sum()
+            of_rows = _about_mean(n, center, m1, m2, m3, m4)
+        if not np.isfinite(of_rows[3]).all():  # beyond 1e75: infinite or nan, as one by one
+            one_by_one = ClassMoments.of(rows.finite)
+            return replace(one_by_one, n_neg_inf=rows.n_neg_inf, n_pos_inf=rows.n_pos_inf)
+        ends = np.array([[rows.table[0, 0]], [rows.table[-1, -1]]], dtype=np.float64)
+        moments = ClassMoments(n, *of_rows, *ends) + moments
+    return replace(moments, n_neg_inf=rows.n_neg_inf, n_pos_inf=rows.n_pos_inf)
+
+
+def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...]:
+    """Mean, sums of products, of third and fourth powers of deviations, smallest and largest score.
+
+    Deviations are taken from a guess of the mean and moved to the mean afterwards, which costs no digits
+    as long as the guess is not far off; otherwise it is done again with a better one.
+    """
+    n, k = len(columns[0]), len(columns)
+    m1, m2, m3, m4 = np.zeros(k), np.zeros((k, k)), np.zeros(k), np.zeros(k)
+    low, high = np.full(k, np.inf), np.full(k, -np.inf)
+    deviations, product = np.empty((k, min(n, BLOCK))), np.empty(min(n, BLOCK))
+    for block in blocks(n):
+        size = block.stop - block.start
+        out = product[:size]
+        # Products one pair at a time: a matrix product would call BLAS, whose threads fight ours.
+        for i, column in enumerate(columns):
+            block_values = column[block]
+            low[i], high[i] = min(low[i], block_values.min()), max(high[i], block_values.max())
+            d = np.subtract(block_values, center[i], out=deviations[i, :size], dtype=np.float64)
+            m1[i] += d.sum()
+            for j in range(i):
+                m2[i, j] += np.multiply(d, deviations[j, :size], out=out).sum()
+            m2[i, i] += np.multiply(d, d, out=out).sum()
+            m3[i] += np.multiply(out, d, out=out).sum()
+            m4[i] += np.multiply(out, d, out=out).sum()
+    shift, square = m1 / n, np.diag(m2).copy()
+    if np.any(n * shift**2 > 0.5 * square) and np.any(shift != 0.0) and np.isfinite(shift).all():
+        better = [float(c + s) for c, s in zip(center, shift, strict=True)]
+        if better != center:
+            return _central(columns, better)
+    m2 = np.tril(m2) + np.tril(m2, -1).T - np.outer(m1, m1) / n
+    m4 = m4 - 4 * shift * m3 + 6 * shift**2 * square - 3 * n * shift**4
+    m3 = m3 - 3 * shift * square + 2 * n * shift**3
+    return center + shift, m2, m3, m4, low, high
+
+
+def _central_of_few(values: Array, center: float, ends: tuple[float, float]) -> tuple[FloatArray, ...]:
+    """The same sums for one system and one block around its mean, without what several need."""
+    d = np.subtract(values, center, dtype=np.float64)
+    power = d * d
+    m1, m2 = np.add.reduce(d), np.add.reduce(power)
+    m3 = np.add.reduce(np.multiply(power, d, out=power))
+    m4 = np.add.reduce(np.multiply(power, d, out=power))
+    low, high = np.array([[ends[0]], [ends[1]]])
+    return *_about_mean(len(values), center, *map(float, (m1, m2, m3, m4))), low, high
+
+
+def _about_mean(
+    n: int, center: float, m1: float, m2: float, m3: float, m4: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Mean and central sums of one system from its sums about another point."""
+    shift = m1 / n
+    fourth = m4 - 4 * shift * m3 + 6 * shift**2 * m2 - 3 * n * shift**4
+    third = m3 - 3 * shift * m2 + 2 * n * shift**3
+    moved = np.array([center + shift, m2 - m1 * m1 / n, third, fourth])[:, None]
+    return moved[0], moved[1:2], moved[2], moved[3]
+
+
+def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
+    usable = (b > 0) & np.isfinite(b) & np.isfinite(a)
+    return np.asarray(np.divide(a, b, out=np.full(len(a), np.nan), where=usable))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSample(SummaryBase):
+    """Every ``stride``-th trial of one class, at most ``cap`` of them."""
+
+    values: FloatArray
+    stride: int
+    cap: int
+
+    @classmethod
+    def of(cls, values: Array, cap: int) -> ClassSample:
+        """Thin an array."""
+        return cls(values[:0].astype(np.float64), 1, cap)._with(values, 1)
+
+    def _with(self, values: Array, stride: int) -> ClassSample:
+        common = max(self.stride, stride)
+        own, more = self.values[:: common // self.stride], values[:: common // stride]
+        while len(own) + len(more) > self.cap:
+            own, more, common = own[::2], more[::2], 2 * common
+        return ClassSample(np.concatenate([own, more.astype(np.float64)]), common, self.cap)
+
+    def __add__(self, other: ClassSample) -> ClassSample:
+        return self._with(other.values, other.stride)
+
+    def __mul__(self, weight: float) -> ClassSample:
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Sample(SummaryBase):
+    """Some 8,000 targets and 65,000 non-targets, or all where there are fewer.
+
+    Examples
+    --------
+    >>> Sample.of(Scores(np.arange(20000.0), [0.0, 1.0])).scores()
+    Scores(5,000 target, 2 nontarget trials)
+    """
+
+    target: ClassSample
+    nontarget: ClassSample
+
+    @classmethod
+    def of(cls, scores: Scores, n_target: int = 1 << 13, n_nontarget: int = 1 << 16) -> Sample:
+        """A sample of a chunk."""
+        return cls(ClassSample.of(scores.target, n_target), ClassSample.of(scores.nontarget, n_nontarget))
+
+    def __add__(self, other: Sample) -> Sample:
+        return Sample(self.target + other.target, self.nontarget + other.nontarget)
+
+    def __mul__(self, weight: float) -> Sample:
+        return self
+
+    def scores(self) -> Scores:
+        """The sampled trials."""
+        return Scores.part(self.target.values, self.nontarget.values)

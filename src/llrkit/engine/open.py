@@ -1,0 +1,391 @@
+"""Trials of files: in memory, in batches or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, cast
+
+from llrkit.base.process import at_once
+from llrkit.engine.batches import ClassChunking, ClassFiles, Files
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.io.checked import scan_without_missing_scores, with_one_label
+from llrkit.io.columns import Scan, one_after_another
+from llrkit.io.formats import decoded_bytes, files_of, in_batches, scan_tables
+from llrkit.io.read import read_whole, table_options
+from llrkit.io.read_options import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading
+from llrkit.scores.classes import ClassSource
+from llrkit.scores.labels import class_names
+from llrkit.scores.source import Roles, ScoreSource
+from llrkit.scores.trials import Trials
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+LARGE_BYTES = 64 << 20
+"""Files that are larger than this together are read in batches, unless they must be seen as a whole."""
+
+
+def open_trials(
+    paths: PathArg | Sequence[PathArg], reading: Reading = PLAIN, *, client: Client | None = None
+) -> ScoreSource:
+    """Trials of a file, a directory or a pattern; of several paths, with one system each.
+
+    They are read by the cluster if there is one, in batches if they are large and need not be seen as a
+    whole, and otherwise in memory. What the chosen way cannot do is refused.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("score,label\\n1.5,target\\n-0.5,nontarget\\n")
+    >>> open_trials(path, Reading(distance=True)).scores().target
+    array([-1.5])
+    """
+    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    if client is not None:
+        return _open_on_cluster(given, reading, client)
+    if len(given) > 1 or reading.needs_memory or not _are_large_files(given[0]):
+        return read_whole(given, reading)
+    return files_in_batches(given, reading)
+
+
+def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client | None = None) -> ScoreSource:
+    """As :func:`open_trials` of one path, but never read as a whole: labels stay as they are written.
+
+    Chunks can then carry the column of labels, which tells apart more kinds of trials than two classes.
+    """
+    if client is None:
+        reading.require(THREE_KINDS)
+        return files_in_batches([path], reading)
+    replace(PLAIN, positive=reading.positive).require(THREE_KINDS)
+    return _open_on_cluster([path], reading, client)
+
+
+def _are_large_files(path: PathArg) -> bool:
+    files = files_of(path)
+    large = sum(map(decoded_bytes, files)) >= at_once(LARGE_BYTES)
+    return large and all(map(in_batches, files))
+
+
+def files_in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
+    """The trials of files that are read batch by batch, in every pass again if they are large."""
+    reading.require(BATCHES)
+    return _files_of_scans(_selected_scans(paths, reading), reading)
+
+
+def _files_of_scans(scans: Sequence[Scan], reading: Reading) -> Files:
+    like = scans[0].like.roles
+    roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
+    return Files(scans, roles)
+
+
+def _selected_scans(paths: PathArg | Sequence[PathArg], reading: Reading) -> list[Scan]:
+    """The files to be read in batches, without the trials that were not asked for."""
+    scans = scan_tables(paths, **table_options(reading))
+    if reading.selection is not None:
+        scans = [reading.selection.of_scan(one_after_another(scans))]
+    if reading.missing_scores != "error":
+        instead = reading.instead_of_missing(scans[0].like.roles)
+        scans = [scan_without_missing_scores(one_after_another(scans), instead)]
+    return scans
+
+
+def open_unlabeled(path: PathArg, reading: Reading = PLAIN, *, client: Client | None = None) -> ScoreSource:
+    """Trials whose labels are not looked at, and need not be there; all of them count as targets.
+
+    Where a cluster reads them, or a key or a second file comes with them, they are trials as any others.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("score\\n1.5\\n-0.5\\n")
+    >>> from llrkit.core.summaries import Moments
+    >>> open_unlabeled(path).reduce(Moments.of).target.n
+    2
+    """
+    if client is not None or reading.needs_memory:
+        return open_trials(path, reading, client=client)
+    reading.require(UNLABELED)
+    return _files_of_scans([with_one_label(scan) for scan in _selected_scans(path, reading)], reading)
+
+
+def _open_on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> ScoreSource:
+    from llrkit.engine.dask_source import DaskSource
+
+    reading.require(CLUSTER)
+    if len(paths) > 1:
+        raise InputError("several files are several systems, which a cluster does not join; give one path")
+    trials = DaskSource.from_parquet(
+        paths[0],
+        client,
+        score=reading.score,
+        label=reading.label,
+        positive=reading.positive,
+        factor=reading.factor,
+        weight=reading.weight,
+        unreadable="skip" if reading.unreadable == "skip" else "error",
+    )
+    return trials if reading.selection is None else reading.selection.of_source(trials)
+
+
+def read_trials(
+    path: PathArg,
+    key: PathArg | None = None,
+    *,
+    score: str | Sequence[str] | None = None,
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    nontargets: PathArg | None = None,
+    positive: str | None = None,
+    log10: bool = False,
+    distance: bool = False,
+    missing: str = "error",
+    duplicates: str | None = None,
+    quality: PathArg | None = None,
+    weight: str | None = None,
+    where: str | Sequence[str] = (),
+    key_columns: Sequence[str] | None = None,
+    key_label: str | None = None,
+    missing_scores: str = "error",
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> Trials:
+    """Read trials from a file of any of the usual formats.
+
+    Parameters
+    ----------
+    path
+        A file, a directory or a glob. The format is taken from the content, then from the name.
+    key
+        A file with the labels, joined on the ids of the trials whatever the order of the rows.
+    score, label
+        The columns with the scores (several for several systems) and the labels. By default those that
+        have one of the usual names.
+    format
+        Insist on a format: table, kaldi, voxceleb, nist, asvspoof, bob, two-column, values, matrix, npz,
+        npy, bosaris, parquet, arrow.
+    columns
+        Names for the columns of a text without header (or instead of its header).
+    nontargets
+        A second file: ``path`` then holds the scores of targets only, this one those of the others.
+    positive
+        The label that means target; every other label then means non-target.
+    log10, distance
+        The scores are log10 LLRs; the scores are distances, lower meaning more alike. Never guessed.
+    missing
+        A trial without score or label when joining with a key: 'error' or 'drop'.
+    duplicates
+        A trial that occurs more than once: 'keep', 'error' or 'drop' (all but the first). By default kept,
+        and an error when joining with a key.
+    quality
+        A file with quality measures of segments (BOSARIS Seg_Quality, or a table with an id): they become
+        columns ``enroll_<name>`` and ``test_<name>``.
+    weight
+        The column that says how often each trial counts.
+    where
+        A condition such as ``"seconds >= 5"``, or several: only trials that satisfy all of them are read. A
+        column, one of ``= != < <= > >=`` and a value, or ``in`` and ``not in`` with values separated by
+        commas.
+    key_columns, key_label
+        Names for the columns of a key without header; the column of the key with the labels.
+    missing_scores
+        A trial whose score is missing or NaN: 'error', 'drop', or 'reject', which gives it the worst score;
+        a warning says how many there are.
+    decimal
+        What numbers in text have before their fraction: '.' or ','. By default a comma where the scores can
+        be nothing else, for example ``0,25`` between semicolons.
+    encoding
+        The encoding of text that is not UTF-8: 'latin-1', 'cp1252', 'utf-16', ...
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "scores.csv").write_text("score,label\\n1.5,target\\n-0.5,nontarget\\n")
+    >>> read_trials(folder / "scores.csv").scores()
+    Scores(1 target, 1 nontarget trials)
+    >>> _ = (folder / "scores").write_text("spk1 utt1 1.5\\nspk2 utt1 -0.5\\n")
+    >>> _ = (folder / "trials").write_text("spk2 utt1 nontarget\\nspk1 utt1 target\\n")
+    >>> read_trials(folder / "scores", key=folder / "trials")
+    Trials(2 rows: score, label, enroll, test)
+    """
+    if missing not in ("error", "drop"):
+        raise UnknownNameError(f"missing={missing!r}: expected one of error, drop")
+    reading = Reading(
+        key=key,
+        score=_names_of_columns(score),
+        label=label,
+        format=format,
+        columns=_names_of_columns(columns),
+        nontargets=nontargets,
+        positive=positive,
+        log10=log10,
+        distance=distance,
+        missing=missing,
+        duplicates=duplicates,
+        quality=quality,
+        weight=weight,
+        where=_names_of_columns(where) or (),
+        key_columns=_names_of_columns(key_columns),
+        key_label=key_label,
+        missing_scores=missing_scores,
+        decimal=decimal,
+        encoding=encoding,
+    )
+    return read_whole([path], reading)
+
+
+def scan_trials(
+    paths: PathArg | Sequence[PathArg],
+    *,
+    score: str | Sequence[str] | None = None,
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+    columns: Sequence[str] | None = None,
+    weight: str | None = None,
+    positive: str | None = None,
+    log10: bool = False,
+    distance: bool = False,
+    where: str | Sequence[str] = (),
+    missing_scores: str = "error",
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> Files:
+    """Trials in files of any size, to be used like trials in memory.
+
+    ``paths`` is a file, a directory, a glob pattern, or a list of these. Parquet, Arrow files and text (plain
+    or gzip, with or without header) are read in batches, other formats at once. Every ``fit_*``, every metric
+    and ``evaluate`` take the result; memory grows with the smaller class only. Sets below 256 MB stay in
+    memory after the first pass. The options are those of :func:`read_trials`; scores and labels must be in
+    the same file, and repeated trials are not looked for.
+
+    Parameters
+    ----------
+    paths
+        A file, a directory, a pattern, or several of them.
+    score
+        Column, or columns, of the scores; by default found by their names.
+    label
+        Column of the labels; by default found by its name.
+    format
+        Name of the format; by default it is recognized.
+    columns
+        Names of the columns of a file without header.
+    weight
+        Column that says how often each trial counts.
+    positive
+        The label that means target; all other labels mean non-target.
+    log10
+        The scores are LLRs to base ten.
+    distance
+        The scores are distances: lower means more alike.
+    where
+        Conditions such as ``"seconds >= 5"``; all must hold.
+    missing_scores
+        ``"error"``, ``"drop"`` or ``"reject"``: trials whose score is missing.
+    decimal
+        ``"."`` or ``","``; by default told from the scores.
+    encoding
+        Encoding of text; by default UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import llrkit as lk
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("score,label\\n1.5,target\\n-0.5,nontarget\\n0.25,nontarget\\n")
+    >>> lk.eer(scan_trials(path))
+    0.0
+    """
+    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    reading = Reading(
+        score=_names_of_columns(score),
+        label=label,
+        format=format,
+        columns=_names_of_columns(columns),
+        weight=weight,
+        positive=positive,
+        log10=log10,
+        distance=distance,
+        where=_names_of_columns(where) or (),
+        missing_scores=missing_scores,
+        decimal=decimal,
+        encoding=encoding,
+    )
+    return files_in_batches(given, reading)
+
+
+def _names_of_columns(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def scan_classes(
+    paths: PathArg | Sequence[PathArg],
+    classes: Sequence[str],
+    *,
+    label: str = "label",
+) -> ClassFiles:
+    """Log-likelihoods in files of any size, to be used like :class:`llrkit.ClassScores`.
+
+    ``paths`` is a table with a column per class (Parquet, Arrow, CSV, ...), a directory of them, a glob
+    pattern, or a list of these; ``classes`` are the names of these columns and of the labels. Sets below
+    256 MB stay in memory after the first pass.
+
+    Parameters
+    ----------
+    paths
+        A file, a directory, a pattern, or several of them.
+    classes
+        Names of the classes.
+    label
+        Column of the labels.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import llrkit as lk
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("en,de,label\\n2.0,0.1,en\\n0.5,1.5,de\\n")
+    >>> lk.multiclass.error_rate(scan_classes(path, ["en", "de"]))
+    0.0
+    """
+    roles = Roles(class_names(classes), label)
+    return ClassFiles(scan_tables(paths, score=[], label=label), roles)
+
+
+def scatter_classes(
+    paths: PathArg | Sequence[PathArg],
+    classes: Sequence[str],
+    client: Client,
+    *,
+    label: str = "label",
+) -> ClassSource:
+    """Log-likelihoods in Parquet files as a source on a Dask cluster, see :class:`llrkit.DaskSource`.
+
+    Parameters
+    ----------
+    paths
+        A file, a directory, a pattern, or several of them.
+    classes
+        Names of the classes.
+    client
+        A client of the Dask cluster.
+    label
+        Column of the labels.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> with lk.cluster(workers=2) as client:  # doctest: +SKIP
+    ...     print(lk.multiclass.cllr(scatter_classes("scores/*.parquet", ["en", "de"], client)))
+    """
+    from llrkit.engine.dask_source import DaskSource
+    from llrkit.engine.pieces import parquet_files
+
+    chunking = ClassChunking(Roles(class_names(classes), label))
+    return cast(ClassSource, DaskSource.of_files(parquet_files(paths), client, chunking))

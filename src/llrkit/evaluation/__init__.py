@@ -1,1 +1,0 @@
-"""evaluate(): the numbers of a set of trials with their intervals, and what they mean in words."""

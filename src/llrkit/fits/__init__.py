@@ -1,0 +1,1 @@
+"""Calibrators: every one is ``fit_<name>(source, **options)`` and returns a map; the choice among them."""

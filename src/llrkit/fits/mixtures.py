@@ -1,0 +1,638 @@
+"""Mixtures of calibrated pairs, their mixing curves, and fits without labels.
+
+The distribution of mu without a number of components: nonparametric maximum likelihood on a grid. For a given
+map ``x = a s + b`` the log-likelihood is concave in the weights, so a convex solver finds their maximum and
+says how far from it they are at most (Lindsay 1983: no exchange of weight promises more). Around it goes an
+ascent in a and b, whose slopes at the best weights are those of the profile likelihood.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import ParamSpec, TypeAlias, TypeVar, cast
+
+import numpy as np
+
+from llrkit.base.arguments import Array, BoolArray, FloatArray, takes
+from llrkit.base.process import warn_caller
+from llrkit.base.text import Json
+from llrkit.core.functions import SHARES, Minimum, logit, newton, probability, sigmoid
+from llrkit.core.groups import truth_of
+from llrkit.core.histograms import DensityGrid
+from llrkit.core.summaries import Both, Moments, Summarizer
+from llrkit.errors import (
+    ConstantScoreError,
+    InputError,
+    ReversedScoresWarning,
+    ShapeWarning,
+    SystemCountError,
+    TooFewTrialsError,
+)
+from llrkit.fits.cmlg import cmlg_from_moments
+from llrkit.fits.judge import FitFunction, fits_map, without_guard
+from llrkit.fits.ratio import Objective, maximize
+from llrkit.fits.training import (
+    TrainingPoints,
+    WeightedPoints,
+    check_moments,
+    points_of_grid,
+    provenance,
+    training_moments,
+)
+from llrkit.maps.bounds import BoundedMap
+from llrkit.maps.map import AffineMap, Map
+from llrkit.metrics.discrimination import Curve, as_floats, same_length
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.arrays import score_array
+from llrkit.scores.derived import as_source
+from llrkit.theory import GaussianLLR, MixtureLLR
+
+GRID = "grid"
+GRID_CELLS = 2048
+"""Cells of scores: fewer than other fits take, because every cell meets every value of mu many times."""
+SIZE, BELOW, ABOVE = 41, 50.0, 20.0
+"""Values of mu, evenly spaced in their logarithm from mu / 50 to 20 mu of CMLG."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMixture:
+    """A mixture fitted to standardized scores: the map, the weights, and the log-likelihood."""
+
+    a: float
+    b: float
+    weights: FloatArray
+    mu: FloatArray
+    value: float
+    accuracy: Mapping[str, Json]
+    """How close to the maximum it is, by name."""
+
+
+def weighted_trials(training: TrainingPoints, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standardized scores of both classes, the weight of each, and 1 for targets, -1 for non-targets."""
+    target, nontarget = training.standardized()
+    moments = training.moments
+    weights = [
+        alpha * target.weights / float(moments.target.n),
+        (1.0 - alpha) * nontarget.weights / float(moments.nontarget.n),
+    ]
+    sign = np.repeat([1.0, -1.0], [len(target.points), len(nontarget.points)])
+    return np.concatenate([target.points, nontarget.points]), np.concatenate(weights), sign
+
+
+def mixture_on_grid(
+    training: TrainingPoints,
+    alpha: float,
+    gaussian: AffineMap,
+    limits: tuple[float, float],
+    point_mass: float | None = None,
+) -> FittedMixture:
+    """Weights on a grid around the mu of CMLG, with the map that suits them best."""
+    scale = training.scale
+    mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * limits[0], 0.5 * limits[1]))
+    mu = np.geomspace(max(mu0 / BELOW, limits[0]), min(mu0 * ABOVE, limits[1]), SIZE)
+    t, w, sign = weighted_trials(training, alpha)
+    mass, pile = float(w.sum()), None if point_mass is None else (point_mass - training.center) / scale
+    last: list[Minimum] = []
+
+    def objective(theta: FloatArray) -> tuple[float, FloatArray]:
+        a = float(np.exp(theta[0]))
+        b = float(theta[1]) if pile is None else -a * pile
+        x = a * t + b
+        # log N(x | c mu, 2 mu) without c x / 2, which no weight changes
+        terms = -0.25 * x * x / mu[:, None] + (-0.5 * np.log(4.0 * np.pi * mu) - 0.25 * mu)[:, None]
+        top = terms.max(axis=0)
+        likelihood = np.exp(terms - top)
+        found = best_weights(likelihood, w, last[-1].x if last else None)
+        last[:] = [found]
+        taken = likelihood * found.x[:, None]
+        taken *= w / taken.sum(axis=0)
+        by_x = 0.5 * sign * w - 0.5 * x * (taken / mu[:, None]).sum(axis=0)
+        by_b = float(by_x.sum())
+        by_log_a = mass + a * float((by_x * t).sum()) + (0.0 if pile is None else by_b * b)
+        value = mass * theta[0] + float((w * (0.5 * sign * x + top)).sum()) - found.value
+        return value, np.array([by_log_a, by_b if pile is None else 0.0])
+
+    start = [float(np.log(max(gaussian.a * scale, 1e-3))), 0.0]
+    best = maximize(objective, [start], [(-12.0, 12.0), (-1e3, 1e3)])
+    value, _ = objective(best.x)
+    gap = float(last[-1].gradient @ last[-1].x - last[-1].gradient.min())
+    accuracy = {"gradient_left": best.gradient, "promised_gain": max(gap, 0.0)}
+    return FittedMixture(
+        float(np.exp(best.x[0])), float(best.x[1]), last[-1].x / last[-1].x.sum(), mu, value, accuracy
+    )
+
+
+def best_weights(likelihood: FloatArray, w: FloatArray, start: FloatArray | None = None) -> Minimum:
+    """The weights of components that maximize ``sum_i w_i log sum_k p_k likelihood_ki``; a convex program.
+
+    Examples
+    --------
+    >>> likelihood = np.array([[0.9, 0.2, 0.1], [0.1, 0.8, 0.9], [0.3, 0.3, 0.3]])
+    >>> best_weights(likelihood, np.full(3, 1 / 3)).x.round(3)
+    array([0.322, 0.678, 0.   ])
+    """
+    size = len(likelihood)
+    # every component keeps a little to begin with, so that it can come back
+    first = np.full(size, 1.0 / size) if start is None else 0.999 * start / start.sum() + 0.001 / size
+
+    def objective(shares: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        total = np.maximum((likelihood * shares[:, None]).sum(axis=0), 1e-300)
+        scaled = likelihood * (np.sqrt(w) / total)
+        gradient = -(scaled * np.sqrt(w)).sum(axis=1)
+        return -float((w * np.log(total)).sum()), gradient, scaled @ scaled.T
+
+    return newton(objective, first, over=SHARES, tolerance=1e-9)
+
+
+MU = (0.02, 1e4)
+"""Bounds of mu: a narrower component would only stand for single trials."""
+
+
+@fits_map
+def fit_mixture(
+    source: ScoreSource,
+    *,
+    components: int | str | Sequence[float] = 2,
+    alpha: float = 0.5,
+    point_mass: float | None = None,
+) -> AffineMap:
+    """Affine calibration with LLRs that are a mixture of calibrated Gaussian pairs.
+
+    ``x = a s + b`` with ``x ~ sum_k w_k N(mu_k, 2 mu_k)`` for targets and
+    ``x ~ sum_k w_k N(-mu_k, 2 mu_k)`` for non-targets (means and variances): trials of different
+    difficulty, every one calibrated. ``a``, ``b``, the weights and the ``mu_k`` maximize the class-weighted
+    log-likelihood; one component is CMLG. Two passes.
+
+    The map's ``details`` hold ``weights``, ``mu``, what the mixture promises (EER, Cllr) and the
+    log-likelihood (of the trials outside the point mass).
+
+    Parameters
+    ----------
+    components
+        Number of components whose ``mu_k`` (between 0.02 and 1e4) are free, or given values of ``mu_k``
+        of which only the weights are free, or "grid": weights on 41 values around that of CMLG, the
+        nonparametric maximum-likelihood estimate of w(mu) (``mixture_grid``).
+    alpha
+        Weight of the targets (:term:`alpha`), strictly between 0 and 1.
+    point_mass
+        A score at which uninformative trials pile up. They form a component of their own at ``mu = 0``,
+        and the map gives them an LLR of exactly 0.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.fits.mixtures import fit_mixture
+    >>> rng = np.random.default_rng(1)
+    >>> pair = lk.theory.MixtureLLR([0.4, 0.6], [1.0, 9.0])
+    >>> scores = lk.Scores(pair.target.rvs(20_000, rng), pair.nontarget.rvs(20_000, rng))
+    >>> calibrate = fit_mixture(scores)
+    >>> round(calibrate.a, 1), abs(round(calibrate.b, 1)), round(calibrate.details["eer"], 2)
+    (1.0, 0.0, 0.11)
+    """
+    share = probability(alpha, "alpha")
+    on_grid = isinstance(components, str) and components == GRID
+    grid = None if on_grid else _fixed_mu_of_mixture(components)
+    moments = training_moments(source, at_least=2)
+    low, high = moments.extremes
+    if point_mass is not None and not (isinstance(point_mass, (int, float)) and np.isfinite(point_mass)):
+        raise InputError(f"point_mass must be a finite score, got {point_mass!r}")
+    make = DensityGrid.at(low, high, GRID_CELLS) if on_grid else DensityGrid.at(low, high)
+    cells = source.reduce(make if point_mass is None else _grid_without_point_mass(float(point_mass), make))
+    training = points_of_grid(cells, moments)
+    if on_grid:
+        return _mixture_map_from_grid(training, share, point_mass)
+    return mixture_from_training(training, components, grid, share, point_mass)  # type: ignore[arg-type]
+
+
+def _mixture_map_from_grid(training: TrainingPoints, alpha: float, point_mass: float | None) -> AffineMap:
+    """The nonparametric estimate as a map."""
+    gaussian = cmlg_from_moments(training.moments, alpha)
+    found = mixture_on_grid(training, alpha, gaussian, MU, point_mass)
+    return _map_of_mixture(training, alpha, point_mass, found, gaussian, {"components": GRID})
+
+
+def _fixed_mu_of_mixture(components: int | str | Sequence[float]) -> FloatArray | None:
+    if isinstance(components, (int, np.integer)) and not isinstance(components, bool):
+        if components < 1:
+            raise InputError(f"components must be at least 1, got {components}")
+        return None
+    try:
+        mu = np.unique(np.array([float(value) for value in components]))  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"components must be a number, values of mu, or 'grid'; got {components!r}"
+        ) from None
+    if len(mu) == 0 or not np.all((mu >= MU[0]) & (mu <= MU[1])):
+        raise InputError(f"values of mu must lie between {MU[0]} and {MU[1]:g}, got {components!r}")
+    return mu
+
+
+def _grid_without_point_mass(
+    score: float, make: Callable[[Scores], DensityGrid]
+) -> Callable[[Scores], DensityGrid]:
+    def cells(chunk: Scores) -> DensityGrid:
+        return make(
+            Scores.part(chunk.target[chunk.target != score], chunk.nontarget[chunk.nontarget != score])
+        )
+
+    return cells
+
+
+def mixture_from_training(
+    training: TrainingPoints,
+    components: int | Sequence[float],
+    grid: FloatArray | None,
+    alpha: float,
+    point_mass: float | None,
+) -> AffineMap:
+    """The fit, from points that stand for the scores."""
+    from scipy.special import logsumexp
+
+    center, scale = training.center, training.scale
+    gaussian = cmlg_from_moments(training.moments, alpha)
+    pile = None if point_mass is None else (float(point_mass) - center) / scale
+    k = len(grid) if grid is not None else int(components)  # type: ignore[arg-type]
+    objective = _mixture_objective(training, alpha, k, grid, pile)
+    mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
+    log_a = float(np.log(max(gaussian.a * scale, 1e-3)))
+    starts, bounds = [], [(-12.0, 12.0), (-1e3, 1e3)] + [(-40.0, 40.0)] * (k - 1)
+    for spread in (1.5, 3.0, 8.0) if k > 1 and grid is None else (1.0,):
+        spots = np.log(mu0) + np.log(spread) * np.linspace(-1.0, 1.0, k) if k > 1 else [np.log(mu0)]
+        starts.append([log_a, 0.0, *[0.0] * (k - 1), *(spots if grid is None else [])])
+    if grid is None:
+        bounds += [(float(np.log(MU[0])), float(np.log(MU[1])))] * k
+    best = maximize(objective, starts, bounds)
+    log_w = np.append(best.x[2 : k + 1], 0.0)
+    weights, mu = np.exp(log_w - logsumexp(log_w)), grid if grid is not None else np.exp(best.x[k + 1 :])
+    found = FittedMixture(
+        float(np.exp(best.x[0])), float(best.x[1]), weights, mu, best.value, {"gradient_left": best.gradient}
+    )
+    options: dict[str, Json] = {"components": k if grid is None else grid.tolist()}
+    return _map_of_mixture(training, alpha, point_mass, found, gaussian, options)
+
+
+def _map_of_mixture(
+    training: TrainingPoints,
+    alpha: float,
+    point_mass: float | None,
+    found: FittedMixture,
+    gaussian: AffineMap,
+    options: dict[str, Json],
+) -> AffineMap:
+    """The map of scores as they are, from what was fitted to standardized ones."""
+    moments, center, scale = training.moments, training.center, training.scale
+    a = found.a / scale
+    b = -a * float(point_mass) if point_mass is not None else found.b - a * center
+    weights, mu = found.weights, found.mu
+    rest = _mass_left(training, moments, alpha)
+    if point_mass is not None:
+        weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
+    order = np.argsort(mu)
+    pair = MixtureLLR(tuple(weights[order] / weights.sum()), tuple(mu[order]))
+    details: dict[str, Json] = {
+        "weights": list(pair.weights),
+        "mu": list(pair.mu),
+        "eer": pair.eer,
+        "cllr": pair.cllr,
+        "log_likelihood": found.value - rest * float(np.log(abs(scale))),
+        "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
+        **found.accuracy,
+    }
+    options |= {"alpha": alpha, "point_mass": point_mass}
+    return AffineMap(
+        a=a, b=b, method="mixture", options=options, details=details, provenance=provenance(moments)
+    )
+
+
+def _mass_left(training: TrainingPoints, moments: Moments, alpha: float) -> float:
+    """Class-weighted share of the trials that are not in the point mass."""
+    return alpha * training.target.total / float(moments.target.n) + (
+        1.0 - alpha
+    ) * training.nontarget.total / float(moments.nontarget.n)
+
+
+def _mixture_objective(
+    training: TrainingPoints, alpha: float, k: int, grid: FloatArray | None, pile: float | None
+) -> Objective:
+    """Log-likelihood and gradient by log a, b, the log-odds of the weights, and log mu.
+
+    With ``c = 1`` for targets and -1 for non-targets, ``log N(x | c mu, 2 mu)`` is
+    ``c x/2 - x^2/(4 mu) - mu/4 - log(4 pi mu)/2``: the class enters one term only.
+    """
+    from scipy.special import logsumexp
+
+    t, w, sign = weighted_trials(training, alpha)
+    mass = float(w.sum())
+
+    def objective(theta: FloatArray) -> tuple[float, FloatArray]:
+        a = np.exp(theta[0])
+        b = float(theta[1]) if pile is None else -a * pile
+        log_w = np.append(theta[2 : k + 1], 0.0)
+        log_w = log_w - logsumexp(log_w)
+        log_mu = np.log(grid) if grid is not None else theta[k + 1 :]
+        mu = np.exp(log_mu)
+        x = a * t + b
+        quarter = 0.25 * x * x
+        terms = (log_w - 0.5 * np.log(4.0 * np.pi) - 0.5 * log_mu - 0.25 * mu)[:, None] - quarter / mu[
+            :, None
+        ]
+        top = terms.max(axis=0)
+        np.exp(terms - top, out=terms)
+        total = terms.sum(axis=0)
+        value = mass * theta[0] + float((w * (0.5 * sign * x + top + np.log(total))).sum())
+        terms *= w / total  # what each component takes of each point
+        taken = terms.sum(axis=1)
+        by_x = 0.5 * sign * w - 0.5 * x * (terms / mu[:, None]).sum(axis=0)
+        by_b = float(by_x.sum())
+        by_log_a = mass + a * float((by_x * t).sum()) + (0.0 if pile is None else by_b * b)
+        by_weights = (taken - mass * np.exp(log_w))[: k - 1]
+        by_mu = taken * (-0.5 - 0.25 * mu) + (terms * quarter).sum(axis=1) / mu
+        gradients = [[by_log_a, by_b if pile is None else 0.0], by_weights, [] if grid is not None else by_mu]
+        return value, np.concatenate(gradients)
+
+    return objective
+
+
+@dataclass(frozen=True, eq=False)
+class MixingCurve(Curve):
+    """Shares of trials whose LLRs have mean ±mu and variance 2 mu.
+
+    Examples
+    --------
+    >>> curve = MixingCurve([1.0, 9.0], [0.4, 0.6])
+    >>> curve.eer.round(3), round(curve.mean_eer, 3), curve.cumulative
+    (array([0.24 , 0.017]), 0.106, array([0.4, 1. ]))
+    """
+
+    mu: FloatArray
+    """In ascending order; 0 is a share of trials that say nothing."""
+    weights: FloatArray
+
+    def __post_init__(self) -> None:
+        as_floats(self, "mu", "weights")
+        same_length(self, "mu", "weights")
+        if len(self.mu) == 0 or np.any(np.diff(self.mu) <= 0.0) or self.mu[0] < 0.0:
+            raise InputError("values of mu must be ascending and at least 0")
+        if np.any(self.weights < 0.0) or not abs(float(self.weights.sum()) - 1.0) < 1e-6:
+            raise InputError("weights of mu must not be negative, and sum to 1")
+        super().__post_init__()
+
+    @property
+    def eer(self) -> FloatArray:
+        """The EER of trials of each difficulty, ``Phi(-sqrt(mu/2))``."""
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(-np.sqrt(0.5 * self.mu)))
+
+    @property
+    def mean_eer(self) -> float:
+        """The EER of all trials together, which is the mean of those of the parts."""
+        return float(self.weights @ self.eer)
+
+    @property
+    def cumulative(self) -> FloatArray:
+        """The share of trials up to each mu."""
+        return np.asarray(np.cumsum(self.weights))
+
+
+@takes(fitted=Map)
+def mixing_curve(fitted: Map) -> MixingCurve:
+    """Weights w(mu) of a map that ``fit_mixture`` made, bounded or not.
+
+    Parameters
+    ----------
+    fitted
+        A map of :func:`llrkit.fit_mixture`.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> pair = lk.theory.MixtureLLR([0.4, 0.6], [1.0, 9.0])
+    >>> scores = lk.Scores(*pair.rvs(5000, 5000, np.random.default_rng(1)))
+    >>> curve = lk.mixing_curve(lk.fit_mixture(scores, components="grid"))
+    >>> len(curve.mu), round(curve.mean_eer, 2)
+    (41, 0.11)
+    """
+    if not isinstance(fitted, Map):
+        raise InputError(
+            f"mixing_curve takes a map that fit_mixture made, got {type(fitted).__name__}; "
+            "mixing_curve(fit_mixture(scores))"
+        )
+    inner = fitted.map if isinstance(fitted, BoundedMap) else fitted
+    if inner.method != "mixture" or "mu" not in inner.details:
+        raise InputError(f"w(mu) comes from fit_mixture; this map is of {fitted.method}")
+    mu, weights = (np.asarray(inner.details[name], dtype=np.float64) for name in ("mu", "weights"))
+    return MixingCurve(mu, weights)
+
+
+P = ParamSpec("P")
+M_co = TypeVar("M_co", bound=Map, covariant=True)
+TwoGrids: TypeAlias = Both[tuple[DensityGrid, DensityGrid]]
+FEWEST = 4
+_LOG_TWO_PI = float(np.log(2.0 * np.pi))
+_LOG_SD = (-9.0, 1.0)
+
+
+def takes_labels_or_none(fit: FitFunction[P, M_co]) -> FitFunction[P, M_co]:
+    """A fit that does not look at labels, and so takes an array of scores alone as well."""
+
+    fit_any = cast(Callable[..., Map], fit)
+
+    @wraps(fit)
+    def fitting(source: object, labels: object = None, **options: object) -> Map:
+        if (
+            labels is not None
+            or not hasattr(source, "__len__")
+            or isinstance(source, (ScoreSource, str, tuple, Mapping))
+            or hasattr(source, "columns")
+        ):
+            return fit_any(source, labels, **options)
+        values = score_array(source, "scores")
+        if len(values) < FEWEST:
+            raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
+        # any two classes do, as long as nothing is concluded from them
+        with without_guard():
+            fitted = fit_any(Scores.from_classes(values[::2], values[1::2]), **options)
+        return replace(fitted, densities=None)
+
+    return cast("FitFunction[P, M_co]", fitting)
+
+
+@takes_labels_or_none
+@fits_map
+def fit_unsupervised(
+    source: ScoreSource, *, prior: float | None = None, supervised: str | None = None
+) -> AffineMap:
+    """Affine calibration from scores without labels: two Gaussians of one variance in their mixture.
+
+    ``p(s) = P N(s | m1, v) + (1 - P) N(s | m0, v)`` with ``m1 > m0`` is fitted to the pooled scores by
+    maximum likelihood, and ``a = (m1 - m0)/v``, ``b = -a (m1 + m0)/2``. The fit does not look at the labels
+    of the source: any split into two classes gives the same map, and an array of scores alone is enough. Two
+    passes.
+
+    The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr
+    that two such Gaussians promise. Whether the scores *are* two Gaussians the fit cannot tell. If all
+    labels are given, the map is judged by them afterwards, and a :class:`PoorFitWarning` says if it does
+    badly; from scores alone, or with ``supervised``, nothing is checked.
+
+    Parameters
+    ----------
+    prior
+        Share ``P`` of targets among the trials, if known; ``None`` estimates it. It is no
+        :term:`training prior`.
+    supervised
+        Name of a column of true/false values: where it is true, the label of the trial may be used.
+        Such trials enter with the Gaussian of their class (and, when the prior is free, count for it).
+
+    References
+    ----------
+    Brümmer & Garcia-Romero, "Generative modelling for unsupervised score calibration", ICASSP 2014.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> from llrkit.fits.mixtures import fit_unsupervised
+    >>> rng = np.random.default_rng(1)
+    >>> pair = lk.theory.GaussianLLR.from_eer(0.02)
+    >>> pooled = np.append(pair.target.rvs(5_000, rng), pair.nontarget.rvs(45_000, rng))
+    >>> calibrate = fit_unsupervised(pooled)
+    >>> round(calibrate.a, 1), round(calibrate.details["prior"], 2)
+    (1.0, 0.1)
+    """
+    known = None if prior is None else probability(prior, "prior")
+    moments = as_source(source).reduce(Moments.of)
+    if len(moments.target.mean) != 1:
+        raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
+    with warnings.catch_warnings():  # labels that may be anything can also be reversed
+        warnings.simplefilter("ignore", ReversedScoresWarning)
+        check_moments(source, moments)
+    if moments.target.n + moments.nontarget.n < FEWEST:
+        raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
+    low, high = moments.extremes
+    wide = source.with_columns(supervised) if supervised is not None else source
+    free, labeled = wide.reduce(_grids_by_label(DensityGrid.at(low, high), supervised)).summaries
+    by_label = (
+        WeightedPoints.of(free.target + free.nontarget, low, high),
+        WeightedPoints.of(labeled.target, low, high),
+        WeightedPoints.of(labeled.nontarget, low, high),
+    )
+    options = {"prior": prior, "supervised": supervised}
+    return unsupervised_from_points(by_label, moments, known, options)
+
+
+def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Summarizer[TwoGrids]:
+    """Trials whose labels are not to be used, and those whose labels are."""
+
+    def split(chunk: Scores) -> TwoGrids:
+        none = Scores.part(chunk.target[:0], chunk.nontarget[:0])
+        if name is None:
+            return Both((make(chunk), make(none)))
+        t, n = (_which_are_labeled(values, chunk, name) for values in chunk.columns[name])
+        return Both(
+            (
+                make(Scores.part(chunk.target[~t], chunk.nontarget[~n])),
+                make(Scores.part(chunk.target[t], chunk.nontarget[n])),
+            )
+        )
+
+    return split
+
+
+def _which_are_labeled(values: Array, chunk: Scores, name: str) -> BoolArray:
+    if name in chunk.categories:  # codes, for true and false of a table, or for words of a text file
+        meant = [truth_of(value) for value in chunk.categories[name]]
+        if None in meant:
+            shown = ", ".join(map(str, chunk.categories[name][:5]))
+            raise InputError(f"column {name!r} must hold true and false, or 0 and 1, got {shown}")
+        return np.asarray(np.asarray(meant, dtype=bool)[values])
+    if values.dtype.kind not in "bui" or not np.isin(values, (0, 1)).all():
+        raise InputError(f"column {name!r} must hold true and false, or 0 and 1")
+    return values.astype(bool)
+
+
+def unsupervised_from_points(
+    by_label: tuple[WeightedPoints, WeightedPoints, WeightedPoints],
+    moments: Moments,
+    prior: float | None,
+    options: Mapping[str, object],
+) -> AffineMap:
+    """The fit, from points without a label, of labeled targets, and of labeled non-targets."""
+    pooled = moments.target + moments.nontarget
+    center, scale = float(pooled.mean[0]), float(np.sqrt(pooled.variance[0]))
+    t = tuple(
+        weighted.standardized(center, scale) if len(weighted.points) else weighted for weighted in by_label
+    )
+    everything = WeightedPoints.joined(*t)
+    starts = []
+    for share in (0.5, 0.1, 0.01) if prior is None else (prior,):
+        m0, m1 = everything.quantile(0.5 * (1.0 - share)), everything.quantile(1.0 - 0.5 * share)
+        gap = max(m1 - m0, 0.1)
+        sd = np.sqrt(max(1.0 - share * (1.0 - share) * gap**2, 0.05))
+        starts.append([0.5 * (m0 + m1), float(np.log(gap)), float(np.log(sd)), float(logit(share))])
+    low, high = (-20.0, 20.0) if prior is None else (float(logit(prior)), float(logit(prior)))
+    bounds = [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, (low, high)]
+    best = maximize(_unlabeled_objective(t, prior is None), starts, bounds)
+    middle, log_gap, log_sd, log_odds = best.x.tolist()
+    # with labeled trials, or a better fit than one Gaussian gives, there are two
+    two = by_label[1].total + by_label[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
+    if not two:
+        warn_caller("one Gaussian describes the scores as well as two: every LLR is 0", ShapeWarning)
+    if log_sd <= _LOG_SD[0] + 0.1:
+        raise ConstantScoreError("the scores pile up at two values: the slope would be infinite")
+    gap, v = float(np.exp(log_gap)) * scale if two else 0.0, float(np.exp(2.0 * log_sd)) * scale**2
+    a, mid = gap / v, center + scale * middle
+    pair = GaussianLLR.from_mu(0.5 * a * gap) if two else None
+    details = {
+        "mean_target": mid + 0.5 * gap,
+        "mean_nontarget": mid - 0.5 * gap,
+        "variance": v,
+        "prior": float(sigmoid(log_odds)),
+        "n_labeled": by_label[1].total + by_label[2].total,
+        "log_likelihood": best.value - float(np.log(scale)),
+        "gradient_left": best.gradient,
+        "eer": pair.eer if pair else 0.5,
+        "cllr": pair.cllr if pair else 1.0,
+    }
+    # class means by labels that were not looked at do not belong into the file
+    of_labels = ("mean", "std", "skewness", "kurtosis", "gap")  # the fit has not seen what they tell
+    origin = {key: value for key, value in provenance(moments).items() if not key.startswith(of_labels)}
+    return AffineMap(
+        a=a, b=-a * mid, method="unsupervised", options=options, details=details, provenance=origin
+    )
+
+
+def _unlabeled_objective(by_label: tuple[WeightedPoints, ...], free_prior: bool) -> Objective:
+    """Mean log-likelihood and gradient by middle, log gap, log sd and log-odds of the prior."""
+    points = np.concatenate([weighted.points for weighted in by_label])
+    weights = np.concatenate([weighted.weights for weighted in by_label])
+    weights = weights / weights.sum()
+    ends = np.cumsum([len(weighted.points) for weighted in by_label])
+
+    def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        gap, sd, odds = float(np.exp(x[1])), float(np.exp(x[2])), float(x[3])
+        z = (points - x[0]) / sd
+        half = 0.5 * gap / sd
+        up, down = z - half, z + half
+        log_e, log_d = -0.5 * up * up + odds, -0.5 * down * down
+        share = sigmoid(log_e - log_d)
+        share[ends[0] : ends[1]], share[ends[1] :] = 1.0, 0.0
+        top = np.logaddexp(log_e, log_d)
+        top[ends[0] : ends[1]], top[ends[1] :] = log_e[ends[0] : ends[1]], log_d[ends[1] :]
+        norm = np.logaddexp(0.0, odds) + 0.5 * _LOG_TWO_PI + x[2]
+        toward = share * up + (1.0 - share) * down
+        apart = share * up - (1.0 - share) * down
+        square = share * up * up + (1.0 - share) * down * down
+        gradient = np.array(
+            [
+                (weights * toward).sum() / sd,
+                (weights * apart).sum() * half,
+                (weights * square).sum() - 1.0,
+                (weights * share).sum() - float(sigmoid(odds)) if free_prior else 0.0,
+            ]
+        )
+        return float((weights * top).sum() - norm), gradient
+
+    return objective

@@ -1,0 +1,456 @@
+"""NumPy files and the HDF5 files of BOSARIS, SIDEKIT and bob.
+
+The HDF5 library (h5py is needed) follows the sizes in a heap without looking where they lead; a size of
+nothing keeps it busy for ever (version 2.0), which no caller can stop. So heaps are walked through here
+first. It also opens any other file that a file names: links and arrays that may lead there are refused before
+they are followed.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import struct
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from llrkit.base.arguments import Array
+from llrkit.base.files import replacing
+from llrkit.base.process import require_memory
+from llrkit.base.text import counted
+from llrkit.errors import FileFormatError, InputError, LlrkitError, MissingPackageError
+from llrkit.io.columns import LABEL_NAMES, SCORE_NAMES, TrialTable, named, with_roles
+from llrkit.io.text_lines import refuse_bomb
+from llrkit.io.text_tables import long_table
+from llrkit.scores.source import Roles
+
+Arrays = dict[str, Array]
+ROW_IDS, COLUMN_IDS = ("row_ids", "enroll", "models", "rows"), ("column_ids", "test", "segments", "columns")
+
+
+def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | None = None) -> TrialTable:
+    """Read arrays of equal length, or ``target`` and ``nontarget``, or a matrix of scores with ids."""
+    arrays = read_arrays(file)
+    name = score[0] if score else named(list(arrays), SCORE_NAMES)
+    classes = {"target", "nontarget"} <= arrays.keys() and all(
+        arrays[one].ndim == 1 for one in ("target", "nontarget")
+    )
+    if classes and (name is None or name not in arrays):
+        return two_classes(arrays["target"], arrays["nontarget"], str(file), "npz", name or "score", label)
+    if name is not None and name in arrays and arrays[name].ndim == 2:
+        return _npz_matrix(file, arrays, name)
+    role = label or named(list(arrays), LABEL_NAMES)
+    wanted = [*(score or [name or "score"]), *([role] if role else [])]
+    for wish in wanted:
+        if wish not in arrays:
+            there = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "none"
+            raise FileFormatError(f"{file}: no array {wish!r}; there are: {there}")
+        if arrays[wish].ndim != 1:
+            raise FileFormatError(f"{file}: array {wish!r} has shape {arrays[wish].shape}, expected (n,)")
+    n = len(arrays[wanted[0]])
+    for wish in wanted[1:]:
+        if len(arrays[wish]) != n:
+            what = "labels" if wish == role else f"values in {wish!r}"
+            raise FileFormatError(f"{file}: {counted(n, 'score')} but {len(arrays[wish])} {what}")
+    columns = {key: _npz_series(array, f"{file}: array {key!r}") for key, array in arrays.items()
+               if array.shape == (n,)}  # fmt: skip
+    return with_roles(TrialTable(str(file), "npz", pl.DataFrame(columns)), score=score, label=label)
+
+
+def read_npy(file: Path) -> TrialTable:
+    """Read a single array of scores; which class they belong to is not in the file."""
+    try:
+        with file.open("rb") as raw, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # files of Python 2
+            size = _announced_bytes(raw)
+            if size > file.stat().st_size:
+                raise ValueError("it ends too early")
+            require_memory(size, str(file))
+            raw.seek(0)
+            array = np.lib.format.read_array(raw, allow_pickle=False)
+    except LlrkitError:
+        raise
+    except Exception as error:  # NumPy raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as NPY without pickles ({error})") from None
+    return one_class(array, str(file), "npy")
+
+
+def one_class(array: Array, file: str, kind: str) -> TrialTable:
+    """Scores of one class, from an array."""
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise FileFormatError(
+            f"{file}: an array of {array.dtype} with shape {array.shape}, expected (n,) numbers"
+        )
+    return TrialTable(file, kind, pl.DataFrame({"score": _npz_series(array, file)}), Roles(("score",)))
+
+
+def two_classes(
+    target: Array, nontarget: Array, file: str, kind: str, score: str, label: str | None
+) -> TrialTable:
+    """Trials from the scores of each class, targets first."""
+    both = [one_class(one, file, kind).table["score"].to_numpy() for one in (target, nontarget)]
+    is_target = np.repeat([True, False], [len(one) for one in both])
+    role = label or "label"
+    table = pl.DataFrame({score: np.concatenate(both), role: is_target})
+    return TrialTable(file, kind, table, Roles((score,), role))
+
+
+def _npz_matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
+    values = arrays[name]
+    row_ids, column_ids = (named(list(arrays), names) for names in (ROW_IDS, COLUMN_IDS))
+    if row_ids is None or column_ids is None:
+        raise FileFormatError(
+            f"{file}: array {name!r} has shape {values.shape}, expected (n,), or row_ids and column_ids "
+            "beside a matrix"
+        )
+    shape = (arrays[row_ids].size, arrays[column_ids].size)
+    if values.shape != shape or values.dtype.kind not in "iuf":
+        raise FileFormatError(f"{file}: {name!r} has shape {values.shape}, but there are ids for {shape}")
+    ids = [arrays[one].ravel().astype(str).tolist() for one in (row_ids, column_ids)]
+    table = long_table(values, ids[0], ids[1])
+    role = named(list(arrays), LABEL_NAMES)
+    if role is not None and arrays[role].shape == values.shape:
+        table = table.with_columns(pl.Series("label", arrays[role].ravel()))
+    label = "label" if "label" in table.columns else None
+    return TrialTable(str(file), "npz", table, Roles(("score",), label, "enroll", "test"))
+
+
+def _npz_series(array: Array, where: str) -> pl.Series:
+    if array.dtype.kind not in "biufU":
+        raise FileFormatError(f"{where} holds {array.dtype}, expected numbers or text")
+    if array.dtype == np.float16 or (array.dtype.itemsize > 8 and array.dtype.kind == "f"):
+        array = array.astype(np.float64)
+    return pl.Series(array.astype(array.dtype.newbyteorder("=")))
+
+
+def write_arrays(raw: IO[bytes], arrays: Mapping[str, Array]) -> None:
+    """Write arrays by name as an NPZ archive: as ``np.savez`` does, under any name and without pickles.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+    >>> with path.open("wb") as raw:
+    ...     write_arrays(raw, {"file": np.array([1.0, 2.0])})
+    >>> read_arrays(path)
+    {'file': array([1., 2.])}
+    """
+    with zipfile.ZipFile(raw, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def read_arrays(file: Path) -> Arrays:
+    """The arrays of an NPZ archive by name; pickles and archives made to fill the memory are refused."""
+    try:
+        # opened here: np.load leaves a broken file open
+        with file.open("rb") as raw, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # files of Python 2
+            if zipfile.is_zipfile(raw):
+                _refuse_large_archive(raw, file)
+            raw.seek(0)
+            if raw.read(2) not in (b"PK", b"\x93N"):  # NumPy would take anything else for a pickle
+                raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
+            raw.seek(0)
+            with np.load(raw, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            for name, array in arrays.items():
+                if not isinstance(array, np.ndarray):  # bytes
+                    raise FileFormatError(f"{file}: the member {name!r} is not an array")
+            return arrays
+    except LlrkitError:
+        raise
+    except AttributeError:
+        raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays") from None
+    except Exception as error:  # NumPy raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
+
+
+def _refuse_large_archive(raw: IO[bytes], file: Path) -> None:
+    """Refuse bombs, and arrays that announce more than may be held: NumPy makes room before it reads."""
+    total, packed = 0.0, raw.seek(0, 2)
+    with zipfile.ZipFile(raw) as archive:
+        refuse_bomb(sum(member.file_size for member in archive.infolist()), packed, file)
+        for member in archive.infolist():
+            if member.filename.endswith(".npy"):
+                with archive.open(member) as inside:
+                    size = _announced_bytes(inside)
+                if size > member.file_size:
+                    raise FileFormatError(f"{file}: the array {member.filename!r} ends too early")
+                total += size
+    require_memory(total, str(file))
+
+
+def _announced_bytes(raw: IO[bytes]) -> float:
+    """The size of an array by its header; objects are refused elsewhere."""
+    version = np.lib.format.read_magic(raw)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(raw)
+    return float(math.prod(map(float, shape))) * dtype.itemsize
+
+
+HEAP = b"GCOL\x01\0\0\0"  # signature, version, three bytes that are zero
+
+
+def refuse_endless_heaps(file: Path) -> None:
+    """Raise if a heap holds something that is larger than the heap, or of no size."""
+    if not file.stat().st_size:  # nothing cannot be mapped
+        return
+    with file.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        at = data.find(HEAP)
+        while at >= 0:
+            if not _heap_ends(data, at):
+                raise FileFormatError(f"{file}: cannot be read as HDF5 (the heap at byte {at} has no end)")
+            at = data.find(HEAP, at + len(HEAP))
+
+
+def _heap_ends(data: mmap.mmap, start: int) -> bool:
+    """Whether going from object to object leads to the end of a heap; sizes have eight bytes."""
+    if start + 16 > len(data):
+        return False
+    end = start + int(struct.unpack_from("<Q", data, start + 8)[0])
+    at = start + 16
+    if end > len(data):
+        return False
+    while at + 16 <= end:
+        index, size = struct.unpack_from("<H6xQ", data, at)
+        step = 16 + (size + 7) // 8 * 8 if index else size  # index 0 is free space, with its header
+        if step < 16 or step > end - at:
+            return False
+        at += step
+    return at <= end
+
+
+Ids: TypeAlias = tuple[pl.Series, pl.Series]
+
+
+Archive: TypeAlias = Mapping[str, Any]
+"""Arrays by name; h5py has no types."""
+
+VERSION = "2.0"
+DEFLATE_RATIO, ID_RATIO = 1100, 200
+"""How much smaller packed data can be: at most 1,032 times by deflate, and ids, which differ, less."""
+BLOCK_CELLS = 1 << 18
+"""A matrix is read in blocks of rows of about as many cells: only those that are trials are kept."""
+TRIAL_BYTES, CELL_BYTES = 48, 64
+"""What a trial takes, two ids and a value, and a cell while it becomes one, with its place in the matrix."""
+
+
+def _h5py() -> ModuleType:
+    try:
+        return import_module("h5py")
+    except ImportError:
+        raise MissingPackageError.of_extra("HDF5 files need h5py", "hdf5") from None
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Archive]:
+    """An HDF5 file that leads to no other file; whatever goes wrong names it."""
+    h5py = _h5py()
+    try:
+        refuse_endless_heaps(Path(file))
+        with h5py.File(file, "r") as archive:
+            links: list[tuple[str, object]] = []
+            archive.visititems_links(lambda name, link: links.append((name, link)))  # follows hard links only
+            for name, link in links:
+                if not isinstance(link, h5py.HardLink):
+                    raise FileFormatError(f"{file}: /{name} is a link, which is not followed")
+                there = archive[name]
+                if isinstance(there, h5py.Dataset) and (there.external or there.is_virtual):
+                    raise FileFormatError(f"{file}: /{name} is stored in another file, which is not read")
+            yield archive
+    except LlrkitError:
+        raise
+    except Exception as error:  # h5py raises nearly everything on broken files
+        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
+
+
+def read_hdf5(file: Path) -> TrialTable:
+    """Read BOSARIS scores or a key, or an array as bob writes it."""
+    name = str(file)
+    with _opened(file) as archive:
+        if "scores" in archive and "score_mask" in archive:
+            blocks = _blocks_of_matrices(archive, ("scores", "score_mask"), name)
+            cells = ((ids, scores, mask != 0) for ids, (scores, mask) in blocks)
+            table = _trials_of_matrices(cells, "score", name)
+            return TrialTable(name, "bosaris", table, Roles(("score",), None, "enroll", "test"))
+        if "trial_mask" in archive or "target_mask" in archive:
+            return _bosaris_key(archive, name)
+        if "ids" in archive and "values" in archive:
+            raise FileFormatError(
+                f"{file}: quality measures of segments, no trials; use it as --quality-file"
+            )
+        arrays = [one for one in archive if hasattr(archive[one], "shape")]
+        if len(arrays) == 1:
+            return one_class(_hdf5_array(archive, arrays[0], name), name, "bosaris")
+        raise FileFormatError(
+            f"{file}: expected /scores and /score_mask, /trial_mask, or one array; there are: "
+            f"{', '.join(archive) or 'none'}"
+        )
+
+
+def _bosaris_key(archive: Archive, file: str) -> TrialTable:
+    """A Key or an Ndx: +1 target, -1 non-target, 0 no trial; old keys have a mask for each class."""
+    names = ("trial_mask",) if "trial_mask" in archive else ("target_mask", "nontarget_mask")
+    kind, lowest = "b", 0
+
+    def signed() -> Iterator[tuple[Ids, Array, Array]]:
+        nonlocal kind, lowest
+        for ids, (mask, *other) in _blocks_of_matrices(archive, names, file):
+            if other:
+                if ((mask != 0) & (other[0] != 0)).any():
+                    raise FileFormatError(f"{file}: a trial is in both /target_mask and /nontarget_mask")
+                mask = (mask != 0).astype(np.int8) - (other[0] != 0)
+            kind, lowest = mask.dtype.kind, min(lowest, mask.min(initial=0))
+            yield ids, mask, mask != 0
+
+    table = _trials_of_matrices(signed(), "label", file)
+    table = table.with_columns(table["label"].cast(pl.Int64))
+    # an Ndx says which trials there are, not what they are; SIDEKIT writes it as signed numbers too
+    if kind in "bu" or ("modelset" in archive and lowest >= 0):
+        return TrialTable(file, "bosaris", table.drop("label"), Roles((), None, "enroll", "test"))
+    return TrialTable(file, "bosaris", table, Roles((), "label", "enroll", "test"))
+
+
+def read_hdf5_quality(file: Path) -> tuple[list[str], Array]:
+    """The ids and the measures of a BOSARIS Seg_Quality file, one row per measure."""
+    with _opened(file) as archive:
+        if "ids" not in archive or "values" not in archive:
+            raise FileFormatError(
+                f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
+            )
+        ids = _hdf5_texts(archive, "ids", str(file))
+        values = np.atleast_2d(_hdf5_array(archive, "values", str(file)))
+    if values.ndim != 2 or values.shape[1] != len(ids) or values.dtype.kind not in "biuf":
+        raise FileFormatError(
+            f"{file}: /values has shape {values.shape}, expected a row of {len(ids)} numbers per measure"
+        )
+    if not np.isfinite(values).all():
+        raise FileFormatError(f"{file}: /values holds something that is not a finite number")
+    return ids, values.astype(np.float64)
+
+
+def _hdf5_array(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Array:
+    """An array; one that is larger than the file or the memory can hold is refused before it is made."""
+    there = _announced_hdf5_array(archive, name, file, ratio)
+    cells = math.prod(there.shape or ())
+    require_memory(CELL_BYTES / 8.0 * max(cells * there.dtype.itemsize, cells), file)
+    return np.asarray(there)
+
+
+def _announced_hdf5_array(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RATIO) -> Any:
+    """An array that is not read yet, and says that it is no larger than the file can hold."""
+    if name not in archive:
+        raise FileFormatError(f"{file}: no /{name}")
+    there = archive[name]
+    if not hasattr(there, "shape"):
+        raise FileFormatError(f"{file}: /{name} is not an array")
+    size, most = math.prod(there.shape or ()) * there.dtype.itemsize, ratio * Path(file).stat().st_size
+    if size > most:
+        raise FileFormatError(f"{file}: /{name} has shape {there.shape}, more than the file can hold")
+    return there
+
+
+def _hdf5_texts(archive: Archive, name: str, file: str) -> list[str]:
+    values = _hdf5_array(archive, name, file, ID_RATIO).ravel()
+    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
+
+
+def _blocks_of_matrices(
+    archive: Archive, names: Sequence[str], file: str
+) -> Iterator[tuple[Ids, list[Array]]]:
+    """Blocks of rows of matrices that belong together: the ids of rows and columns, then each matrix."""
+    ids = []
+    for name, other in (("ID/row_ids", "modelset"), ("ID/column_ids", "segset")):  # BOSARIS, SIDEKIT
+        there = next((known for known in (name, other) if known in archive), None)
+        if there is None:
+            raise FileFormatError(f"{file}: neither /{name} nor /{other}")
+        ids.append(pl.Series(_hdf5_texts(archive, there, file), dtype=pl.String))
+    row_ids, column_ids = ids
+    matrices = [_announced_hdf5_array(archive, name, file) for name in names]
+    shape = (len(row_ids), len(column_ids))
+    for name, matrix in zip(names, matrices, strict=True):
+        if matrix.shape != shape or matrix.dtype.kind not in "biuf":
+            raise FileFormatError(f"{file}: /{name} has shape {matrix.shape}, but there are ids for {shape}")
+    # what is packed together is unpacked together
+    packed = max((matrix.chunks[0] for matrix in matrices if matrix.chunks), default=1)
+    step = min(max(packed, BLOCK_CELLS // max(shape[1], 1) // packed * packed), max(shape[0], 1))
+    require_memory(float(CELL_BYTES * step * shape[1]), file)
+    for start in range(0, max(shape[0], 1), step):
+        rows = slice(start, start + step)
+        yield (row_ids[rows], column_ids), [matrix[rows] for matrix in matrices]
+
+
+def _trials_of_matrices(blocks: Iterable[tuple[Ids, Array, Array]], name: str, file: str) -> pl.DataFrame:
+    """One row per trial, of blocks of values and masks; refused as soon as there are too many."""
+    pieces = []
+    for ids, values, mask in blocks:
+        pieces.append(long_table(values, *ids, name=name, mask=mask))
+        require_memory(float(TRIAL_BYTES * sum(piece.height for piece in pieces)), file)
+    return pl.concat(pieces)
+
+
+def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> None:
+    """Write scores, or the key, as BOSARIS does: a matrix of models and segments, and which cells count."""
+    h5py = _h5py()
+    column = trials.label if key else (trials.score[0] if len(trials.score) == 1 else None)
+    if trials.enroll is None or trials.test is None or column is None:
+        what = "a label" if key else "one score"
+        raise InputError(f"{path}: a BOSARIS file needs both ids of each trial and {what}")
+    models, rows = _codes_of_ids(trials, trials.enroll, path)
+    segments, columns = _codes_of_ids(trials, trials.test, path)
+    shape = (len(models), len(segments))
+    cells = rows * len(segments) + columns
+    if len(np.unique(cells)) < len(cells):
+        raise InputError(f"{path}: a BOSARIS file holds every trial once; some occur more than once")
+    mask = np.zeros(shape, np.int8)
+    mask[rows, columns] = 1
+    if key:
+        from llrkit.scores.trials import Trials
+
+        is_target = Trials(trials.table.with_columns(score=0.0), label=column, score="score").is_target
+        mask[rows, columns] = np.where(is_target, 1, -1)
+    # In memory: what goes wrong while HDF5 itself writes is hard to tell. Not by way of a Python file, which
+    # h5py gives back too late if writing fails: Python 3.12 ends in a segmentation fault.
+    with h5py.File(str(path), "w", driver="core", backing_store=False) as archive:
+        archive["ID/row_ids"], archive["ID/column_ids"] = (
+            np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
+            for names in (models, segments)
+        )
+        if key:
+            archive["trial_mask"] = mask
+        else:
+            scores = np.zeros(shape)
+            scores[rows, columns] = trials.table[column].to_numpy()
+            archive["scores"], archive["score_mask"] = scores, mask
+        archive["file_format"] = VERSION
+        archive.flush()
+        written = archive.id.get_file_image()
+    with replacing(path) as temporary:
+        temporary.write_bytes(written)
+
+
+def _codes_of_ids(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], Array]:
+    """The ids in the order in which they come first, and which of them each trial has."""
+    column = trials.table[name]
+    if column.has_nulls():
+        raise InputError(f"{path}: some trials have no {name}")
+    names, first, codes = np.unique(column.cast(str).to_numpy(), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return [str(value) for value in names[order]], rank[codes]
+
+
+def _hdf5_error(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

@@ -1,1 +1,0 @@
-"""Files that are not text: Parquet, Arrow, NumPy, HDF5."""

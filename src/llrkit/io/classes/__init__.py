@@ -1,1 +1,0 @@
-"""Files with log-likelihoods of several classes."""

@@ -1,0 +1,123 @@
+"""Parquet and Arrow files, read by polars at once or batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from llrkit.base.process import at_once, fits, memory_limit, require_memory, stage
+from llrkit.errors import FileFormatError, LlrkitError
+from llrkit.io.columns import Scan, TrialTable, header_roles, held_size, with_roles
+from llrkit.io.read_options import require_text_name
+
+BATCH_ROWS = 1 << 20
+_ARROW_FILE = b"ARROW1"
+_FEWEST_ROWS = 1 << 16
+_PIECES = 16
+"""A piece takes this part of the memory that may be used."""
+
+
+def read_columns(
+    file: Path, kind: str, *, score: Sequence[str] | None = None, label: str | None = None
+) -> TrialTable:
+    """Read a Parquet table, or an Arrow one: a file (Feather 2) or a stream."""
+    with _naming_file(file, kind), stage(f"reading {file.name}"), file.open("rb") as raw:
+        require_memory(decoded_size(file, kind), str(file), "read it in batches (scan_trials)")
+        if kind == "parquet":
+            table = pl.read_parquet(raw)
+        elif _is_arrow_stream(file):  # as bytes: polars loses its place in files
+            table = pl.read_ipc_stream(raw.read())
+        else:
+            table = pl.read_ipc(raw)
+        if any(column.len() != table.height for column in table):  # of a damaged file
+            raise ValueError("its columns have different lengths")
+    return with_roles(TrialTable(str(file), kind, table), score=score, label=label)
+
+
+def scan_columns(
+    file: Path, kind: str, *, score: Sequence[str] | None = None, label: str | None = None
+) -> Scan | TrialTable:
+    """A Parquet or Arrow file to be read batch by batch; an Arrow stream is read at once."""
+    if kind == "arrow" and _is_arrow_stream(file):
+        return read_columns(file, kind, score=score, label=label)
+    require_text_name(file)
+    with _naming_file(file, kind):
+        lazy, rows, width = _description(file, kind)
+        schema = lazy.collect_schema()
+    roles = header_roles(schema.names(), score=score, label=label, where=str(file))
+    like = roles.assigned_to(TrialTable(str(file), kind, pl.DataFrame(schema=schema)))
+
+    def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+        table = lazy.select(roles.needed_for(schema.names(), wanted))
+        first_row = 0
+        with _naming_file(file, kind), stage(f"reading {file.name}", rows) as done:
+            for batch in _batches(table, rows, width):
+                if batch.height:
+                    yield roles.assigned_to(TrialTable(str(file), kind, batch, first_row=first_row), wanted)
+                first_row += batch.height
+                done(batch.height)
+        if first_row != rows:
+            raise FileFormatError(f"{file}: {first_row:,} rows were read, but the file says it has {rows:,}")
+        if first_row == 0:
+            yield replace(like, table=like.table.select(wanted))
+
+    return Scan(like, read, rows=rows)
+
+
+def glance(file: Path, kind: str, rows: int) -> pl.DataFrame:
+    """The first rows of a Parquet or Arrow file."""
+    require_text_name(file)
+    with _naming_file(file, kind):
+        return _description(file, kind)[0].head(rows).collect()
+
+
+def decoded_size(file: Path, kind: str) -> float:
+    """About what the values of a file take in memory: rows times widths, and its size for letters of texts.
+
+    The bytes in the footer of a Parquet file are those of packed dictionaries, so they are not asked for. An
+    Arrow stream does not say how many rows it has.
+    """
+    size = float(file.stat().st_size)
+    if kind == "arrow" and _is_arrow_stream(file):
+        return size
+    with _naming_file(file, kind):
+        _, rows, width = _description(file, kind)
+    return rows * width + size
+
+
+def _description(file: Path, kind: str) -> tuple[pl.LazyFrame, int, float]:
+    """A file that is not read yet, its number of rows, and the bytes that each takes in memory."""
+    lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
+    rows = int(lazy.select(pl.len()).collect().item())
+    return lazy, rows, held_size(pl.DataFrame(schema=lazy.collect_schema()).clear(1024)) / 1024
+
+
+def _batches(table: pl.LazyFrame, rows: int, width: float) -> Iterator[pl.DataFrame]:
+    # Groups of rows may be too large to be decoded as a whole, and polars decodes several ahead. So a file
+    # that does not fit is read in pieces. Each looks for its first row again, so it is as large as memory
+    # allows with several in work at a time.
+    step = rows if fits(rows * width) else max(_FEWEST_ROWS, int(memory_limit() / (_PIECES * width)))
+    for start in range(0, rows, max(step, 1)):
+        piece = table if step == rows else table.slice(start, step)
+        yield from piece.collect_batches(chunk_size=at_once(BATCH_ROWS, unit=8), maintain_order=True)
+
+
+def _is_arrow_stream(file: Path) -> bool:
+    with file.open("rb") as raw:
+        return raw.read(len(_ARROW_FILE)) != _ARROW_FILE
+
+
+@contextmanager
+def _naming_file(file: Path, kind: str) -> Iterator[None]:
+    """Whatever polars finds wrong becomes an error that names the file."""
+    try:
+        yield
+    except LlrkitError:
+        raise
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        words = str(error).strip().split("\n", 1)[0]
+        raise FileFormatError(f"{file}: cannot be read as {kind.capitalize()} ({words})") from None

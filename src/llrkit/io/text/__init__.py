@@ -1,1 +1,0 @@
-"""Text files: lines, delimiters, layouts, and columns parsed piece by piece."""

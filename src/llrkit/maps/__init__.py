@@ -1,0 +1,1 @@
+"""Maps from score to LLR, their bounds and their files."""

@@ -1,0 +1,583 @@
+"""Bounds of LLRs: from the number of sources, from groups, ELUB, invariance, or fixed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.base.arguments import FloatArray, IntArray, names_of, takes, whole_number
+from llrkit.base.text import Json
+from llrkit.core.cells import require_both_classes
+from llrkit.core.groups import DistinctNumbers, JoinedNumbers, ValueCounts, numbered
+from llrkit.core.losses import LossSums
+from llrkit.core.summaries import Moments, both
+from llrkit.errors import InputError, NotInvertibleError
+from llrkit.maps.map import Columns, Map
+from llrkit.maps.training_range import gap_of_moments, highest_score, lowest_score
+from llrkit.results.vocabulary import LN10
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import as_source
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class BoundedMap(Map):
+    """Another map whose LLRs are clipped to ``low`` (at most 0) and ``high`` (at least 0), in nats.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> BoundedMap(map=AffineMap(a=1.0, b=0.0), low=-2.0, high=3.0)([-9.0, 1.0, 9.0])
+    array([-2.,  1.,  3.])
+    """
+
+    map: Map
+    low: float
+    high: float
+
+    kind: ClassVar[str] = "bounded"
+    may_be_infinite: ClassVar[frozenset[str]] = frozenset({"low", "high"})
+
+    def __post_init__(self) -> None:
+        if self.reading is None:  # it takes what the map inside takes
+            object.__setattr__(self, "reading", self.map.reading)
+
+    @property
+    def n_systems(self) -> int:
+        """As many as the map inside takes."""
+        return self.map.n_systems
+
+    @property
+    def condition_ranges(self) -> dict[str, list[float]]:
+        """Those of the map inside."""
+        return self.map.condition_ranges
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns the map inside needs."""
+        return self.map.needs
+
+    @property
+    def accepts_missing(self) -> bool:
+        """As the map inside."""
+        return self.map.accepts_missing
+
+    @property
+    def has_bounds(self) -> bool:
+        """They are what it is for."""
+        return True
+
+    @property
+    def system_names(self) -> list[str]:
+        """Those of the map inside."""
+        return self.map.system_names
+
+    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
+        """The clipped LLRs."""
+        return np.clip(self.map.checked(scores, columns), self.low, self.high)
+
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return np.clip(self.map._tried(scores), self.low, self.high)
+
+    def back_to_scores(self) -> Map:
+        """None: many scores share a bound."""
+        raise NotInvertibleError("a bounded map has no inverse; use that of the map inside: .map.inverse")
+
+    def __repr__(self) -> str:
+        return f"BoundedMap({self.map!r}, llr from {self.low:.4g} to {self.high:.4g})"
+
+
+ONE = "trials of one speaker"
+
+
+@dataclass(frozen=True)
+class SourceCounts:
+    """The number of independent sources of each class, and what was counted."""
+
+    n_target: float
+    n_nontarget: float
+    target: str = "trials"
+    """What was counted: "speakers", "trials", or "trials of one speaker", who says nothing of others; "groups
+    of attack" where that column has them."""
+    nontarget: str = "trials"
+    """The same, or "pairs" of speakers."""
+    exact: bool = True
+    """Whether pairs were counted one by one; there may be too many, and their number is an estimate then."""
+    passes: int = 0
+
+    def __str__(self) -> str:
+        about = "" if self.exact else "about "
+        of_targets, of_nontargets = (f"{_whole_count(n):,}" for n in (self.n_target, self.n_nontarget))
+        return (
+            f"{of_targets} {_words_for_sources(self.target, 'target', self.n_target)}, "
+            f"{about}{of_nontargets} {_words_for_sources(self.nontarget, 'non-target', self.n_nontarget)}"
+        )
+
+    def details(self) -> dict[str, Json]:
+        """Plain values for the details of a map."""
+        return {
+            "n_target_sources": _whole_count(self.n_target),
+            "n_nontarget_sources": _whole_count(self.n_nontarget),
+            "target_sources": self.target,
+            "nontarget_sources": self.nontarget,
+            "exact": self.exact,
+            "passes": self.passes,
+        }
+
+
+def _words_for_sources(counted: str, name: str, n: float) -> str:
+    many = "" if n == 1 else "s"
+    if counted == "pairs":
+        return f"pair{many} of speakers with {name} trials"
+    if counted.startswith("groups of "):
+        return f"group{many} ({counted.removeprefix('groups of ')}) with {name} trials"
+    if counted == "speakers":
+        return f"speaker{many} with {name} trials"
+    kind, _, rest = counted.partition("s ")  # "trials of one speaker"
+    return f"{name} {kind.removesuffix('s')}{many}" + (f" {rest}" if rest else "")
+
+
+def _whole_count(n: float) -> float:
+    return int(n) if n == int(n) else n  # trials may have weights
+
+
+def count_sources(
+    source: ScoreSource, speakers: str | Sequence[str] | None = None, *, moments: Moments | None = None
+) -> SourceCounts:
+    """Count the independent sources of each class, as far as the trials show them.
+
+    Without ``speakers``, trials. With one column, the distinct speakers of the trials of each class. With two
+    columns (the two sides), the distinct speakers of the target trials and the distinct unordered pairs of
+    speakers of the non-target trials. A class of one speaker is counted by its trials, a class of one pair by
+    the two speakers.
+
+    The values of both columns are one set of names. Two values that share a target trial are one speaker, so
+    columns with models and test segments may stand for speakers.
+
+    Parameters
+    ----------
+    moments
+        Those of the trials, if they are known already; saves a pass.
+
+    Examples
+    --------
+    >>> sides = {"left": (["a", "b", "b"], ["a", "b", "a"]), "right": (["a", "b", "b"], ["b", "a", "c"])}
+    >>> scores = Scores([2.0, 1.0, 1.5], [-1.0, 0.5, -3.0], sides)
+    >>> print(count_sources(scores, ("left", "right")))  # a-b is seen twice
+    2 speakers with target trials, 2 pairs of speakers with non-target trials
+    >>> print(count_sources(scores, "left"))
+    2 speakers with target trials, 2 speakers with non-target trials
+    >>> print(count_sources(scores))
+    3 target trials, 3 non-target trials
+    """
+    source, passes = as_source(source), 0
+    if moments is None:
+        moments, passes = source.reduce(Moments.of), 1
+    trials = moments.target.count, moments.nontarget.count
+    require_both_classes(*trials)
+    if speakers is None:
+        return SourceCounts(*trials, passes=passes)
+    columns = names_of(speakers, "speakers")
+    if len(columns) not in (1, 2):
+        raise InputError(f"speakers are one or two columns (the two sides of a trial), got {speakers!r}")
+    wide = source.with_columns(*columns)
+    values = wide.reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
+    if None in values:
+        raise InputError(f"a trial has no value in {' or '.join(columns)}: every trial needs its speakers")
+    of_class = [[value for value, n in values.items() if n[i] > 0] for i in (0, 1)]
+    if len(columns) == 1:
+        target, nontarget = (
+            (len(seen), "speakers") if len(seen) > 1 else (n, ONE)
+            for seen, n in zip(of_class, trials, strict=True)
+        )
+        return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], passes=passes + 1)
+
+    numbers = {value: i for i, value in enumerate(values)}
+    joined, pairs = wide.reduce(
+        both(_joined_by_targets(columns, numbers), _pairs_of_sources(columns, numbers))
+    ).summaries
+    if joined.any_joined:  # the values are not speakers: those that share a target trial are one
+        numbers = {value: int(joined.lowest[i]) for value, i in numbers.items()}
+        pairs, passes = wide.reduce(_pairs_of_sources(columns, numbers)), passes + 1
+    n_speakers = [len({numbers[value] for value in seen}) for seen in of_class]
+    target = (n_speakers[0], "speakers") if n_speakers[0] > 1 else (trials[0], ONE)
+    nontarget = (pairs.count, "pairs")
+    if pairs.count == 1:
+        nontarget = (n_speakers[1], "speakers") if n_speakers[1] > 1 else (trials[1], ONE)
+    return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], pairs.exact, passes + 2)
+
+
+def _sides_of_trial(
+    chunk: Scores, columns: Sequence[str], numbers: Mapping[Hashable, int], class_index: int
+) -> tuple[IntArray, IntArray]:
+    left, right = (numbered(chunk, name, class_index, numbers) for name in columns)
+    return left, right
+
+
+def _joined_by_targets(
+    columns: Sequence[str], numbers: Mapping[Hashable, int]
+) -> Callable[[Scores], JoinedNumbers]:
+    return lambda chunk: JoinedNumbers.of(len(numbers), *_sides_of_trial(chunk, columns, numbers, 0))
+
+
+def _pairs_of_sources(
+    columns: Sequence[str], numbers: Mapping[Hashable, int]
+) -> Callable[[Scores], DistinctNumbers]:
+    n = len(numbers)
+
+    def make(chunk: Scores) -> DistinctNumbers:
+        left, right = _sides_of_trial(chunk, columns, numbers, 1)
+        return DistinctNumbers.of(np.minimum(left, right) * n + np.maximum(left, right))
+
+    return make
+
+
+@takes(fitted=Map)
+def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
+    """Clip LLRs to given bounds, in nats: ``low <= 0 <= high``.
+
+    Parameters
+    ----------
+    fitted
+        The map whose LLRs are bounded.
+    low
+        Lower bound in nats, at most 0.
+    high
+        Upper bound in nats, at least 0.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> bound_fixed(AffineMap(a=1.0, b=0.0), -1.0, 2.0)([-3.0, 3.0])
+    array([-1.,  2.])
+    """
+    if not (isinstance(low, (int, float)) and isinstance(high, (int, float)) and low <= 0.0 <= high):
+        raise InputError(f"bounds must be numbers with low <= 0 <= high, got {low!r} and {high!r}")
+    return _bounded_by_method(fitted, float(low), float(high), "fixed", {}, {})
+
+
+@takes(fitted=Map)
+def bound_sources(
+    fitted: Map,
+    source: ScoreSource | int | None = None,
+    *,
+    speakers: str | Sequence[str] | None = None,
+    n_sources: int | tuple[int, int] | None = None,
+) -> BoundedMap:
+    """Clip LLRs to what the independent sources of the training data can show.
+
+    The upper limit is ``log(1 + non-target sources)``, the lower one ``-log(1 + target sources)``: had one
+    more source been seen beyond all others, the rate of such sources would be about one in so many. A source
+    of the non-targets is a pair of speakers, one of the targets a speaker, both only as far as the trials
+    show them; without ``speakers`` every trial is a source (``count_sources``). One pass, and
+    one to three more with ``speakers``.
+
+    Parameters
+    ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        The training data; or the number of sources of each class.
+    speakers
+        The column, or the two columns, with the speakers of the two sides of a trial. With one column the
+        sources of both classes are its values. A class of one speaker is counted by its trials.
+    n_sources
+        In place of ``source``: a number for both classes, or two, of target and of non-target sources.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> from llrkit.scores import Scores
+    >>> line = AffineMap(a=1.0, b=0.0)
+    >>> bounded = bound_sources(line, Scores([9.0] * 30, [-9.0] * 200))
+    >>> round(bounded.low, 2), round(bounded.high, 2)  # -log(31), log(201)
+    (-3.43, 5.3)
+    >>> sides = {"left": (["a", "b"], ["a", "a", "b"]), "right": (["a", "b"], ["b", "c", "c"])}
+    >>> scores = Scores([9.0, 8.0], [-7.0, -9.0, -8.0], sides)
+    >>> bounded = bound_sources(line, scores, speakers=("left", "right"))
+    >>> bounded.details["n_target_sources"], bounded.details["n_nontarget_sources"]
+    (2, 3)
+    >>> round(bound_sources(line, 99).high / LN10, 12)
+    2.0
+    """
+    if source is not None and not isinstance(source, ScoreSource):
+        if n_sources is not None:
+            raise InputError("give the training data or n_sources, not both")
+        source, n_sources = None, source
+    if source is None:
+        if speakers is not None:
+            raise InputError("speakers are counted in the training data: give these, not n_sources")
+        return bound_by_counts(fitted, _sources_given(n_sources), {})
+    if n_sources is not None:
+        raise InputError("give the training data or n_sources, not both")
+    moments, gap = training_gap(fitted, source)
+    counts = count_sources(source, speakers, moments=moments)
+    return bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
+
+
+def _sources_given(n_sources: object) -> SourceCounts:
+    pair = n_sources if isinstance(n_sources, (tuple, list)) else (n_sources, n_sources)
+    if len(pair) != 2:
+        raise InputError(f"n_sources must be one number or two (target, non-target), got {n_sources!r}")
+    n_target, n_nontarget = (whole_number(n, 1, "n_sources") for n in pair)
+    return SourceCounts(n_target, n_nontarget, "sources", "sources")
+
+
+def bound_by_counts(fitted: Map, counts: SourceCounts, gap: Mapping[str, object]) -> BoundedMap:
+    """Clip LLRs to ``-log(1 + target sources)`` and ``log(1 + non-target sources)``."""
+    low, high = -math.log1p(counts.n_target), math.log1p(counts.n_nontarget)
+    return _bounded_by_method(fitted, low, high, "sources", {}, {**counts.details(), **gap})
+
+
+def training_gap(fitted: Map, source: ScoreSource) -> tuple[Moments, dict[str, Json]]:
+    """Moments of the training scores, and the details to keep if they separate the classes; one pass.
+
+    With several systems, those of the LLRs.
+    """
+    of = "scores" if fitted.n_systems == 1 else "LLRs"
+    trials = as_source(source) if fitted.n_systems == 1 else fitted.on(source)
+    moments = trials.reduce(Moments.of)
+    gap = gap_of_moments(moments)
+    return moments, {} if gap is None else {"gap": list(gap), "gap_of": of}
+
+
+@takes(fitted=Map)
+def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: float = 0.01) -> BoundedMap:
+    """Clip LLRs to the empirical lower and upper bounds of Vergeer et al. (2016).
+
+    At an LR threshold ``theta`` the cost is ``Pmiss + theta Pfa``, counted with ``misleading`` extra
+    targets that are always rejected and as many extra non-targets that are always accepted: one set of
+    extra trials for each threshold, never accumulated from one to the next. An LR of 1 for every trial
+    costs ``min(1, theta)``. The bounds are the last thresholds, going out from 1, at which the system is
+    not the more expensive; none is beyond the number of trials plus one. Here ``llr > log theta``
+    accepts, as in LiR. Two passes over the LLRs of ``fitted`` for ``source``.
+
+    Parameters
+    ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+    misleading
+        Number of misleading trials that are added in each class.
+    step
+        Distance of the thresholds in log10.
+
+    References
+    ----------
+    Vergeer, van Es, de Jongh, Alberink & Stoel, Science & Justice 56 (2016) 482.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> from llrkit.scores import Scores
+    >>> bounded = bound_elub(AffineMap(a=1.0, b=0.0), Scores([9.0] * 3, [-9.0] * 3))
+    >>> bounded.details["low_log10"], bounded.details["high_log10"]  # log10(3) = 0.477
+    (-0.47, 0.47)
+    """
+    whole_number(misleading, 1, "misleading")
+    step = _positive_number(step, "step")
+    llrs = fitted.on(source)
+    moments = as_source(llrs).reduce(Moments.of)
+    n_t, n_n = moments.target.count, moments.nontarget.count
+    require_both_classes(n_t, n_n)
+    lowest = min(lowest_score(moments.target), lowest_score(moments.nontarget)) / LN10
+    highest = max(highest_score(moments.target), highest_score(moments.nontarget)) / LN10
+    lowest, highest = max(lowest, -math.log10(n_t + 1)), min(highest, math.log10(n_n + 1))
+    steps = np.arange(min(0, math.floor(lowest / step)), max(0, math.floor(highest / step) + 1) + 1)
+    # llr > t is llr >= the next number above t
+    counts = llrs.reduce(LossSums.at(thresholds=np.nextafter(steps * (step * LN10), np.inf)))
+    theta = 10.0 ** (steps * step)
+    p_miss = (counts.n_miss + misleading) / (n_t + misleading)
+    p_fa = (counts.n_fa + misleading) / (n_n + misleading)
+    worse = np.minimum(1.0, theta) < p_miss + theta * p_fa
+    low = int(np.max(steps[worse & (steps <= 0)] + 1, initial=steps[0]))
+    high = int(np.min(steps[worse & (steps >= 0)] - 1, initial=steps[-1]))
+    decimals = 2 - math.floor(math.log10(step))
+    bounds = round(min(low, 0) * step, decimals), round(max(high, 0) * step, decimals)
+    options = {"misleading": misleading, "step": step}
+    return _bounded_by_method(
+        fitted, bounds[0] * LN10, bounds[1] * LN10, "elub", options, _trial_counts_of(moments)
+    )
+
+
+@takes(fitted=Map)
+def bound_invariance(
+    fitted: Map,
+    source: ScoreSource,
+    *,
+    thresholds: npt.ArrayLike | None = None,
+    step: float = 0.001,
+    limit: float = 20.0,
+) -> BoundedMap:
+    """Clip LLRs to where they stop being no stronger than what the tails say (Alberink et al. 2025).
+
+    For a calibrated LR, trials beyond a threshold are together at least as strong as the threshold. With
+    ``p = (count + 1/2) / (n + 1)`` (Jeffreys), at thresholds ``t`` in log10:
+    ``D_up(t) = log10 p(x >= t | target) - log10 p(x >= t | nontarget) - t`` and
+    ``D_low(t) = t - log10 p(x < t | target) + log10 p(x < t | nontarget)``. The upper bound is the last
+    threshold before ``D_up`` first is negative, the lower bound the first one after ``D_low`` last is;
+    where neither ever is, the largest target and the smallest non-target LLR. Two passes.
+
+    Parameters
+    ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
+    thresholds
+        Candidates in log10, increasing; otherwise the multiples of ``step`` in the range of the LLRs.
+    step
+        Distance in nats between the LLRs that are tried.
+    limit
+        No threshold and no bound is further than this from 0, in log10.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> from llrkit.scores import Scores
+    >>> bounded = bound_invariance(AffineMap(a=1.0, b=0.0), Scores([np.inf], [-np.inf]))
+    >>> bounded.details["low_log10"], bounded.details["high_log10"]
+    (-0.477, 0.477)
+    """
+    step, limit = _positive_number(step, "step"), _positive_number(limit, "limit")
+    llrs = fitted.on(source)
+    moments = as_source(llrs).reduce(Moments.of)
+    n_t, n_n = moments.target.count, moments.nontarget.count
+    require_both_classes(n_t, n_n)
+    if thresholds is None:
+        lowest = min(lowest_score(moments.target), lowest_score(moments.nontarget)) / LN10
+        highest = max(highest_score(moments.target), highest_score(moments.nontarget)) / LN10
+        first = math.floor(min(0.0, max(lowest, -limit)) / step)
+        last = math.ceil(max(0.0, min(highest, limit)) / step)
+        t = np.round(np.arange(first, last + 1) * step, 3 - math.floor(math.log10(step)))
+    else:
+        t = np.asarray(thresholds, dtype=np.float64)
+        if t.ndim != 1 or len(t) == 0 or not np.isfinite(t).all() or np.any(np.diff(t) <= 0):
+            raise InputError("thresholds must be finite, increasing and at least one")
+    counts = llrs.reduce(LossSums.at(thresholds=t * LN10))
+    above_t, above_n = n_t - counts.n_miss + 0.5, counts.n_fa + 0.5
+    level = math.log10(n_n + 1) - math.log10(n_t + 1)
+    up = np.log10(above_t) - np.log10(above_n) + level - t
+    low = t - np.log10(n_t + 1 - above_t) + np.log10(n_n + 1 - above_n) - level
+    negative_up, negative_low = np.flatnonzero(up < 0), np.flatnonzero(low < 0)
+    highest, lowest = highest_score(moments.target) / LN10, lowest_score(moments.nontarget) / LN10
+    if len(negative_up):  # a first threshold that fails leaves nothing above 0
+        highest = t[negative_up[0] - 1] if negative_up[0] > 0 else 0.0
+    if len(negative_low):
+        lowest = t[negative_low[-1] + 1] if negative_low[-1] + 1 < len(t) else 0.0
+    bounds = float(np.clip(lowest, -limit, 0.0)), float(np.clip(highest, 0.0, limit))
+    options = {"step": step, "limit": limit, "thresholds": "given" if thresholds is not None else "multiples"}
+    return _bounded_by_method(
+        fitted, bounds[0] * LN10, bounds[1] * LN10, "invariance", options, _trial_counts_of(moments)
+    )
+
+
+def _bounded_by_method(
+    fitted: Map, low: float, high: float, how: str, options: Mapping[str, object], more: Mapping[str, object]
+) -> BoundedMap:
+    return BoundedMap(
+        map=fitted, low=low, high=high, method=f"{fitted.method}+{how}", options=options,
+        details={
+            "bound": how, "low": low, "high": high,
+            "low_log10": round(low / LN10, 12), "high_log10": round(high / LN10, 12), **more,
+        },
+        provenance=fitted.provenance,
+    )  # fmt: skip
+
+
+def _trial_counts_of(moments: Moments) -> dict[str, Json]:
+    return {"n_target": moments.target.count, "n_nontarget": moments.nontarget.count, "passes": 2}
+
+
+def _positive_number(value: object, name: str) -> float:
+    if not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
+        raise InputError(f"{name} must be a positive number, got {value!r}")
+    return float(value)
+
+
+_bounding: ContextVar[bool] = ContextVar("bounding", default=False)
+
+
+def groups_bound_llrs() -> bool:
+    """Whether the groups that a fit is given bound its LLRs, and not only deal its folds."""
+    return _bounding.get()
+
+
+@contextmanager
+def bounding_groups(wanted: bool) -> Iterator[None]:
+    """Tell the fit inside whether its groups bound LLRs."""
+    token = _bounding.set(wanted)
+    try:
+        yield
+    finally:
+        _bounding.reset(token)
+
+
+def count_groups(
+    source: ScoreSource,
+    groups: str | Sequence[str],
+    speakers: str | Sequence[str] | None = None,
+    *,
+    moments: Moments | None = None,
+) -> SourceCounts:
+    """The independent sources of each class: its groups, where it has several; else its speakers or trials.
+
+    In spoofing the attacks are groups of one class, and the other class, bona fide speech, is one group: it
+    is counted by ``speakers``, or by trials where these are not given. Two columns are the two sides of a
+    trial, as in :func:`count_sources`.
+
+    Examples
+    --------
+    >>> from llrkit.scores import Scores
+    >>> attacks = {"attack": (["-", "-", "-"], ["A01", "A01", "A02"])}
+    >>> print(count_groups(Scores([2.0, 1.0, 1.5], [-1.0, 0.5, -3.0], attacks), "attack"))
+    3 target trials, 2 groups (attack) with non-target trials
+    """
+    columns = names_of(groups, "groups")
+    if len(columns) == 2:
+        return count_sources(source, columns, moments=moments)
+    if len(columns) != 1:
+        raise InputError(f"groups are one or two columns (the two sides of a trial), got {groups!r}")
+    counts = count_sources(source, speakers, moments=moments)
+    wide = as_source(source).with_columns(*columns)
+    values = wide.reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
+    n = [sum(1 for trials in values.values() if trials[i] > 0) for i in (0, 1)]
+    if max(n) < 2:
+        raise InputError(f"all trials are of one group in {columns[0]!r}; at least two groups are needed")
+    word = f"groups of {columns[0]}"
+    if n[0] > 1:
+        counts = replace(counts, n_target=n[0], target=word)
+    if n[1] > 1:
+        counts = replace(counts, n_nontarget=n[1], nontarget=word)
+    return replace(counts, passes=counts.passes + 1)
+
+
+def bound_groups(
+    fitted: Map,
+    source: ScoreSource,
+    groups: str | Sequence[str],
+    speakers: str | Sequence[str] | None = None,
+) -> BoundedMap:
+    """Clip LLRs to what the groups of the training data can show: ``log(1 + groups)`` of the other class.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> from llrkit.scores import Scores
+    >>> attacks = {"attack": (["-"] * 20, ["A01", "A02"] * 50)}
+    >>> trials = Scores([3.0] * 20, [-3.0] * 100, attacks)
+    >>> bounded = bound_groups(AffineMap(a=9.0, b=0.0), trials, "attack")
+    >>> round(bounded.low, 2), round(bounded.high, 2)  # -log(1 + 20 trials), log(1 + 2 attacks)
+    (-3.04, 1.1)
+    """
+    moments, gap = training_gap(fitted, source)
+    counts = count_groups(source, groups, speakers, moments=moments)
+    bounded = bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
+    return replace(bounded, details={**fitted.details, **bounded.details})  # a choice stays in sight

@@ -1,0 +1,539 @@
+"""Costs of LLRs as they are: Cllr, actual and primary costs, HTER, and compound LLRs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.base.arguments import Array, Counts, FloatArray, yes_or_no
+from llrkit.core.cells import Grid, TrialCounts, collect_again, count_on, require_both_classes, score_indexes
+from llrkit.core.counting import count_bins, in_order_if_kept
+from llrkit.core.functions import LN2, binary_entropy, logit, probability, sigmoid
+from llrkit.core.groups import trials_with_value, truth_of
+from llrkit.core.losses import LossSums, ScoringRule, scoring_rule
+from llrkit.core.pav import error_path, pav_blocks
+from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase, grouped
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.metrics.discrimination import min_cllr, min_dcf_from_blocks
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.theory.odds import OperatingPoint, Point, Preset, cost_of, operating_point
+
+
+def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
+    """Losses of a source at given priors and thresholds; both classes must be there."""
+    losses = in_order_if_kept(source).reduce(LossSums.at(log_odds, thresholds))
+    require_both_classes(losses.n_target, losses.n_nontarget)
+    return losses
+
+
+def cllr(source: AnyTrials, labels: Labels | None = None) -> float:
+    """Cost of the log-likelihood-ratio, in bits.
+
+    ``1/2 [mean_target log2(1 + e^-x) + mean_nontarget log2(1 + e^x)]`` (Brümmer & du Preez 2006). 0 is
+    perfect, 1 is what LLR = 0 everywhere gives; inf when an infinite LLR is wrong.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> round(lk.cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
+    0.7139542076921
+    """
+    source = as_source(source, labels)
+    return float(cross_entropy_from_losses(losses_at(source))[0] / LN2)
+
+
+def cllr_cal(source: AnyTrials, labels: Labels | None = None) -> float:
+    """The part of Cllr that is lost to calibration: ``cllr - min_cllr``.
+
+    A perfectly calibrated system also shows a loss, since the minimum is taken on the same trials.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.cllr_cal(lk.Scores([0.0], [0.0]))
+    0.0
+    """
+    source = as_source(source, labels)
+    return cllr(source) - min_cllr(source)
+
+
+def cross_entropy_from_losses(losses: LossSums) -> FloatArray:
+    """Prior-weighted cross-entropy in nats at each prior log-odds of the losses."""
+    prior, other = sigmoid(losses.log_odds), sigmoid(-losses.log_odds)
+    target = losses.target_loss / losses.n_target
+    nontarget = losses.nontarget_loss / losses.n_nontarget
+    return np.asarray(prior * target + other * nontarget)
+
+
+def cross_entropy(
+    source: AnyTrials, labels: Labels | None = None, *, prior: float, normalized: bool = True
+) -> float:
+    """Empirical cross-entropy of the posteriors at any prior.
+
+    ``p mean_target softplus(-x - logit p) + (1 - p) mean_nontarget softplus(x + logit p)``, by default
+    divided by the same with x = 0, the entropy of the prior; otherwise in bits. At prior 1/2 it is Cllr.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    prior
+        Prior probability of a target.
+    normalized
+        Divide by the cross-entropy of the prior alone.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> round(lk.cross_entropy(lk.Scores([0.0], [0.0]), prior=0.1), 12)
+    1.0
+    """
+    source = as_source(source, labels)
+    yes_or_no(normalized, "normalized")
+    prior = probability(prior, "prior")
+    value = cross_entropy_from_losses(losses_at(source, logit(prior)))[0]
+    return float(value / (binary_entropy(prior) if normalized else LN2))
+
+
+def act_dcf(source: AnyTrials, labels: Labels | None = None, *, point: Point) -> float:
+    """Normalized detection cost at the Bayes threshold, where calibrated LLRs should be cut.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    point
+        Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the name
+        of a preset.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.act_dcf(lk.Scores([0.0], [0.0]), point="sre10")
+    1.0
+    """
+    source = as_source(source, labels)
+    point = operating_point(point)
+    losses = losses_at(source, thresholds=[point.threshold])
+    return point.cost(float(losses.p_miss[0]), float(losses.p_fa[0]))
+
+
+def rule_cost(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    rule: ScoringRule | str | tuple[float, float] = "log",
+    prior: float = 0.5,
+) -> float:
+    """Expected cost under a proper scoring rule of the Beta family, at a prior.
+
+    ``p mean_target C_miss(q) + (1 - p) mean_nontarget C_fa(q)`` with ``q = sigmoid(x + logit p)``
+    (Brümmer & Doddington 2013). ``rule`` is "log", "brier", "boosting", ..., or a pair ``(a, b)``.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    rule
+        Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
+    prior
+        Prior probability of a target.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.rule_cost(lk.Scores([0.0], [0.0]), rule="brier", prior=0.5)
+    0.75
+    """
+    source = as_source(source, labels)
+    rule, prior = scoring_rule(rule), probability(prior, "prior")
+    sums = as_source(source).reduce(RuleSums.at(rule, float(logit(prior))))
+    require_both_classes(sums.n_target, sums.n_nontarget)
+    return prior * sums.target / sums.n_target + (1.0 - prior) * sums.nontarget / sums.n_nontarget
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSums(FieldwiseSums):
+    """Sums of the costs of a scoring rule."""
+
+    n_target: float
+    n_nontarget: float
+    target: float
+    nontarget: float
+
+    @classmethod
+    def at(cls, rule: ScoringRule, log_odds: float) -> Callable[[Scores], RuleSums]:
+        """A summarizer for one rule and prior."""
+
+        def make(chunk: Scores) -> RuleSums:
+            target, nontarget = (index.values for index in score_indexes(chunk))
+            return cls(
+                chunk.n_target,
+                chunk.n_nontarget,
+                float(rule.miss(target.astype(np.float64, copy=False) + log_odds).sum()),
+                float(rule.fa(nontarget.astype(np.float64, copy=False) + log_odds).sum()),
+            )
+
+        return make
+
+
+Weights: TypeAlias = dict[Hashable, tuple[float, float]]
+
+
+def nist_weights(sizes: Weights) -> Weights:
+    """Weights of the targets and non-targets of each condition: largest count over own count, as NIST.
+
+    Examples
+    --------
+    >>> nist_weights({"clean": (10, 100), "noisy": (5, 400)})
+    {'clean': (1.0, 4.0), 'noisy': (2.0, 1.0)}
+    """
+    largest = [max(size[class_index] for size in sizes.values()) for class_index in (0, 1)]
+    return {
+        key: (largest[0] / size[0] if size[0] else 0.0, largest[1] / size[1] if size[1] else 0.0)
+        for key, size in sizes.items()
+    }
+
+
+def scaled_to_size(weights: Weights, sizes: Weights) -> Weights:
+    """The same weights, scaled so that each class keeps its number of trials."""
+    scale = []
+    for class_index in (0, 1):
+        weighted = sum(weights[key][class_index] * sizes[key][class_index] for key in sizes)
+        scale.append(sum(size[class_index] for size in sizes.values()) / weighted if weighted else 0.0)
+    return {key: (t * scale[0], n * scale[1]) for key, (t, n) in weights.items()}
+
+
+def c_primary(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    evaluation: str | Preset | OperatingPoint | float,
+    actual: bool = True,
+    known: str | None = None,
+    p_known: float | None = None,
+    partition: str | Sequence[str] | None = None,
+    dataset: str | None = None,
+    allow_unconfirmed: bool = False,
+) -> float:
+    """Primary cost of a NIST evaluation: the mean of normalized DCFs at its operating points.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    evaluation
+        Name of a preset: "sre12", "sre16", "sre21", ... A preset with one point is that point. Or an
+        operating point, or a prior.
+    actual
+        At the Bayes thresholds (default) or at the best thresholds (``False``).
+    known
+        Name of a column that is true (or 1) for non-target trials of known impostors. Pfa is then
+        ``p_known Pfa_known + (1 - p_known) Pfa_unknown`` as in SRE12.
+    p_known
+        The share of known impostors; by default the preset's.
+    partition
+        Name of a column whose values are given equal weight in each class, as NIST does from SRE16 on;
+        with several names, all combinations of their values.
+    dataset
+        For "sre18", whose cost is the mean of those of two sets: the column that holds "cmn2" or "vast".
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.c_primary(lk.Scores([0.0], [0.0]), evaluation="sre12")
+    1.0
+    """
+    source = as_source(source, labels)
+    yes_or_no(actual, "actual")
+    yes_or_no(allow_unconfirmed, "allow_unconfirmed")
+    if isinstance(evaluation, str) and evaluation.lower() in COMPOSED:
+        options = {"actual": actual, "partition": partition, "allow_unconfirmed": allow_unconfirmed}
+        return _mean_over_sets(source, COMPOSED[evaluation.lower()], dataset, options)
+    if dataset is not None:
+        raise InputError(f"{evaluation!r} has one set only; dataset is for {', '.join(COMPOSED)}")
+    chosen_preset = cost_of(evaluation, allow_unconfirmed=allow_unconfirmed)
+    if known is not None and partition is not None:
+        raise InputError("give either known or partition, not both")
+    if known is not None:
+        weights = _known_weights(chosen_preset, p_known)
+        return _weighted_cost(source, chosen_preset, actual, known, weights)
+    if p_known is not None:
+        raise InputError("p_known needs the name of the column that marks known non-targets (known=...)")
+    if partition is not None:
+        return _weighted_cost(source, chosen_preset, actual, partition, nist_weights)
+    if actual:
+        losses = as_source(source).reduce(
+            LossSums.at(thresholds=[point.threshold for point in chosen_preset.points])
+        )
+        return _mean_actual_cost(
+            chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)]
+        )
+    return _mean_minimum_cost(chosen_preset, source.reduce(count_on(_grid_of_smaller_class(source))))
+
+
+COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
+"""Evaluations whose cost is the mean of those of several sets: value of the column -> preset."""
+
+
+def _mean_over_sets(
+    source: ScoreSource, presets: dict[str, str], dataset: str | None, options: Mapping[str, Any]
+) -> float:
+    if dataset is None:
+        raise InputError(f"the cost is a mean over sets: give the column that holds {' or '.join(presets)}")
+    key_of = {
+        str(key): key for key in source.with_columns(dataset).reduce(grouped(Moments.of, dataset)).groups
+    }
+    by_name = {name.strip().lower(): key for name, key in key_of.items()}
+    if set(by_name) != set(presets):
+        raise InputError(f"column {dataset!r} must hold {' and '.join(presets)}, saw {', '.join(key_of)}")
+    costs = [
+        c_primary(trials_with_value(source, dataset, by_name[set_name]), evaluation=name, **options)
+        for set_name, name in presets.items()
+    ]
+    return float(np.mean(costs))
+
+
+GroupWeights = Callable[[Weights], Weights]
+
+
+def _grid_of_smaller_class(source: ScoreSource) -> Grid:
+    return collect_again(source, as_source(source).reduce(Grid.of))
+
+
+def _weighted_cost(
+    source: ScoreSource,
+    chosen_preset: Preset,
+    actual: bool,
+    column: str | Sequence[str],
+    weights_of: GroupWeights,
+) -> float:
+    """The cost with every group of a column weighted; the weights follow from the class counts."""
+    wide = as_source(source).with_columns(*([column] if isinstance(column, str) else column))
+    if actual:
+        thresholds = [point.threshold for point in chosen_preset.points]
+        losses = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).groups
+        weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in losses.items()})
+        rows = [
+            (group.n_target * wt, group.n_nontarget * wn, group.n_miss * wt, group.n_fa * wn)
+            for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
+        ]
+        return _mean_actual_cost(chosen_preset, rows)
+    counts = wide.reduce(grouped(count_on(_grid_of_smaller_class(source)), column))
+    weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
+    total: TrialCounts | None = None
+    for key, group in counts.groups.items():
+        weighted = group.weighted(*weights[key])
+        total = weighted if total is None else total + weighted
+    if total is None:
+        raise EmptyClassError("there are no trials")
+    return _mean_minimum_cost(chosen_preset, total)
+
+
+def _mean_actual_cost(chosen_preset: Preset, rows: Sequence[tuple[float, float, Counts, Counts]]) -> float:
+    n_target, n_nontarget = sum(row[0] for row in rows), sum(row[1] for row in rows)
+    require_both_classes(n_target, n_nontarget)
+    p_miss = np.sum([row[2] for row in rows], axis=0) / n_target
+    p_fa = np.sum([row[3] for row in rows], axis=0) / n_nontarget
+    costs = [
+        point.cost(float(m), float(f)) for point, m, f in zip(chosen_preset.points, p_miss, p_fa, strict=True)
+    ]
+    return float(np.mean(costs))
+
+
+def _mean_minimum_cost(chosen_preset: Preset, counts: TrialCounts) -> float:
+    require_both_classes(counts.n_target, counts.n_nontarget)
+    blocks = pav_blocks(counts.bins())
+    return float(np.mean([min_dcf_from_blocks(blocks, point) for point in chosen_preset.points]))
+
+
+def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights:
+    share = chosen_preset.p_known if p_known is None else p_known
+    if share is None or not 0.0 <= share <= 1.0:
+        raise InputError(f"{chosen_preset.name}: p_known must be given, between 0 and 1; got {p_known!r}")
+
+    def weights(sizes: Weights) -> Weights:
+        n_known = sum(n for key, (_, n) in sizes.items() if _is_known(key))
+        n_unknown = sum(n for key, (_, n) in sizes.items() if not _is_known(key))
+        if (share > 0 and n_known == 0) or (share < 1 and n_unknown == 0):
+            missing = "known" if n_known == 0 else "unknown"
+            raise EmptyClassError(f"there are no {missing} non-targets, but p_known is {share:g}")
+        known = share / n_known if n_known else 0.0
+        unknown = (1.0 - share) / n_unknown if n_unknown else 0.0
+        return {key: (1.0, known if _is_known(key) else unknown) for key in sizes}
+
+    return weights
+
+
+def _is_known(value: object) -> bool:
+    text = str(value).strip().lower()
+    known = {"known": True, "1.0": True, "unknown": False, "0.0": False}.get(text, truth_of(text))
+    if known is None:
+        raise InputError(
+            f"the column of known non-targets must hold true/false or known/unknown, saw {value!r}"
+        )
+    return known
+
+
+def eer_threshold(source: AnyTrials, labels: Labels | None = None) -> float:
+    """The score at which Pmiss and Pfa differ least when it is the threshold; the lowest one of several.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.eer_threshold(lk.Scores([1.0, 2.0], [-1.0, 0.0]))
+    1.0
+    """
+    source = as_source(source, labels)
+    bins = count_bins(source)
+    roc = error_path(bins)
+    # whole numbers, so that equal differences are recognized as equal
+    gap = roc.n_miss * roc.n_nontarget - roc.n_fa * roc.n_target
+    after = int(np.argmax(gap >= 0))
+    run = after - 1  # the bin in which the ROC crosses Pmiss = Pfa
+    if after == 0 or bins.low[run] == bins.high[run]:
+        return float(roc.threshold[np.argmin(np.abs(gap))])
+    # a run of one class: its inner thresholds are not in the counts, so look at its scores
+    inside = source.reduce(ScoresBetween.at(float(bins.low[run]), float(bins.high[run])))
+    cuts, first = np.unique(inside.values, return_index=True)
+    below = (np.cumsum(inside.times) - inside.times)[first]
+    step = roc.n_nontarget if bins.target[run] else roc.n_target
+    gaps = np.append(gap[run] + below * step, gap[after])
+    return float(np.append(cuts, roc.threshold[after])[np.argmin(np.abs(gaps))])
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresBetween(SummaryBase):
+    """The scores of both classes in a closed interval, sorted, and how often each counts."""
+
+    values: FloatArray
+    times: Array
+
+    @classmethod
+    def at(cls, low: float, high: float) -> Callable[[Scores], ScoresBetween]:
+        """A summarizer for an interval."""
+
+        def make(chunk: Scores) -> ScoresBetween:
+            both = np.concatenate([chunk.target, chunk.nontarget]).astype(np.float64, copy=False)
+            inside = np.sort(both[(both >= low) & (both <= high)])
+            return cls(inside, np.ones(len(inside), dtype=np.int64))
+
+        return make
+
+    def __add__(self, other: ScoresBetween) -> ScoresBetween:
+        values = np.concatenate([self.values, other.values])
+        order = np.argsort(values, kind="stable")
+        return ScoresBetween(values[order], np.concatenate([self.times, other.times])[order])
+
+    def __mul__(self, weight: float) -> ScoresBetween:
+        return ScoresBetween(self.values, self.times * weight)
+
+
+def hter(source: AnyTrials, labels: Labels | None = None, *, dev: AnyTrials) -> float:
+    """Half total error rate, ``(Pmiss + Pfa) / 2``, at the EER threshold of development data.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    dev
+        The development trials, given in the same ways; arrays as a pair ``(scores, labels)``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.hter(lk.Scores([0.5, 3.0], [-2.0, 1.5]), dev=lk.Scores([1.0, 2.0], [-1.0, 0.0]))
+    0.5
+    """
+    source = as_source(source, labels)
+    dev = as_source(dev)
+    return error_rate_at(source, eer_threshold(dev))
+
+
+def error_rate_at(source: ScoreSource, threshold: float) -> float:
+    """Mean of Pmiss and Pfa at a threshold."""
+    losses = losses_at(source, thresholds=[threshold])
+    return float(losses.p_miss[0] + losses.p_fa[0]) / 2.0
+
+
+def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
+    """LLRs against "another enrolled speaker or an unknown one", from LLRs against "unknown".
+
+    ``L'_i = L_i / [p_known / (N - 1) sum_{j != i} L_j + (1 - p_known)]`` for the N enrolled speakers in
+    the last axis, computed in the log domain.
+
+    Parameters
+    ----------
+    llr
+        LLRs of each segment against all models, the models along the last axis.
+    p_known
+        Prior probability that an impostor is one of the enrolled speakers.
+
+    Examples
+    --------
+    >>> compound_llr([2.0, -1.0, -3.0], p_known=0.0)
+    array([ 2., -1., -3.])
+    """
+    x = np.asarray(llr, dtype=np.float64)
+    if x.ndim == 0 or x.shape[-1] < 2:
+        raise InputError(
+            f"compound_llr needs the LLRs of at least two enrolled speakers, got shape {x.shape}"
+        )
+    if np.isnan(x).any() or (x == np.inf).any():
+        raise InputError("compound_llr: an LLR is NaN or +inf")
+    if not 0.0 <= p_known <= 1.0:
+        raise InputError(f"p_known must be between 0 and 1, got {p_known!r}")
+    n = x.shape[-1]
+    # each sum leaves one speaker out: summed over the others, never by subtraction, which would cancel
+    others = np.broadcast_to(x[..., None, :], (*x.shape, n))[..., ~np.eye(n, dtype=bool)].reshape(
+        *x.shape, n - 1
+    )
+    with np.errstate(divide="ignore"):  # log(0) = -inf drops that term
+        log_known = np.log(p_known) - np.log(n - 1) + np.logaddexp.reduce(others, axis=-1)
+        log_unknown = np.log1p(-p_known)
+    return np.asarray(x - np.logaddexp(log_known, log_unknown))

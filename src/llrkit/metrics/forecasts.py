@@ -1,0 +1,356 @@
+"""Probabilities as forecasts: Brier score, its decomposition, and reliability.
+
+LLRs as people who forecast probabilities judge them: Brier score, calibration error, decomposition. A prior
+turns LLRs into posterior probabilities; by default it is the share of the targets among the trials, so that
+every trial counts the same and the numbers are those of a list of forecasts and outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from llrkit.base.arguments import RNG, Counts, FloatArray, seed_of, whole_number
+from llrkit.base.text import not_among
+from llrkit.core.cells import require_both_classes, score_indexes
+from llrkit.core.counting import count_blocks
+from llrkit.core.functions import LN2, logit, probability, sigmoid
+from llrkit.core.losses import ScoringRule, scoring_rule
+from llrkit.core.pav import PavBlocks, pooled_starts
+from llrkit.core.summaries import FieldwiseSums
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.metrics.costs import RuleSums
+from llrkit.metrics.discrimination import Curve
+from llrkit.metrics.loss_parts import LlrCells
+from llrkit.metrics.measure import measure
+from llrkit.results.result import Result
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import AnyTrials, Labels, as_source
+
+UNITS = {"log": LN2, "brier": 3.0}
+"""What our scoring rules are divided by: the log score is in bits, the Brier score a squared error."""
+
+
+def brier_score(source: AnyTrials, labels: Labels | None = None, *, prior: float | None = None) -> float:
+    """Mean squared difference between posterior and outcome, ``p mean_tar (1 - q)^2 + (1 - p) mean_non q^2``.
+
+    ``q = sigmoid(llr + logit p)`` with the prior p, by default the share of the targets among the trials.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    prior
+        Prior probability of a target; by default the share of targets.
+
+    References
+    ----------
+    Brier, Monthly Weather Review 78 (1950) 1.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.brier_score([0.0, 0.0], [1, 0])
+    0.25
+    """
+    source = as_source(source, labels)
+    return score_decomposition(source, rule="brier", prior=prior).score
+
+
+def expected_calibration_error(
+    source: AnyTrials, labels: Labels | None = None, *, bins: int = 10, prior: float | None = None
+) -> float:
+    """Binned expected calibration error: mean distance between share of targets and posterior.
+
+    The posteriors, at the prior, are put into ``bins`` of equal width, each with its lower end, the last with
+    both; a bin counts by its trials. The number depends on the bins and is above 0 for calibrated LLRs too;
+    the miscalibration of :func:`score_decomposition` needs no bins.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    bins
+        Number of bins of equal width.
+    prior
+        Prior probability of a target; by default the share of targets.
+
+    References
+    ----------
+    Naeini, Cooper & Hauskrecht, AAAI 2015.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> round(lk.expected_calibration_error([2.0, 2.0, -2.0, -2.0], [1, 1, 0, 0]), 4)  # sigmoid(-2)
+    0.1192
+    """
+    source = as_source(source, labels)
+    whole_number(bins, 1, "bins")
+    p = prior_of(source, prior)
+    sums = as_source(source).reduce(_PosteriorBins.at(int(bins), float(logit(p))))
+    target, nontarget = p / sums.target.sum(), (1.0 - p) / sums.nontarget.sum()
+    of_targets = target * sums.target
+    posteriors = target * sums.target_posterior + nontarget * sums.nontarget_posterior
+    return float(np.abs(of_targets - posteriors).sum())
+
+
+@dataclass(frozen=True)
+class ScoreDecomposition(Result):
+    """A mean score as ``miscalibration - discrimination + uncertainty``."""
+
+    rule: str
+    """Name of the scoring rule: ``brier`` or ``log``."""
+    prior: float
+    """Prior of a target at which posteriors were computed."""
+    score: float
+    """Of the posteriors as they are."""
+    miscalibration: float
+    """What the best monotone recalibration (PAV) would save."""
+    discrimination: float
+    """What the recalibrated posteriors save of the uncertainty."""
+    uncertainty: float
+    """Score of the prior itself, without any system."""
+
+
+def score_decomposition(
+    source: AnyTrials, labels: Labels | None = None, rule: str = "brier", *, prior: float | None = None
+) -> ScoreDecomposition:
+    """Mean score of posteriors, taken apart by recalibration with PAV (CORP).
+
+    ``rule`` is ``"brier"`` or ``"log"``; the log score is in bits, so that at a prior of 1/2 the score is
+    Cllr and, with an uncertainty of 1 bit, ``min Cllr = 1 - discrimination``.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    rule
+        Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
+    prior
+        Prior probability of a target; by default the share of targets.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan, PNAS 118 (2021) e2016191118.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> found = lk.score_decomposition([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0], prior=0.5)
+    >>> found.uncertainty, found.score == found.miscalibration - found.discrimination + found.uncertainty
+    (0.25, True)
+    """
+    source = as_source(source, labels)
+    if rule not in UNITS:
+        raise UnknownNameError(f"unknown score {not_among(rule, UNITS)}")
+    p, costs, unit = prior_of(source, prior), scoring_rule(rule), UNITS[rule]
+    odds = float(logit(p))
+    sums = as_source(source).reduce(RuleSums.at(costs, odds))
+    require_both_classes(sums.n_target, sums.n_nontarget)
+    score = p * sums.target / sums.n_target + (1.0 - p) * sums.nontarget / sums.n_nontarget
+    best = _score_of_pav_posteriors(count_blocks(source), costs, p)
+    alone = p * float(costs.miss(np.array(odds))) + (1.0 - p) * float(costs.fa(np.array(odds)))
+    uncertainty, discrimination = alone / unit, (alone - best) / unit
+    miscalibration = (score - best) / unit
+    whole = miscalibration - discrimination + uncertainty  # the parts add up to the last bit
+    return ScoreDecomposition(rule, p, whole, miscalibration, discrimination, uncertainty)
+
+
+def prior_of(source: ScoreSource, prior: float | None) -> float:
+    """The prior that was given, or the share of the targets."""
+    if prior is not None:
+        return probability(prior, "prior")
+    sums = as_source(source).reduce(_PosteriorBins.at(1, 0.0))
+    n_target, n_nontarget = float(sums.target.sum()), float(sums.nontarget.sum())
+    require_both_classes(n_target, n_nontarget)
+    return n_target / (n_target + n_nontarget)
+
+
+def _score_of_pav_posteriors(blocks: PavBlocks, rule: ScoringRule, p: float) -> float:
+    """The cost of LLRs that PAV has made; an infinite one is on the right side and costs nothing."""
+    odds = blocks.llr + float(logit(p))
+    target, nontarget = blocks.target > 0, blocks.nontarget > 0
+    miss = float((blocks.target[target] * rule.miss(odds[target])).sum() / blocks.target.sum())
+    fa = float((blocks.nontarget[nontarget] * rule.fa(odds[nontarget])).sum() / blocks.nontarget.sum())
+    return p * miss + (1.0 - p) * fa
+
+
+@dataclass(frozen=True, eq=False)
+class _PosteriorBins(FieldwiseSums):
+    """Trials of both classes, and sums of their posteriors, in bins of the posterior."""
+
+    target: FloatArray
+    nontarget: FloatArray
+    target_posterior: FloatArray
+    nontarget_posterior: FloatArray
+
+    @classmethod
+    def at(cls, bins: int, log_odds: float) -> Callable[[Scores], _PosteriorBins]:
+        """A summarizer for so many bins and a prior."""
+
+        def make(chunk: Scores) -> _PosteriorBins:
+            posteriors = [
+                np.asarray(sigmoid(index.values.astype(np.float64, copy=False) + log_odds))
+                for index in score_indexes(chunk)
+            ]
+            places = [np.minimum((bins * q).astype(np.intp), bins - 1) for q in posteriors]
+            counts = [np.bincount(place, minlength=bins).astype(np.float64) for place in places]
+            sums = [
+                np.bincount(at, weights=q, minlength=bins) for at, q in zip(places, posteriors, strict=True)
+            ]
+            return cls(*counts, *sums)
+
+        return make
+
+
+BANDS = ("consistency", "confidence", "none")
+FEWEST_REPLICATES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve(Curve):
+    """Posterior probabilities before and after recalibration with PAV: both ends of every block.
+
+    ``band_at``, ``lower`` and ``upper`` are the band, empty without one.
+    """
+
+    predicted: FloatArray
+    """Posterior probabilities of the system."""
+    observed: FloatArray
+    """Posterior probabilities after recalibration with PAV."""
+    prior: float
+    """Prior of a target at which posteriors were computed."""
+    brier: ScoreDecomposition
+    """The Brier score and its parts."""
+    log: ScoreDecomposition
+    """The logarithmic score and its parts."""
+    band: Literal["consistency", "confidence", "none"]
+    """Kind of the band."""
+    level: float
+    """Probability that the band holds the curve, at each point by itself."""
+    band_at: FloatArray
+    """Posterior probabilities at which the band is given."""
+    lower: FloatArray
+    """Lower end of the band."""
+    upper: FloatArray
+    """Upper end of the band."""
+
+    @property
+    def share_outside(self) -> float:
+        """Share of the width of a consistency band in which the curve is outside of it; nan without one."""
+        if self.band != "consistency" or len(self.band_at) < 2:
+            return float("nan")
+        y = np.interp(self.band_at, self.predicted, self.observed)
+        outside = (y < self.lower - 1e-12) | (y > self.upper + 1e-12)
+        width = np.gradient(self.band_at)
+        return float(width[outside].sum() / width.sum()) if width.sum() > 0 else 0.0
+
+
+def reliability_curve(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    prior: float | None = None,
+    band: Literal["consistency", "confidence", "none"] = "consistency",
+    level: float = 0.95,
+    replicates: int = 200,
+    rng: RNG = 0,
+) -> ReliabilityCurve:
+    """The reliability diagram of LLRs read as posterior probabilities, by PAV instead of bins (CORP).
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    source
+        Scores read as natural-log LLRs. Probabilities p that contain a prior are ``logit(p) - logit(prior)``.
+    prior
+        What turns LLRs into posteriors; by default the share of the targets among the trials.
+    band
+        ``"consistency"``: where the curve is by chance if the posteriors are calibrated, around the diagonal.
+        ``"confidence"``: where it is by chance if PAV is right, around the curve. Both draw the labels of the
+        trials anew, as if trials were independent. Each holds at each abscissa by itself.
+    level, replicates, rng
+        Of the band.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan, PNAS 118 (2021) e2016191118.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(500, 1500, np.random.default_rng(1)))
+    >>> curve = lk.reliability_curve(scores)
+    >>> round(curve.brier.score, 3), curve.share_outside < 0.2
+    (0.06, True)
+    """
+    source = as_source(source, labels)
+    seed = seed_of(rng)
+    if band not in BANDS:
+        raise UnknownNameError(f"unknown band {not_among(band, BANDS)}")
+    probability(level, "level")
+    if band != "none":
+        whole_number(replicates, FEWEST_REPLICATES, "replicates")
+    result = measure(source, ())
+    p = prior_of(source, prior)
+    odds, blocks = float(logit(p)), result.summaries.blocks
+    share = sigmoid(blocks.llr + odds)
+    scores = np.column_stack([blocks.low, blocks.high]).ravel()
+    empty = np.empty(0)
+    at, lower, upper = empty, empty, empty
+    if band != "none":
+        if source.roles.weight is not None:
+            raise InputError("weighted trials have no band; use band='none'")
+        at, lower, upper = _reliability_band(result.summaries.cells, p, band, level, replicates, seed)
+    return ReliabilityCurve(
+        np.asarray(sigmoid(scores + odds)), np.repeat(share, 2), p,
+        score_decomposition(source, rule="brier", prior=p), score_decomposition(source, rule="log", prior=p),
+        band, level, at, lower, upper,
+    )  # fmt: skip
+
+
+def _reliability_band(
+    cells: LlrCells, prior: float, band: str, level: float, replicates: int, seed: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Posteriors, and the quantiles of what PAV makes of labels that are drawn anew."""
+    n = np.rint(cells.trials).astype(np.int64)
+    total = float(cells.n_target + cells.n_nontarget)
+    if band == "consistency":
+        chance = np.asarray(sigmoid(cells.llr + float(logit(cells.n_target / total))))
+    else:
+        chance = _pooled_shares(cells.target, cells.nontarget, 1.0, 1.0)
+    weights = prior / cells.n_target, (1.0 - prior) / cells.n_nontarget
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((replicates, len(n)))
+    for replicate in range(replicates):
+        target = rng.binomial(n, chance)
+        drawn[replicate] = _pooled_shares(target, n - target, *weights)
+    lower, upper = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    return np.asarray(sigmoid(cells.llr + float(logit(prior)))), lower, upper
+
+
+def _pooled_shares(
+    target: Counts, nontarget: Counts, target_weight: float, nontarget_weight: float
+) -> FloatArray:
+    """The share of targets that PAV gives each cell, with weighted classes."""
+    start = pooled_starts(target, nontarget)
+    t = target_weight * np.add.reduceat(target, start)
+    n = nontarget_weight * np.add.reduceat(nontarget, start)
+    return np.repeat(t / (t + n), np.diff(np.append(start, len(target))))

@@ -1,0 +1,431 @@
+"""Methods for several classes, compared and cross-validated, and idempotence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from llrkit.base.arguments import RNG, FloatArray, seed_of, takes
+from llrkit.base.text import Json, number
+from llrkit.core.groups import plain_value
+from llrkit.core.summaries import SummaryBase
+from llrkit.errors import InputError
+from llrkit.fits.best import CrossCalibration, fit_folds
+from llrkit.fits.folds import (
+    RAW,
+    Compared,
+    Fit,
+    Folds,
+    Methods,
+    Pair,
+    apart_from,
+    cllr_sentence,
+    compared_on,
+    fit_of,
+    folds_of_values,
+    group_columns,
+    method_name,
+)
+from llrkit.metrics.discrimination import Curve
+from llrkit.multiclass.evaluation import ClassEvaluation, evaluate
+from llrkit.multiclass.fits import CANDIDATES, METHODS, linear_discriminant, prior_option, shared_covariance
+from llrkit.multiclass.maps import ClassMap, class_means
+from llrkit.multiclass.metrics import Prior, as_classes, class_prior, cllr
+from llrkit.scores.arrays import read_only
+from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
+from llrkit.scores.derived import ChangedChunks
+from llrkit.trust.check import CalibrationLoss as CalibrationLoss
+
+_LARGEST_TEST = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Idempotence(Curve):
+    """Means of the log-likelihood-ratios over the last class, and where calibration wants them.
+
+    Row j of ``observed`` holds the means of trials of class j, row j of ``expected`` is
+    ``S e_j - diag(S) / 2`` with the shared covariance S (``e_j`` a unit vector, 0 for the last class).
+    ``slopes`` and ``offsets`` are the map from the LLRs to the LLRs that a Gaussian back-end makes of them:
+    the identity, when they are calibrated.
+    """
+
+    classes: tuple[str, ...]
+    """Names of the classes."""
+    observed: FloatArray
+    """Mean LLRs over the last class, one row for each class."""
+    expected: FloatArray
+    """The means that calibrated LLRs with this covariance have."""
+    standard_errors: FloatArray
+    """Of ``observed - expected``, for independent Gaussian trials."""
+    covariance: FloatArray
+    """Covariance of the LLRs that all classes share."""
+    slopes: FloatArray
+    """Matrix of the map that a Gaussian back-end makes of the LLRs."""
+    offsets: FloatArray
+    """Offsets of that map."""
+    statistic: float
+    """Wald statistic of ``observed = expected``, chi-square distributed under calibration."""
+    degrees: int
+    """Degrees of freedom of the statistic."""
+    p_value: float
+    """Chance of a larger statistic under calibration; nan for more than 40 classes."""
+
+    @property
+    def largest_deviation(self) -> float:
+        """Largest absolute difference between an observed and an expected mean, in nats."""
+        return float(np.abs(self.observed - self.expected).max())
+
+
+def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
+    """Whether Gaussian log-likelihood-ratios of several classes are calibrated: a test and a picture.
+
+    Let z be the LLRs of all classes over the last one, Gaussian in every class with common covariance S.
+    They are calibrated, that is, the LLRs of z are z itself, if and only if the mean of z for trials of
+    class j is ``S e_j - diag(S) / 2``; two classes give means of plus and minus half the variance. The test
+    asks whether the differences could be chance, for independent Gaussian trials.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    weights
+        Weights of the classes in the shared covariance.
+
+    References
+    ----------
+    van Leeuwen & Brümmer, "The distribution of calibrated likelihood-ratios in speaker recognition",
+    Interspeech 2013; Noé et al., arXiv 2509.03365, 2025, for more than two hypotheses.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> z = np.concatenate([rng.normal(mean, 2.0, 2000) for mean in (2.0, -2.0)])
+    >>> scores = lk.ClassScores(np.column_stack([z, np.zeros(4000)]), np.repeat([0, 1], 2000))
+    >>> test = lk.multiclass.idempotence(scores)
+    >>> test.expected.round(1).ravel(), test.p_value > 0.01
+    (array([ 2., -2.]), True)
+    """
+    means = class_means(source)
+    if not means.differences:
+        raise InputError("idempotence is about log-likelihoods; vectors need a back-end first")
+    share = class_prior(weights, means.counts)
+    covariance = shared_covariance(source, means, share)
+    slopes, offsets = linear_discriminant(means.mean, covariance)
+    difference = means.mean - calibrated_means(covariance)
+    per_trial = 1.0 / means.n
+    pooled = float((share**2 * per_trial).sum())
+    spread = _variances_of_means(covariance, per_trial, pooled)
+    k = len(means.classes)
+    statistic = p_value = math.nan
+    if k <= _LARGEST_TEST:
+        flat = difference.ravel()
+        statistic = float(
+            flat @ np.linalg.lstsq(_covariances_of_means(covariance, per_trial, pooled), flat)[0]
+        )
+        from scipy.special import chdtrc  # takes longer to import than all of llrkit
+
+        p_value = float(chdtrc(k * (k - 1), statistic))
+    return Idempotence(
+        classes=means.classes,
+        observed=means.mean,
+        expected=calibrated_means(covariance),
+        standard_errors=np.sqrt(spread),
+        covariance=covariance,
+        slopes=slopes[:-1] - slopes[-1],
+        offsets=offsets[:-1] - offsets[-1],
+        statistic=statistic,
+        degrees=k * (k - 1),
+        p_value=p_value,
+    )
+
+
+def calibrated_means(covariance: FloatArray) -> FloatArray:
+    """Means of calibrated Gaussian LLRs over the last class, one row for each class: ``S e_j - diag(S) / 2``.
+
+    Parameters
+    ----------
+    covariance
+        Covariance of the LLRs over the last class.
+
+    Examples
+    --------
+    >>> calibrated_means(np.array([[4.0]])).ravel()
+    array([ 2., -2.])
+    """
+    d = len(covariance)
+    return np.asarray(np.vstack([covariance, np.zeros((1, d))]) - 0.5 * np.diag(covariance))
+
+
+def _covariances_of_means(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:
+    """Covariance matrix of all components of ``observed - expected``.
+
+    Means vary by ``S / n_j``; entries of S by ``cov(S_ab, S_cd) = (S_ac S_bd + S_ad S_bc) pooled``, and the
+    expected means are linear in them.
+    """
+    k, d = len(per_trial), len(s)
+    covariance = np.zeros((k, d, k, d))
+    for j in range(k):
+        covariance[j, :, j, :] += s * per_trial[j]
+        for other in range(k):
+            covariance[j, :, other, :] += pooled * _covariance_of_expected_means(s, j, other)
+    return covariance.reshape(k * d, k * d)
+
+
+def _covariance_of_expected_means(s: FloatArray, j: int, other: int) -> FloatArray:
+    """Covariance, times the number of trials, of ``S e_j - diag(S)/2`` and the same of another class."""
+    d = len(s)
+    covariance = 0.5 * s**2  # of the halves of the diagonals
+    if j < d:
+        covariance = covariance - s * s[j][None, :]  # S_aj with S_bb / 2
+    if other < d:
+        covariance = covariance - s * s[other][:, None]
+    if j < d and other < d:
+        covariance = covariance + s * s[j, other] + np.outer(s[:, other], s[j])
+    return np.asarray(covariance)
+
+
+def _variances_of_means(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:
+    """The diagonal of :func:`_covariances_of_means`, one row for each class."""
+    k = len(per_trial)
+    own = np.multiply.outer(per_trial, np.diag(s))
+    return own + pooled * np.array([np.diag(_covariance_of_expected_means(s, j, j)) for j in range(k)])
+
+
+def make_class_folds(
+    source: ClassSource,
+    groups: str | Sequence[str] | None = None,
+    folds: int | str = 5,
+    seed: int = 0,
+    *,
+    leave_one_out: bool = False,
+) -> Folds:
+    """Folds of each class by the place of a trial, of whole groups, or those that a column names."""
+    columns = group_columns(groups, folds)
+    if columns is None:
+        return Folds(int(folds), seed=seed)
+    if len(columns) != 1:
+        raise InputError(f"groups are one column where there are several classes, got {list(columns)}")
+    values = source.with_columns(*columns).reduce(_DistinctValues.at(columns[0])).values
+    return folds_of_values(columns, values, folds, seed, leave_one_out=leave_one_out)
+
+
+def _class_training_source(source: ClassSource, folds: Folds, pair: Pair) -> ClassSource:
+    """The trials outside a fold."""
+
+    def kept(chunk: ClassVectors) -> ClassVectors:
+        return chunk.take(apart_from(folds.of_rows(chunk), folds.n, pair))
+
+    return ChangedChunks(source, kept, folds.carried)
+
+
+def _crossed_class_chunk(chunk: ClassVectors, folds: Folds, maps: Mapping[Pair, ClassMap]) -> ClassScores:
+    """The log-likelihoods of each trial under the map that has not seen its fold."""
+    fold = folds.of_rows(chunk)
+    loglik = np.empty((len(chunk.values), len(chunk.classes)))
+    for (f, g), fitted in maps.items():
+        rows = fold == f * folds.n + g
+        loglik[rows] = fitted(chunk.values[rows])
+    return ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, chunk.columns)
+
+
+def cross_calibrate(
+    source: ClassSource,
+    method: str | Fit[ClassMap] = "scale-offset",
+    *,
+    groups: str | Sequence[str] | None = None,
+    leave_out: str | None = None,
+    folds: int | str = 5,
+    rng: RNG = 0,
+    **options: object,
+) -> CrossCalibration[ClassSource, ClassMap]:
+    """Log-likelihoods for reporting: each trial is calibrated by a map that has not seen its fold.
+
+    The result has the calibrated trials as its ``source``, like that of :func:`llrkit.cross_calibrate`.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    method, **options
+        A calibrator of this room, by name or as a function, and its options.
+    groups
+        A column whose values never share two folds: the source or the speaker of a trial.
+    leave_out
+        In place of ``groups``: a column whose values are left out one at a time.
+    folds
+        How many folds each class is dealt into, or the name of a column whose values are the folds.
+    rng
+        Another seed assigns the folds differently.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(3)
+    >>> labels = np.arange(600) % 3
+    >>> scores = lk.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
+    >>> crossed = lk.multiclass.cross_calibrate(scores)
+    >>> round(lk.multiclass.cllr(scores), 2), round(lk.multiclass.cllr(crossed.source), 2)
+    (1.11, 0.49)
+    """
+    seed = seed_of(rng)
+    if leave_out is not None and groups is not None:
+        raise InputError("give groups or leave_out, not both")
+    left = groups if leave_out is None else leave_out
+    source = as_classes(source)
+    assigned = make_class_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
+    training = partial(_class_training_source, source, assigned)
+    name = method_name(method, METHODS)
+    maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, name)
+    crossed = ChangedChunks(
+        source, partial(_crossed_class_chunk, folds=assigned, maps=maps), assigned.carried
+    )
+    return CrossCalibration(crossed, MappingProxyType(maps), assigned)
+
+
+@dataclass(frozen=True, eq=False)
+class _DistinctValues(SummaryBase):
+    """The distinct values of a column."""
+
+    values: frozenset[Hashable]
+
+    @classmethod
+    def at(cls, column: str) -> Callable[[ClassVectors], _DistinctValues]:
+        return lambda chunk: cls(frozenset(plain_value(v) for v in np.unique(chunk.columns[column])))
+
+    def __add__(self, other: _DistinctValues) -> _DistinctValues:
+        return _DistinctValues(self.values | other.values)
+
+    def __mul__(self, weight: float) -> _DistinctValues:
+        return self
+
+
+def calibration_loss(
+    source: ClassSource,
+    method: str | Fit[ClassMap] = "scale-offset",
+    *,
+    groups: str | Sequence[str] | None = None,
+    folds: int | str = 5,
+    prior: Prior = "flat",
+    rng: RNG = 0,
+    metric: Callable[..., float] = cllr,
+    **options: object,
+) -> CalibrationLoss:
+    """How much of a metric of several classes calibration loses, by cross-validation (Ferrer & Ramos 2025).
+
+    The trials are calibrated by maps that have not seen them. Unlike the difference to a calibration on
+    the same trials it is not biased upwards: for perfectly calibrated scores it is slightly below 0 on
+    average, the price of estimating the calibration.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    method, prior, **options
+        The calibrator, the prior it and the metric get, and its other options.
+    groups, folds, rng
+        As for :func:`cross_calibrate`; trials of the same source must share a fold (``groups``).
+    metric
+        Called as ``metric(source, prior=prior)``; lower must be better.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(3)
+    >>> labels = np.arange(600) % 3
+    >>> scores = lk.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
+    >>> round(lk.multiclass.calibration_loss(scores).relative, 2)
+    0.56
+    """
+    seed = seed_of(rng)
+    options |= prior_option(method, prior)
+    calibrate: Callable[..., CrossCalibration[ClassSource, ClassMap]] = cross_calibrate  # its own options too
+    crossed = calibrate(source, method, groups=groups, folds=folds, rng=seed, **options)
+    return CalibrationLoss(metric(source, prior=prior), metric(crossed.source, prior=prior))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassComparison(Compared[ClassEvaluation, ClassMap]):
+    """The results of each calibrator on the evaluation set; the raw scores come first."""
+
+    @property
+    def sentence(self) -> str:
+        """The comparison in plain words."""
+        best = self.evaluations[self.best]
+        return cllr_sentence(self.best, best.cllr, best.cllr_cal, self.evaluations[RAW].cllr)
+
+    def _loss(self, name: str) -> float:
+        return self.evaluations[name].cllr
+
+    def _row(self, name: str) -> dict[str, Json]:
+        result = self.evaluations[name]
+        numbers = {
+            key: getattr(result, key) for key in ("cllr", "cllr_normalized", "refined_cllr", "cllr_cal")
+        }
+        cavgs = {cost.name: cost.actual for cost in result.cavgs}
+        return {**numbers, "error_rate": result.error_rate.actual, "cavgs": cavgs}
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people."""
+        first = next(iter(self.evaluations.values()))
+        header = ["method", "Cllr", "refined", "Cllr - refined", "error rate"]
+        header += [f"Cavg {cost.name}" for cost in first.cavgs]
+        rows = []
+        for name, result in self.evaluations.items():
+            values = [result.cllr, result.refined_cllr, result.cllr_cal, result.error_rate.actual]
+            rows.append(
+                [name, *(number(value) for value in [*values, *(one.actual for one in result.cavgs)])]
+            )
+        return header, rows
+
+
+@takes(options=Mapping)
+def compare(
+    train: ClassSource,
+    test: ClassSource,
+    methods: Methods[ClassMap] = CANDIDATES,
+    *,
+    prior: Prior = "flat",
+    options: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+) -> ClassComparison:
+    """Train calibrators of several classes on one set of trials, evaluate them on another, raw scores first.
+
+    Parameters
+    ----------
+    train
+        Trials that the calibrators are trained on.
+    test
+        Trials that they are evaluated on.
+    methods
+        Names of calibrators, separated by commas, or a list of names and of functions.
+    prior
+        Prior probabilities of the classes, for the fits that have one and for the metrics.
+    options
+        Options of single methods: name -> options.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> def draw(seed, labels=np.arange(900) % 3):
+    ...     noise = np.random.default_rng(seed).normal(size=(900, 3))
+    ...     return lk.ClassScores(5.0 * (noise + 2.0 * np.eye(3)[labels]), labels)
+    >>> lk.multiclass.compare(draw(1), draw(2), "temperature,gaussian").best
+    'temperature'
+    """
+    compared = compared_on(
+        as_classes(train),
+        methods,
+        METHODS,
+        lambda name: {**prior_option(name, prior), **options.get(name, {})},
+        lambda fitted: evaluate(test if fitted is None else fitted.on(test), prior=prior, detection=False),
+    )
+    return ClassComparison(*compared)

@@ -1,0 +1,697 @@
+"""The evaluation of several classes: refined loss and curves."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.base.arguments import FloatArray, takes, whole_number
+from llrkit.base.process import stage, warn_caller
+from llrkit.base.text import Json, counted, not_among, number, percent
+from llrkit.core.functions import LN2
+from llrkit.errors import (
+    ConstantScoreError,
+    InfiniteScoreError,
+    InputError,
+    ReversedScoresWarning,
+    ScaleWarning,
+    SeparationError,
+    UnknownNameError,
+)
+from llrkit.metrics.curves import ErrorCurve, HistogramPair
+from llrkit.metrics.discrimination import Curve, curve_columns
+from llrkit.metrics.measure import Measurements, measure
+from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
+from llrkit.multiclass.maps import ClassMap, ProbabilityRows
+from llrkit.multiclass.metrics import (
+    CavgPreset,
+    ClassCounts,
+    ClassLosses,
+    Confusion,
+    Prior,
+    cavg_from_losses,
+    cavg_preset,
+    class_prior,
+    cllr_from_losses,
+    confusion,
+    cost_from_decisions,
+    cost_matrix,
+    count_classes,
+    detection_of,
+    detections_of,
+    entropy,
+    error_rate_from_losses,
+    pair,
+)
+from llrkit.results.result import Column, Result, flat, html_table, text_table
+from llrkit.scores.classes import ClassSource
+from llrkit.theory.odds import Points
+
+REFINEMENTS = {
+    "temperature": fit_temperature,
+    "scale-offset": fit_scale_offset,
+    "vector": fit_vector,
+    "affine": fit_affine,
+}
+_SAFEGUARD = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement(Result):
+    """A calibration trained on the trials it is applied to, or why there is none."""
+
+    method: str
+    map: ClassMap | None
+    note: str = ""
+
+    def on(self, source: ClassSource) -> ClassSource:
+        """The refined trials."""
+        return source if self.map is None else self.map.on(source)
+
+
+def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-offset") -> Refinement:
+    """Calibrate trials on themselves, to see what calibration could give at best.
+
+    ``method`` is "temperature", "scale-offset" (default), "vector" or "affine". Trials that can be told apart
+    without error get a slightly regularized fit; where no fit exists, ``map`` is None and ``note`` says why.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    method
+        Name of the calibrator.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> refined = lk.multiclass.refine(scores, method="temperature").on(scores)
+    >>> lk.multiclass.cllr(scores) > lk.multiclass.cllr(refined)
+    True
+    """
+    if method not in REFINEMENTS:
+        raise UnknownNameError(f"unknown refinement {not_among(method, REFINEMENTS)}")
+    fit = REFINEMENTS[method]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReversedScoresWarning)
+        try:
+            return Refinement(method, fit(source, prior=prior))
+        except SeparationError:
+            fitted = fit(source, prior=prior, regularization=_SAFEGUARD)
+            note = f"the classes hardly overlap: refined with regularization={_SAFEGUARD}"
+            return Refinement(method, fitted, note)
+        except (ConstantScoreError, InfiniteScoreError) as error:
+            return Refinement(method, None, str(error))
+
+
+@takes()
+def refined_cllr(
+    source: ClassSource, *, prior: Prior = "flat", method: str = "scale-offset", normalized: bool = False
+) -> float:
+    """Cllr after the best affine calibration of the same trials: the cost of imperfect discrimination.
+
+    The counterpart of minimum Cllr, for which there is no isotonic regression with more than two classes.
+    Biased low on small sets, more so the more parameters the ``method`` has.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        Prior of the classes: ``"flat"``, or one probability per class.
+    method
+        Name of the calibrator.
+    normalized
+        Divide by the cost of deciding without scores.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> lk.multiclass.cllr(scores) > lk.multiclass.refined_cllr(scores)
+    True
+    """
+    share = class_prior(prior, count_classes(source))
+    refined = refine(source, prior=prior, method=method)
+    if refined.map is None:
+        return blind_or_missing(refined, share, normalized=normalized)
+    losses = refined.on(source).reduce(ClassLosses.at(np.log(share)))
+    return cllr_from_losses(losses, share, normalized=normalized)
+
+
+def blind_or_missing(refined: Refinement, prior: FloatArray, *, normalized: bool = False) -> float:
+    """Refined Cllr where there is no map: scores that are all alike leave the entropy of the prior."""
+    if "infinite" in refined.note:
+        return float("nan")
+    return 1.0 if normalized else entropy(prior) / LN2
+
+
+CONVENTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "loglik": "natural logarithm, up to a constant per trial",
+        "cllr": "bits; each class weighted by its prior",
+        "cllr_normalized": "cllr over the entropy of the prior",
+        "refined_cllr": "after scale and offsets fitted to the same trials",
+        "decision": "the most probable class; the first of several",
+        "detection": "accept when the LLR against the other classes >= threshold",
+        "cavg": "at the Bayes thresholds",
+    }
+)
+
+
+MOST_SHOWN = 20
+"""Classes that are shown one by one."""
+
+
+@dataclass(frozen=True)
+class ActualRefined:
+    """A number of the scores as they are, and after refinement (nan where that was left out)."""
+
+    name: str
+    actual: float
+    refined: float = math.nan
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """The numbers of one class."""
+
+    name: str
+    n: int
+    prior: float
+    cllr: ActualRefined
+    """Mean loss of its trials in bits: -log2 of the posterior of the class."""
+    error_rate: ActualRefined
+    detection: Measurements | None = None
+    """The class against the others."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers, as in the JSON of the command line."""
+        plain: dict[str, Json] = {
+            "class": self.name,
+            "n": self.n,
+            "prior": self.prior,
+            "cllr": self.cllr.actual,
+            "refined_cllr": self.cllr.refined,
+            "error_rate": self.error_rate.actual,
+            "refined_error_rate": self.error_rate.refined,
+        }
+        if self.detection is not None:
+            plain["detection"] = {
+                name: getattr(self.detection, name) for name in ("eer", "auc", "cllr", "min_cllr", "cllr_cal")
+            }
+        return plain
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassEvaluation(Result):
+    """The result of :func:`evaluate` for several classes; immutable."""
+
+    classes: tuple[str, ...]
+    """Names of the classes."""
+    prior: FloatArray
+    """Prior of each class."""
+    n: int
+    """Number of trials."""
+    cllr: float
+    """Cross-entropy of the posteriors, in bits."""
+    cllr_normalized: float
+    """Cllr divided by the entropy of the prior."""
+    refined_cllr: float
+    """Cllr after the best recalibration of the chosen family."""
+    error_rate: ActualRefined
+    """Rate of wrong decisions, actual and refined."""
+    costs: tuple[ActualRefined, ...]
+    """Normalized expected costs of the cost matrices that were given."""
+    cavgs: tuple[ActualRefined, ...]
+    """Average detection costs, actual and refined."""
+    confusion: Confusion
+    """How often each class was decided for each."""
+    per_class: tuple[ClassResult, ...]
+    """Numbers of each class against the others."""
+    refinement: Refinement | None = None
+    """The recalibration behind the refined numbers."""
+    conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+    """The conventions behind the numbers, by name."""
+
+    @property
+    def cllr_cal(self) -> float:
+        """What is lost to calibration, in bits: ``cllr - refined_cllr``."""
+        return self.cllr - self.refined_cllr
+
+    @property
+    def cavg(self) -> float:
+        """The first C_avg that was asked for."""
+        return self.cavgs[0].actual if self.cavgs else math.nan
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers, as in the JSON of the command line."""
+        return {
+            "classes": list(self.classes),
+            "n": self.n,
+            "prior": dict(zip(self.classes, self.prior.tolist(), strict=True)),
+            "cllr": self.cllr,
+            "cllr_normalized": self.cllr_normalized,
+            "refined_cllr": self.refined_cllr,
+            "refinement": "" if self.refinement is None else self.refinement.note or self.refinement.method,
+            "error_rate": self.error_rate.actual,
+            "refined_error_rate": self.error_rate.refined,
+            "costs": [_named_cost(cost) for cost in self.costs],
+            "cavg": self.cavg,
+            "cavgs": [_named_cost(cost) for cost in self.cavgs],
+            "confusion": self.confusion.counts.tolist(),
+            "per_class": [one.to_dict() for one in self.per_class],
+            "conventions": dict(self.conventions),
+        }
+
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
+        whole = {
+            "class": "all", "n": self.n, "cllr": self.cllr, "refined_cllr": self.refined_cllr,
+            "error_rate": self.error_rate.actual, "refined_error_rate": self.error_rate.refined,
+        }  # fmt: skip
+        return [whole, *(flat(one.to_dict()) for one in self.per_class)]
+
+    def _overview(self) -> list[list[str]]:
+        """Name and value of each number, then the classes, of which the first few are shown."""
+        refined = "" if self.refinement is None else f" ({number(self.refined_cllr)} refined)"
+        rows = [
+            ["trials", f"{self.n:,} of {counted(len(self.classes), 'class', 'classes')}"],
+            ["Cllr", f"{number(self.cllr)} bits{refined}, normalized {number(self.cllr_normalized)}"],
+            ["error rate", percent(self.error_rate.actual)],
+        ]
+        rows += [[f"Cavg {one.name}".rstrip(), number(one.actual)] for one in self.cavgs]
+        return rows + [[f"cost {one.name}", number(one.actual)] for one in self.costs]
+
+    def _classes(self) -> tuple[list[str], list[list[str]]]:
+        header = ["class", "trials", "Cllr", "errors"]
+        rows = [
+            [one.name, f"{one.n:,}", number(one.cllr.actual), percent(one.error_rate.actual)]
+            for one in self.per_class[:MOST_SHOWN]
+        ]
+        if len(self.per_class) > MOST_SHOWN:
+            rows.append([f"... and {len(self.per_class) - MOST_SHOWN:,} more", "", "", ""])
+        return header, rows
+
+    def __repr__(self) -> str:
+        lines = [f"{name:<12}{value}" for name, value in self._overview()]
+        return "\n".join([*lines, text_table(*self._classes())])
+
+    def _repr_html_(self) -> str:
+        return html_table(["", ""], self._overview(), left=(0, 1)) + html_table(*self._classes())
+
+
+def _named_cost(cost: ActualRefined) -> dict[str, Json]:
+    return {"name": cost.name, "act": cost.actual, "refined": cost.refined}
+
+
+def rows(result: ClassEvaluation) -> list[tuple[str, str, str]]:
+    """The table: name, value, and what it is."""
+    blind = percent(1.0 - float(result.prior.max()))
+    table = [
+        ("trials", f"{result.n:,}", f"of {len(result.classes)} classes"),
+        ("Cllr", number(result.cllr), "bits"),
+        ("Cllr, normalized", number(result.cllr_normalized), "1 for scores that say nothing"),
+        ("refined Cllr", number(result.refined_cllr), _refinement_in_words(result)),
+        ("Cllr - refined", number(result.cllr_cal), "calibration loss"),
+        ("error rate", percent(result.error_rate.actual), f"most probable class; {blind} when guessing"),
+        ("refined error rate", percent(result.error_rate.refined), ""),
+    ]
+    for cost in result.costs:
+        table.append((f"cost {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
+    for cost in result.cavgs:
+        table.append((f"Cavg {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
+    return [row for row in table if row[1] not in ("-", "nan %")]
+
+
+def _refinement_in_words(result: ClassEvaluation) -> str:
+    if result.refinement is None:
+        return ""
+    return result.refinement.note or f"after {result.refinement.method} fitted to the same trials"
+
+
+def class_rows(result: ClassEvaluation) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table with one line per class."""
+    header = ["class", "trials", "prior", "Cllr", "refined", "error rate"]
+    detected = all(one.detection is not None for one in result.per_class)
+    header += ["EER", "det. Cllr", "det. min Cllr"] if detected else []
+    table = []
+    for one in result.per_class:
+        row = [one.name, f"{one.n:,}", number(one.prior), number(one.cllr.actual), number(one.cllr.refined)]
+        row.append(percent(one.error_rate.actual))
+        if one.detection is not None and detected:
+            detection = one.detection
+            row += [percent(detection.eer), number(detection.cllr), number(detection.min_cllr)]
+        table.append(row)
+    return header, table
+
+
+def class_sentence(result: ClassEvaluation) -> str:
+    """What the numbers mean: how much is lost to discrimination, how much to calibration.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> print(class_sentence(lk.multiclass.evaluate(scores, detection=False)))
+    Of Cllr = 0.8418 bits, 0.0148 remain after calibration on the same trials and 0.8269 (98 %) are lost to
+    calibration: calibrate these scores.
+    """
+    if math.isinf(result.cllr):
+        return (
+            "Cllr is infinite: at least one trial has log-likelihood -inf for its own class, which no amount "
+            "of good scores can make up for."
+        )
+    if math.isnan(result.refined_cllr) or result.cllr <= 0.0:
+        return f"Cllr is {number(result.cllr)} bits; guessing costs {number(math.log2(len(result.classes)))}."
+    share = result.cllr_cal / result.cllr
+    advice = (
+        "the scores can be read as log-likelihoods as they are" if share <= 0.05 else "calibrate these scores"
+    )
+    return (
+        f"Of Cllr = {number(result.cllr)} bits, {number(result.refined_cllr)} remain after calibration "
+        f"on the same trials and {number(result.cllr_cal)} ({100 * share:.0f} %) are lost to "
+        f"calibration: {advice}."
+    )
+
+
+DETECT_UP_TO = 50
+"""With more classes, detection is evaluated only when asked for."""
+
+
+@takes(costs=Mapping)
+def evaluate(
+    source: ClassSource,
+    *,
+    prior: Prior = "flat",
+    costs: Mapping[str, npt.ArrayLike] = MappingProxyType({}),
+    cavg: str | CavgPreset | Sequence[str | CavgPreset] = ("lre07", "lre22"),
+    refine_by: str | None = "scale-offset",
+    detection: bool | None = None,
+    points: Points = (0.5, 0.1),
+    allow_unconfirmed: bool = False,
+) -> ClassEvaluation:
+    """Evaluate log-likelihoods of several classes: all metrics, actual and refined.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    prior
+        "flat", "counts" or a probability for each class; for Cllr, decisions and costs.
+    costs
+        Cost matrices by name, as for :func:`expected_cost`.
+    cavg
+        Presets of :func:`cavg` that average over all classes.
+    refine_by
+        The calibration whose fit to these very trials shows what calibration could give at best; None
+        leaves it out, and with it several passes.
+    detection
+        Also evaluate each class against the others, two passes each; by default up to 50 classes.
+    points
+        Operating points of these detections.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(3)
+    >>> labels = np.arange(600) % 3
+    >>> scores = lk.ClassScores(9.0 * (rng.normal(size=(600, 3)) + 2.0 * np.eye(3)[labels]), labels)
+    >>> result = lk.multiclass.evaluate(scores)
+    >>> print(f"Cllr {result.cllr:.3f} bits, refined {result.refined_cllr:.3f}, {result.n} trials")
+    Cllr 1.107 bits, refined 0.481, 600 trials
+    """
+    counts = count_classes(source)
+    share = class_prior(prior, counts)
+    matrices = {name: cost_matrix(cost, counts) for name, cost in costs.items()}
+    plan = _ClassEvaluationPlan(counts, share, matrices, _cavg_presets(cavg, allow_unconfirmed))
+    k = len(counts.classes)
+    detect = k <= DETECT_UP_TO if detection is None else detection
+    if source.reduce(ProbabilityRows.of).all:
+        text = "all rows are between 0 and 1 and sum to 1: are they probabilities? Take their logarithms"
+        warn_caller(text, ScaleWarning)
+    with stage("evaluating several classes", 1 + bool(refine_by) + detect * k, "steps") as advance:
+        actual = plan.count(source)
+        advance(1)
+        refinement = refined = None
+        if refine_by:
+            refinement = refine(source, prior=prior, method=refine_by)
+            refined = plan.count(refinement.on(source)) if refinement.map else None
+            advance(1)
+        detections = []
+        for t in range(k if detect else 0):
+            detections.append(measure(detection_of(source, t, np.ones(k)), points))
+            advance(1)
+    return plan.finish(actual, refined, refinement, detections)
+
+
+def _cavg_presets(
+    cavg: str | CavgPreset | Sequence[str | CavgPreset], allow_unconfirmed: bool
+) -> tuple[CavgPreset, ...]:
+    names = (cavg,) if isinstance(cavg, (str, CavgPreset)) else cavg
+    presets = tuple(cavg_preset(name, allow_unconfirmed=allow_unconfirmed) for name in names)
+    for preset in presets:
+        preset.require_plain()
+    return presets
+
+
+@dataclass(frozen=True)
+class _ClassNumbers:
+    """The numbers that exist both for scores as they are and for refined ones."""
+
+    cllr: float
+    error_rate: float
+    costs: tuple[float, ...]
+    cavgs: tuple[float, ...]
+    class_cllr: tuple[float, ...]
+    class_errors: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _ClassEvaluationPlan:
+    """What an evaluation counts, and how the counts become its numbers."""
+
+    counts: ClassCounts
+    prior: FloatArray
+    costs: Mapping[str, FloatArray]
+    presets: tuple[CavgPreset, ...]
+
+    def count(self, source: ClassSource) -> ClassLosses:
+        k = len(self.counts.classes)
+        detections = [one for preset in self.presets for one in detections_of(preset, k, None)]
+        return source.reduce(ClassLosses.at(np.log(self.prior), list(self.costs.values()), detections))
+
+    def numbers(self, losses: ClassLosses) -> _ClassNumbers:
+        ends = np.cumsum([len(preset.p_target) for preset in self.presets])
+        return _ClassNumbers(
+            cllr=cllr_from_losses(losses, self.prior),
+            error_rate=error_rate_from_losses(losses, self.prior),
+            costs=tuple(
+                cost_from_decisions(decided, matrix, self.prior)
+                for decided, matrix in zip(losses.decided, self.costs.values(), strict=True)
+            ),
+            cavgs=tuple(
+                cavg_from_losses(preset, losses, slice(int(end) - len(preset.p_target), int(end)), None)
+                for preset, end in zip(self.presets, ends, strict=True)
+            ),
+            class_cllr=tuple((losses.loss / losses.n / LN2).tolist()),
+            class_errors=tuple((1.0 - np.diag(losses.confused) / losses.n).tolist()),
+        )
+
+    def without_refinement(self, refinement: Refinement | None) -> _ClassNumbers:
+        nowhere = (math.nan,) * len(self.counts.classes)
+        best = math.nan if refinement is None else blind_or_missing(refinement, self.prior)
+        return _ClassNumbers(
+            best, math.nan, (math.nan,) * len(self.costs), (math.nan,) * len(self.presets), nowhere, nowhere
+        )
+
+    def finish(
+        self,
+        counted: ClassLosses,
+        refined_counts: ClassLosses | None,
+        refinement: Refinement | None,
+        detections: Sequence[Measurements],
+    ) -> ClassEvaluation:
+        actual = self.numbers(counted)
+        refined = (
+            self.without_refinement(refinement) if refined_counts is None else self.numbers(refined_counts)
+        )
+        per_class = tuple(
+            ClassResult(
+                name,
+                int(counted.n[i]),
+                float(self.prior[i]),
+                ActualRefined("cllr", actual.class_cllr[i], refined.class_cllr[i]),
+                ActualRefined("error_rate", actual.class_errors[i], refined.class_errors[i]),
+                detections[i] if detections else None,
+            )
+            for i, name in enumerate(self.counts.classes)
+        )
+        return ClassEvaluation(
+            classes=self.counts.classes,
+            prior=self.prior,
+            n=int(counted.n.sum()),
+            cllr=actual.cllr,
+            cllr_normalized=cllr_from_losses(counted, self.prior, normalized=True),
+            refined_cllr=refined.cllr,
+            error_rate=ActualRefined("error_rate", actual.error_rate, refined.error_rate),
+            costs=_actual_and_refined(list(self.costs), actual.costs, refined.costs),
+            cavgs=_actual_and_refined([preset.name for preset in self.presets], actual.cavgs, refined.cavgs),
+            confusion=Confusion(self.counts.classes, counted.confused),
+            per_class=per_class,
+            refinement=refinement,
+        )
+
+
+def _actual_and_refined(
+    names: Sequence[str], actual: Sequence[float], refined: Sequence[float]
+) -> tuple[ActualRefined, ...]:
+    return tuple(ActualRefined(*item) for item in zip(names, actual, refined, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassDets(Result):
+    """The DET curve of each class against the others."""
+
+    classes: tuple[str, ...]
+    curves: tuple[ErrorCurve, ...]
+    eers: tuple[float, ...]
+
+    def _frame_columns(self) -> Mapping[str, Column]:
+        """The points of all curves below each other, with the class in the first column."""
+        parts = [curve_columns(one) for one in self.curves]
+        columns: dict[str, list[object]] = {"class": [], **{name: [] for name in parts[0]}}
+        for of_class, part in zip(self.classes, parts, strict=True):
+            columns["class"] += [of_class] * len(part["p_miss"])
+            for name, values in part.items():
+                columns[name] += values
+        return columns
+
+
+@takes(evaluation=ClassEvaluation)
+def class_dets(evaluation: ClassEvaluation) -> ClassDets:
+    """The DET curves of an evaluation that looked at detection.
+
+    Parameters
+    ----------
+    evaluation
+        The evaluation.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> len(lk.multiclass.class_dets(lk.multiclass.evaluate(scores)).curves)
+    3
+    """
+    detections = [one.detection for one in evaluation.per_class if one.detection is not None]
+    if not detections:
+        raise InputError("the evaluation has no detections: evaluate with detection=True")
+    return ClassDets(
+        evaluation.classes, tuple(one.det for one in detections), tuple(one.eer for one in detections)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCalibration(Curve):
+    """For each class, the mean loss of its trials in bits: as they are, and after refinement."""
+
+    classes: tuple[str, ...]
+    prior: FloatArray
+    actual: FloatArray
+    refined: FloatArray
+    detection_cllr: FloatArray
+    """Cllr of the class against the others, nan without detection."""
+    detection_min_cllr: FloatArray
+
+
+@takes(evaluation=ClassEvaluation)
+def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
+    """Actual against refined, class by class.
+
+    Parameters
+    ----------
+    evaluation
+        The evaluation.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> lk.multiclass.class_calibration(lk.multiclass.evaluate(scores)).actual.round(2)
+    array([0.  , 0.02, 2.51])
+    """
+    missing = float("nan")
+    rows = [
+        (
+            one.cllr.actual,
+            one.cllr.refined,
+            missing if one.detection is None else one.detection.cllr,
+            missing if one.detection is None else one.detection.min_cllr,
+        )
+        for one in evaluation.per_class
+    ]
+    return ClassCalibration(evaluation.classes, evaluation.prior, *np.array(rows).T)
+
+
+@dataclass(frozen=True, eq=False)
+class PairHistogram(Result):
+    """LLRs of one class against another, of the trials of both."""
+
+    target: str
+    other: str
+    histogram: HistogramPair
+    eer: float
+
+    def _frame_columns(self) -> Mapping[str, Column]:
+        """The bins of the histogram, with the two classes and their EER in columns."""
+        bins = curve_columns(self.histogram)
+        n = len(bins["target"])
+        return {"class": [self.target] * n, "other": [self.other] * n, "eer": [self.eer] * n, **bins}
+
+
+def pair_histograms(
+    source: ClassSource, pairs: Sequence[tuple[str, str]] | None = None, *, most: int = 6
+) -> tuple[PairHistogram, ...]:
+    """Histograms of pairwise LLRs; without ``pairs``, of the ``most`` pairs that are confused most often.
+
+    Parameters
+    ----------
+    source
+        Trials of several classes, such as :class:`llrkit.ClassScores`.
+    pairs
+        Pairs of classes.
+    most
+        Number of pairs, if none are given.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> [(one.target, one.other) for one in lk.multiclass.pair_histograms(scores, most=1)]
+    [('0', '2')]
+    """
+    whole_number(most, 0, "most")
+    if pairs is None:
+        counted = confusion(source)
+        mixed = counted.rates + counted.rates.T
+        every = list(combinations(range(len(counted.classes)), 2))
+        every.sort(key=lambda two: -float(mixed[two]))
+        pairs = [(counted.classes[a], counted.classes[b]) for a, b in every[:most]]
+    histograms = []
+    for target, other in pairs:
+        result = measure(pair(source, target, other), points=())
+        histograms.append(PairHistogram(target, other, result.histogram, result.eer))
+    return tuple(histograms)

@@ -1,0 +1,597 @@
+"""Maps of log-likelihood vectors, their files, and checks of training trials."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, overload
+
+import numpy as np
+
+from llrkit._version import __version__
+from llrkit.base.arguments import Array, FloatArray, Numbers
+from llrkit.base.process import cached_property
+from llrkit.base.text import Json
+from llrkit.core.summaries import ClassSample, FieldwiseSums, SummaryBase
+from llrkit.errors import (
+    ConstantScoreError,
+    InfiniteScoreError,
+    InputError,
+    LabelError,
+    NaNScoreError,
+    SystemCountError,
+)
+from llrkit.maps.files import read_json, saved_from_dict
+from llrkit.maps.map import SavedMap
+from llrkit.multiclass.metrics import (
+    ClassCounts,
+    Prior,
+    as_classes,
+    class_prior,
+    gram,
+    require_all_classes,
+    trial_blocks,
+)
+from llrkit.scores.arrays import first_nan, read_only
+from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
+from llrkit.scores.derived import ChangedChunks
+from llrkit.scores.labels import listed
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ClassMap(SavedMap):
+    """A map to natural-log likelihoods of some classes, each known up to a constant per trial.
+
+    Subclasses are frozen dataclasses whose own fields are the parameters; they set ``kind`` and define
+    :meth:`loglik` and :attr:`shape`.
+    """
+
+    classes: list[str]
+    """Names of the classes, in the order of the log-likelihoods."""
+
+    format: ClassVar[str] = "llrkit.class_map/1"
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one trial: (K,) scores, (K, systems) scores, or a vector (D,)."""
+
+    @abstractmethod
+    def loglik(self, values: FloatArray) -> FloatArray:
+        """Log-likelihoods, shape (n, K), of checked float64 trials, shape ``(n, *shape)``.
+
+        Parameters
+        ----------
+        values
+            Scores as float64, one row per trial.
+        """
+
+    @overload
+    def __call__(self, trials: ClassVectors) -> ClassScores: ...
+    @overload
+    def __call__(self, trials: Numbers) -> FloatArray: ...
+    def __call__(self, trials: ClassVectors | Numbers) -> ClassScores | FloatArray:
+        """Log-likelihoods of trials: ``ClassScores`` of labeled trials, an array of an array.
+
+        An array holds one trial, of the shape :attr:`shape`, or several of them.
+        """
+        if isinstance(trials, ClassVectors):
+            return self._map_chunk(trials)
+        values = np.asarray(trials, dtype=np.float64)
+        single = values.shape == self.shape
+        if not single and values.shape[1:] != self.shape:
+            raise SystemCountError(
+                f"this map takes trials of shape {self.shape}, one or several; got shape {values.shape}"
+            )
+        loglik = self._checked(values[None] if single else values)
+        return loglik[0] if single else loglik
+
+    def posteriors(self, trials: ClassVectors | Numbers, prior: Prior = "flat") -> FloatArray:
+        """Posterior probabilities of the classes at a prior, shape (n, K).
+
+        Parameters
+        ----------
+        trials
+            Trials, or an array of their scores.
+        prior
+            Prior of the classes: ``"flat"``, or one probability per class.
+
+        Examples
+        --------
+        >>> from llrkit.multiclass.maps import ScaleMap
+        >>> twice = ScaleMap(classes=["en", "de"], scales=np.array([2.0]), offsets=np.zeros(2))
+        >>> twice.posteriors([[0.0, 0.0]], prior=[0.9, 0.1])
+        array([[0.9, 0.1]])
+        """
+        mapped = self(trials)
+        loglik = mapped.loglik if isinstance(mapped, ClassScores) else mapped
+        return posteriors(loglik, self.log_prior(prior))
+
+    def log_prior(self, prior: Prior) -> FloatArray:
+        """Logarithm of a prior over the classes of the map.
+
+        Parameters
+        ----------
+        prior
+            Prior of the classes: ``"flat"``, or one probability per class.
+        """
+        if isinstance(prior, str) and prior == "counts":
+            raise InputError("a map has no trials to count: give a probability for each class, or 'flat'")
+        one_each = ClassCounts(tuple(self.classes), np.ones(len(self.classes)))
+        return np.asarray(np.log(class_prior(prior, one_each)))
+
+    def on(self, source: ClassSource) -> ClassSource:
+        """The same trials with the map's log-likelihoods, as a source.
+
+        Parameters
+        ----------
+        source
+            Trials of several classes, such as :class:`llrkit.ClassScores`.
+        """
+        return ChangedChunks(source, self)
+
+    def then(self, other: ClassMap) -> ClassMap:
+        """First this map, then another one, which must take scores of the same classes.
+
+        Parameters
+        ----------
+        other
+            The map that is applied second.
+        """
+        self._require(tuple(other.classes))
+        if other.shape != (len(self.classes),):
+            raise SystemCountError(f"a map that takes shape {other.shape} cannot follow another map")
+        return ComposedClassMap(
+            classes=self.classes, first=self, second=other, method=f"{self.method}+{other.method}"
+        )
+
+    def try_out(self) -> None:
+        """Map zeros: parameters of the wrong type or shape fail here."""
+        loglik = self(np.zeros((1, *self.shape)))
+        if loglik.shape != (1, len(self.classes)) or np.isnan(loglik).any():
+            raise ValueError(f"{len(self.classes)} classes, but log-likelihoods {loglik.tolist()}")
+
+    def _map_chunk(self, chunk: ClassVectors) -> ClassScores:
+        self._require(chunk.classes)
+        if chunk.values.shape[1:] != self.shape:
+            raise SystemCountError(
+                f"this map takes trials of shape {self.shape}, got {chunk.values.shape[1:]}"
+            )
+        loglik = self._checked(np.asarray(chunk.values, dtype=np.float64))
+        scores = ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, chunk.columns)
+        scores.ids = chunk.ids
+        return scores
+
+    def _checked(self, values: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):  # looked at in the next line
+            loglik = self.loglik(values)
+        where = first_nan(loglik)
+        if where is not None:
+            row = where[0]
+            why = "NaN" if np.isnan(values[row]).any() else "infinite values that contradict each other"
+            raise NaNScoreError(f"cannot map trial {row}: {why}")
+        hopeless = np.flatnonzero(loglik[:, 0] == -np.inf)
+        hopeless = hopeless[(loglik[hopeless] == -np.inf).all(axis=1)]
+        if len(hopeless):
+            raise InputError(f"cannot map trial {hopeless[0]}: -inf for every class, so no class is possible")
+        return loglik
+
+    def _require(self, classes: tuple[str, ...]) -> None:
+        if tuple(self.classes) == classes:
+            return
+        if set(self.classes) == set(classes):
+            raise LabelError(f"the classes are in another order than in training: {listed(self.classes)}")
+        raise LabelError(
+            f"the map was made for the classes {listed(self.classes)}, the trials have {listed(classes)}"
+        )
+
+
+def posteriors(loglik: Numbers, log_prior: FloatArray) -> FloatArray:
+    """Posterior probabilities of log-likelihoods, shape (n, K).
+
+    Parameters
+    ----------
+    loglik
+        Log-likelihoods, shape (trials, classes).
+    log_prior
+        Logarithm of the prior of each class.
+
+    Examples
+    --------
+    >>> posteriors([[0.0, np.log(3.0)]], np.log([0.5, 0.5]))
+    array([[0.25, 0.75]])
+    """
+    weighted = np.asarray(loglik, dtype=np.float64) + log_prior
+    relative = np.exp(weighted - weighted.max(axis=-1, keepdims=True))
+    return np.asarray(relative / relative.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ComposedClassMap(ClassMap):
+    """One map after another."""
+
+    first: ClassMap
+    second: ClassMap
+
+    kind: ClassVar[str] = "class_composed"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What the first map takes."""
+        return self.first.shape
+
+    def loglik(self, values: FloatArray) -> FloatArray:
+        """The second map of the first."""
+        return self.second.loglik(self.first.loglik(values))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ScaleMap(ClassMap):
+    """``l'_k = sum_s scales_s l_ks + offsets_k``: temperature, scale and offset, or fusion (FoCal).
+
+    Examples
+    --------
+    >>> calibrate = ScaleMap(classes=["en", "de"], scales=np.array([2.0]), offsets=np.array([0.5, -0.5]))
+    >>> calibrate([1.0, 3.0])
+    array([2.5, 5.5])
+    """
+
+    scales: FloatArray
+    offsets: FloatArray
+
+    kind: ClassVar[str] = "class_scale"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One score per class, or one per class and system."""
+        k, systems = len(self.classes), len(self.scales)
+        return (k,) if systems == 1 else (k, systems)
+
+    def loglik(self, values: FloatArray) -> FloatArray:
+        """The weighted sum."""
+        scaled = values * self.scales[0] if values.ndim == 2 else values @ self.scales
+        return np.asarray(scaled + self.offsets)
+
+    def __repr__(self) -> str:
+        scales = ", ".join(f"{scale:.6g}" for scale in self.scales)
+        return f"ScaleMap({self.method}: {len(self.classes)} classes, scale {scales})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class VectorScaleMap(ClassMap):
+    """``l'_k = scales_k l_k + offsets_k``: a scale for each class (vector scaling)."""
+
+    scales: FloatArray
+    offsets: FloatArray
+
+    kind: ClassVar[str] = "class_vector"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One score per class."""
+        return (len(self.classes),)
+
+    def loglik(self, values: FloatArray) -> FloatArray:
+        """A straight line for each class."""
+        return np.asarray(values * self.scales + self.offsets)
+
+    def __repr__(self) -> str:
+        low, high = self.scales.min(), self.scales.max()
+        return f"VectorScaleMap({self.method}: {len(self.classes)} classes, scales {low:.6g} to {high:.6g})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class AffineClassMap(ClassMap):
+    """``l' = weights x + offsets`` for vectors x; ``weights`` has shape (K, D)."""
+
+    weights: FloatArray
+    offsets: FloatArray
+
+    kind: ClassVar[str] = "class_affine"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A vector."""
+        return (int(self.weights.shape[1]),)
+
+    def loglik(self, values: FloatArray) -> FloatArray:
+        """The matrix product."""
+        return np.asarray(values @ self.weights.T + self.offsets)
+
+    def __repr__(self) -> str:
+        k, d = self.weights.shape
+        return f"AffineClassMap({self.method}: {k} classes from {d} numbers)"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class QuadraticClassMap(ClassMap):
+    """``l'_k = log N(x | means_k, covariances_k)``; ``differences``: x are scores over the last one."""
+
+    means: FloatArray
+    covariances: FloatArray
+    differences: bool = False
+
+    kind: ClassVar[str] = "class_quadratic"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A vector, or one score per class."""
+        return (int(self.means.shape[1]) + int(self.differences),)
+
+    @cached_property
+    def _whitening(self) -> tuple[FloatArray, FloatArray]:
+        """Inverse Cholesky factors of the covariances, and half their log-determinants."""
+        factors = np.asarray(np.linalg.cholesky(self.covariances), dtype=np.float64)
+        halves = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        return np.asarray(np.linalg.inv(factors), dtype=np.float64), halves
+
+    def loglik(self, values: FloatArray) -> FloatArray:
+        """The Gaussian log-densities, without the constant that all classes share."""
+        x = values[:, :-1] - values[:, -1:] if self.differences else values
+        whitening, halves = self._whitening
+        densities = np.empty((len(x), len(self.means)))
+        for k, (mean, factor) in enumerate(zip(self.means, whitening, strict=True)):
+            densities[:, k] = -0.5 * (((x - mean) @ factor.T) ** 2).sum(axis=1) - halves[k]
+        return densities
+
+    def __repr__(self) -> str:
+        return f"QuadraticClassMap({self.method}: {len(self.means)} classes from {self.shape[0]} numbers)"
+
+
+def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
+    """Read a calibration of several classes; a broken one, or one of an unknown version, is refused.
+
+    So is one that was changed after it was saved, which its checksum tells, unless ``accept_changed``.
+
+    Parameters
+    ----------
+    path
+        A calibration file.
+    accept_changed
+        Load a file that was changed by hand; there is a warning.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from llrkit.multiclass.maps import ScaleMap
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "cal.json"
+    >>> ScaleMap(classes=["en", "de"], scales=np.array([2.0]), offsets=np.zeros(2), method="x").save(path)
+    >>> load_map(path)
+    ScaleMap(x: 2 classes, scale 2)
+    """
+    return map_from_dict(read_json(path, accept_changed=accept_changed), str(Path(path)))
+
+
+def map_from_dict(plain: object, where: str = "calibration") -> ClassMap:
+    """The map of several classes that ``to_dict`` described."""
+
+    return saved_from_dict(plain, where, ClassMap)  # type: ignore[type-abstract]
+
+
+def vectors_of(chunk: ClassVectors, block: slice = slice(None)) -> FloatArray:
+    """Vectors as they are; of scores, the log-likelihood-ratios over the last class."""
+    values = np.asarray(chunk.values[block], dtype=np.float64)
+    if not has_loglik(chunk):
+        return values
+    if values.ndim != 2:
+        raise SystemCountError(f"one system expected, got {values.shape[2]}; fuse them first or choose one")
+    return np.asarray(values[:, :-1] - values[:, -1:])
+
+
+def has_loglik(chunk: ClassVectors) -> bool:
+    """Whether a chunk holds log-likelihoods, and not just any vectors."""
+    return type(chunk).loglik is not ClassVectors.loglik
+
+
+def first_infinite(chunk: ClassVectors) -> float:
+    """The place of the first trial with an infinite value; inf where all are finite."""
+    values = chunk.values
+    if not len(values) or (np.isfinite(values.min()) and np.isfinite(values.max())):
+        return math.inf
+    return float(np.argmax(~np.isfinite(values).reshape(len(values), -1).all(axis=1)))
+
+
+def require_finite(place: float) -> None:
+    """Refuse trials with infinite values."""
+    if math.isfinite(place):
+        raise InfiniteScoreError(f"trial {place:.0f} has an infinite value; a fit needs finite ones")
+
+
+def class_means(source: ClassSource) -> ClassMeans:
+    """The means of all classes; an empty class and infinite values are refused."""
+    means = as_classes(source).reduce(ClassMeans.of)
+    require_all_classes(means.classes, means.n)
+    require_finite(means.first_infinite)
+    return means
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMeans(SummaryBase):
+    """Number of trials and mean vector of each class; the place of the first infinite value, if any."""
+
+    classes: tuple[str, ...]
+    n: Array
+    mean: FloatArray
+    differences: bool
+    first_infinite: float = math.inf
+
+    @classmethod
+    def of(cls, chunk: ClassVectors) -> ClassMeans:
+        """The means of a chunk; those of classes without trials are 0."""
+        n, where = chunk.counts, first_infinite(chunk)
+        if math.isfinite(where):
+            shape = vectors_of(chunk, slice(0, 0)).shape
+            return cls(chunk.classes, n, np.zeros((len(n), shape[1])), has_loglik(chunk), where)
+        vectors = vectors_of(chunk)
+        order = np.argsort(chunk.codes, kind="stable")
+        present = np.flatnonzero(n)
+        mean = np.zeros((len(n), vectors.shape[1]))
+        if len(present):
+            starts = np.cumsum(n[present]) - n[present]
+            mean[present] = np.add.reduceat(vectors[order], starts) / n[present, None]
+        return cls(chunk.classes, n, mean, has_loglik(chunk))
+
+    def __add__(self, other: ClassMeans) -> ClassMeans:
+        n = self.n + other.n
+        share = np.divide(other.n, n, out=np.zeros(len(n)), where=n > 0)
+        mean = self.mean + (other.mean - self.mean) * share[:, None]
+        where = min(self.first_infinite, float(self.n.sum()) + other.first_infinite)
+        return ClassMeans(self.classes, n, mean, self.differences, where)
+
+    def __mul__(self, weight: float) -> ClassMeans:
+        return replace(self, n=self.n * weight)
+
+    @property
+    def counts(self) -> ClassCounts:
+        """The number of trials of each class."""
+        return ClassCounts(self.classes, self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter(FieldwiseSums):
+    """Sums of products of deviations from given means: ``shared`` by all classes, or of ``each``.
+
+    ``shared`` is the sum over trials of ``weight_of_class (x - mean)(x - mean)'``; ``each[k]`` the sum over
+    trials of class k without weights.
+    """
+
+    shared: FloatArray
+    each: FloatArray
+
+    @classmethod
+    def at(cls, mean: FloatArray, weights: FloatArray | None) -> Callable[[ClassVectors], Scatter]:
+        """A summarizer around means; with weights for the shared scatter, without for that of each class."""
+        k, d = mean.shape
+
+        def make(chunk: ClassVectors) -> Scatter:
+            shared = np.zeros((d, d) if weights is not None else (0, 0))
+            each = np.zeros((k, d, d) if weights is None else (0, 0, 0))
+            for block in trial_blocks(len(chunk.values), d):
+                codes = chunk.codes[block]
+                away = np.ascontiguousarray((vectors_of(chunk, block) - mean[codes]).T)
+                if weights is not None:
+                    shared += gram(away * weights[codes], away)
+                    continue
+                for c in np.unique(codes):
+                    mine = np.ascontiguousarray(away[:, codes == c])
+                    each[c] += gram(mine, mine)
+            return cls(shared, each)
+
+        return make
+
+
+_SAMPLE = 1 << 16  # trials in the first guess, of all classes together
+_FEWEST = 64  # but of each class at least these
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTrials(SummaryBase):
+    """Counts, extremes, the first infinite value, and an evenly spread sample of each class."""
+
+    classes: tuple[str, ...]
+    n: Array
+    low: FloatArray
+    high: FloatArray
+    first_infinite: float
+    samples: tuple[ClassSample, ...]
+    vectors: bool
+
+    @classmethod
+    def at(cls, limit: int = _SAMPLE) -> Callable[[ClassVectors], TrainingTrials]:
+        """A summarizer that keeps at most about ``limit`` numbers' worth of trials."""
+
+        def make(chunk: ClassVectors) -> TrainingTrials:
+            values = chunk.values
+            cap = max(_FEWEST, limit // len(chunk.classes))
+            low = values.min(axis=0, initial=np.inf).astype(np.float64)
+            high = values.max(axis=0, initial=-np.inf).astype(np.float64)
+            samples = tuple(ClassSample.of(values[chunk.codes == k], cap) for k in range(len(chunk.classes)))
+            return cls(
+                chunk.classes, chunk.counts, low, high, first_infinite(chunk), samples, not has_loglik(chunk)
+            )
+
+        return make
+
+    def __add__(self, other: TrainingTrials) -> TrainingTrials:
+        return TrainingTrials(
+            self.classes,
+            self.n + other.n,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            min(self.first_infinite, float(self.n.sum()) + other.first_infinite),
+            tuple(a + b for a, b in zip(self.samples, other.samples, strict=True)),
+            self.vectors,
+        )
+
+    def __mul__(self, weight: float) -> TrainingTrials:
+        return replace(self, n=self.n * weight)
+
+    @property
+    def counts(self) -> ClassCounts:
+        """The number of trials of each class."""
+        return ClassCounts(self.classes, self.n)
+
+    def sample(self) -> ClassVectors:
+        """The sampled trials."""
+        values = np.concatenate([sample.values for sample in self.samples])
+        codes = np.repeat(np.arange(len(self.samples)), [len(sample.values) for sample in self.samples])
+        return ClassVectors.part(values, codes, self.classes)
+
+
+def training_trials(source: ClassSource, limit: int = _SAMPLE) -> TrainingTrials:
+    """A first look at the trials: an empty class, infinite and constant values are refused."""
+    training = as_classes(source).reduce(TrainingTrials.at(limit))
+    require_all_classes(training.classes, training.n)
+    require_finite(training.first_infinite)
+    if (training.low == training.high).all():
+        raise ConstantScoreError("all trials are the same: there is nothing to calibrate")
+    if not np.isfinite((training.high - training.low) ** 2).all():
+        raise InputError("the scores are too large to calibrate: their squares are beyond float64")
+    return training
+
+
+def provenance(training: TrainingTrials) -> dict[str, Json]:
+    """What is written down about the training trials."""
+    return {
+        "llrkit": __version__,
+        "n": {name: int(n) for name, n in zip(training.classes, training.n, strict=True)},
+    }
+
+
+ROUNDED = 1e-3
+"""How far from 1 the sum of probabilities may be that were written with few digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityRows(SummaryBase):
+    """Whether every row holds numbers between 0 and 1 that sum to 1.
+
+    Examples
+    --------
+    >>> from llrkit.scores.classes import ClassScores
+    >>> ProbabilityRows.of(ClassScores([[0.9, 0.1], [0.2, 0.8]], [0, 1])).all
+    True
+    >>> ProbabilityRows.of(ClassScores([[-0.1, -2.3], [-1.6, -0.2]], [0, 1])).all
+    False
+    """
+
+    all: bool
+
+    @classmethod
+    def of(cls, chunk: ClassVectors) -> ProbabilityRows:
+        """Look at the rows of a chunk; one number outside settles it."""
+        values = chunk.values
+        if values.size and (values.min() < 0.0 or values.max() > 1.0):
+            return cls(False)
+        sums = values.reshape(len(values), values.shape[1], -1).sum(axis=1)
+        return cls(bool(np.all(np.abs(sums - 1.0) <= ROUNDED)))
+
+    def __add__(self, other: ProbabilityRows) -> ProbabilityRows:
+        return ProbabilityRows(self.all and other.all)
+
+    def __mul__(self, weight: float) -> ProbabilityRows:
+        return self

@@ -1,1 +1,0 @@
-"""From embeddings to scores: transforms, scorers, and normalization by a cohort."""

@@ -1,1 +1,0 @@
-"""From audio to frames: reading, cepstra, and what is done with them before modeling."""

@@ -1,0 +1,618 @@
+"""The interactive HTML page, and its curves thinned to what can be seen.
+
+Lines with fewer points that look the same, for pages that must stay small. Only for display: the numbers of a
+report are never taken from thinned lines. A line is thinned in units of its axes, so that no point of it
+moves by more than a share ``tolerance`` of the width or height shown: at 0.0004 a quarter of a pixel in a
+plot of 640 pixels. Points are dropped by the method of Ramer (1972) and of Douglas and Peucker (1973); the
+points that stay are exact.
+
+What a page computes and draws from: exact error rates, and pictures thinned and rounded. Rates are counts
+over a whole number. The page gets the counts, as differences from one prior to the next, and divides as we
+do, so its rates are ours to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Never
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+from llrkit import plot
+from llrkit._version import __version__
+from llrkit.base.arguments import FloatArray, takes
+from llrkit.base.files import write_atomically
+from llrkit.base.text import Json, printable, spelled
+from llrkit.errors import InputError
+from llrkit.fits.training import TiedScores
+from llrkit.metrics.curves import BAYES_LOG_ODDS
+from llrkit.multiclass.choose import Idempotence
+from llrkit.multiclass.evaluation import ClassEvaluation, PairHistogram, class_rows, class_sentence, rows
+from llrkit.plot.picture import ROLE_COLORS, SYSTEM_COLORS, Axis, Band, Line, Mark, Picture
+from llrkit.plot.plotly_renderer import PAGE_POLICY, Plain, PlainFigure, plain_figure, plotly_javascript
+from llrkit.report import sections as about_systems
+from llrkit.report import sections as certainty
+from llrkit.report.document import (
+    HTML,
+    AboutSystems,
+    Parts,
+    Provenance,
+    Results,
+    Said,
+    Section,
+    provenance,
+    script_json,
+    trusted,
+)
+from llrkit.report.sections import methods_text
+from llrkit.report.tables import Table, TextTable, format_table, same_points, summary_table, text_tables
+from llrkit.results.vocabulary import NATS, LlrUnit, llr_unit, vocabulary
+from llrkit.trust.bands import CurveBands
+from llrkit.trust.check import CalibrationCheck
+from llrkit.verbs.compare import Comparison
+from llrkit.verbs.evaluation import Evaluation
+
+Indices = npt.NDArray[np.int64]
+
+TOLERANCE = 4e-4
+LONG = 4096
+"""Lines longer than this are first reduced to the places where they enter and leave small cells."""
+
+FAR = 1e6
+"""Widths of the picture beyond which it makes no difference how far away a point is."""
+
+
+def thin_picture(picture: Picture, *, tolerance: float = TOLERANCE, at_least: int = 100) -> Picture:
+    """The picture with thinner lines; ``at_least`` so many points of a line stay to be pointed at."""
+    wide, high = _shown_range(picture, picture.x, "x"), _shown_range(picture, picture.y, "y")
+    marks = tuple(_thin_mark(mark, wide, high, tolerance, at_least) for mark in picture.marks)
+    return replace(picture, marks=marks)
+
+
+def thin_line(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
+    """Which points of a line to keep so that none of the others is further than ``tolerance`` from it.
+
+    Examples
+    --------
+    >>> thin_line(np.arange(5.0), np.array([0.0, 0.01, 0.0, 3.0, 6.0]), 0.1).tolist()
+    [0, 2, 4]
+    """
+    points = np.column_stack([x, y]).astype(np.float64)
+    if len(points) <= 2 or not np.isfinite(points).all():
+        return np.arange(len(points), dtype=np.int64)
+    points = np.clip(points, -FAR, FAR)  # to choose by; squares of more would overflow
+    kept: Indices = np.arange(len(points), dtype=np.int64)
+    if len(points) > LONG:
+        kept = _ends_of_cells(points, tolerance / 4.0)
+        tolerance /= 2.0  # the other half covers what the cells cost: at most their diagonal, 0.36 of it all
+        points = points[kept]
+    keep = np.zeros(len(points), dtype=bool)
+    keep[[0, -1]] = True
+    first: Indices = np.array([0])
+    last: Indices = np.array([len(points) - 1])
+    while True:  # all pieces of the line at once
+        long = last - first >= 2
+        first, last = first[long], last[long]
+        if len(first) == 0:
+            return kept[keep]
+        middle, first, last = _pieces_cut(points, first, last, tolerance)
+        keep[middle] = True
+
+
+def _pieces_cut(
+    points: FloatArray, first: Indices, last: Indices, tolerance: float
+) -> tuple[Indices, Indices, Indices]:
+    """Pieces of a line, each cut at its furthest point if that is too far: where, and both ends of all."""
+    inner = last - first - 1
+    start = np.cumsum(inner) - inner
+    piece = np.repeat(np.arange(len(first)), inner)
+    inside = np.arange(len(piece)) - start[piece] + first[piece] + 1
+    away = _distances_to_segment(points[inside], points[first][piece], points[last][piece])
+    furthest = np.maximum.reduceat(away, start)
+    at_furthest = np.flatnonzero(away == furthest[piece])
+    at_furthest = at_furthest[np.unique(piece[at_furthest], return_index=True)[1]]
+    cut = furthest > tolerance
+    middle = inside[at_furthest][cut]
+    return middle, np.concatenate([first[cut], middle]), np.concatenate([middle, last[cut]])
+
+
+def _ends_of_cells(points: FloatArray, cell: float) -> Indices:
+    """The first and the last point of every stay in a cell of an even grid."""
+    cells = np.floor(points / cell)
+    moved = np.any(cells[1:] != cells[:-1], axis=1)
+    return np.flatnonzero(np.append(True, moved) | np.append(moved, True)).astype(np.int64)
+
+
+def _distances_to_segment(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+    """From each point to its segment."""
+    along, to = end - start, points - start
+    square = np.einsum("ij,ij->i", along, along)
+    share = np.einsum("ij,ij->i", to, along) / np.where(square > 0.0, square, 1.0)
+    off = to - np.clip(share, 0.0, 1.0)[:, None] * along
+    return np.asarray(np.hypot(off[:, 0], off[:, 1]))
+
+
+def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least: int) -> Mark:
+    if isinstance(mark, Band):
+        kept = np.union1d(
+            *(thin_line(mark.x / wide, limit / high, tolerance) for limit in (mark.low, mark.high))
+        )
+        return replace(mark, x=mark.x[kept], low=mark.low[kept], high=mark.high[kept])
+    if not isinstance(mark, Line):
+        return mark
+    kept = thin_line(mark.x / wide, mark.y / high, tolerance)
+    even = (
+        np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64) if mark.hover else kept
+    )
+    kept = np.union1d(kept, even)
+    hover = tuple(
+        replace(line, values=tuple(line.values[i] for i in kept) if isinstance(line.values, tuple)
+                else line.values[kept])
+        for line in mark.hover
+    )  # fmt: skip
+    return replace(mark, x=mark.x[kept], y=mark.y[kept], hover=hover)
+
+
+def _shown_range(picture: Picture, axis: Axis, name: str) -> float:
+    if axis.limits is not None:
+        return axis.limits[1] - axis.limits[0]
+    values = [np.asarray(getattr(mark, name)) for mark in picture.marks if isinstance(mark, Line)]
+    finite = [array[np.isfinite(array)] for array in values]
+    both = np.concatenate([np.empty(0), *finite])
+    return float(np.ptp(both)) or 1.0 if len(both) else 1.0
+
+
+def exact_rates(evaluation: Evaluation) -> dict[str, Json]:
+    """Actual and best error rates on the grid of log-odds and at the operating points."""
+    curve, n_target, n_nontarget = evaluation.bayes_error, evaluation.n_target, evaluation.n_nontarget
+    marks = evaluation.marks
+    return {
+        "actual_miss": encoded_counts(curve.actual_p_miss, n_target),
+        "actual_fa": encoded_counts(curve.actual_p_fa, n_nontarget),
+        "best_miss": encoded_counts(curve.minimum_p_miss, n_target),
+        "best_fa": encoded_counts(curve.minimum_p_fa, n_nontarget),
+        "points": [
+            [float(rate) for rate in rates]
+            for rates in zip(
+                marks.actual_p_miss, marks.actual_p_fa, marks.best_p_miss, marks.best_p_fa, strict=True
+            )
+        ],
+    }
+
+
+def encoded_counts(rates: FloatArray, n: float) -> dict[str, Json]:
+    """Counts as a first value and steps, where that gives the very same rates; else the rates.
+
+    Examples
+    --------
+    >>> encoded_counts(np.array([0.5, 0.25, 0.25]), 4)
+    {'n': 4, 'steps': [2, -1, 0]}
+    >>> encoded_counts(np.array([0.5, 1 / 3]), 4)
+    {'rates': [0.5, 0.3333333333333333]}
+    """
+    counts = np.rint(rates * n)
+    if float(n).is_integer() and np.array_equal(counts / n, rates):
+        steps = np.diff(counts, prepend=0.0).astype(np.int64)
+        return {"n": int(n), "steps": steps.tolist()}
+    return {"rates": rates.tolist()}
+
+
+DIGITS = 4
+"""Coordinates are rounded to 10^-4 of what an axis shows, less than a tenth of a pixel."""
+PIXELS = 640
+"""Width of a plot, to say in pixels what thinning may change."""
+COARSEST = 0.01
+STEP = 1.3
+
+
+class PageFigure(PlainFigure):
+    """A figure with what the page says of it."""
+
+    kind: str
+    title: str
+    equal: bool
+    labels: int
+
+
+def page_figures(
+    pictures: Sequence[Picture], *, n_systems: int = 1, room: int = 2_000_000
+) -> tuple[list[PageFigure], float]:
+    """Pictures for the page, and by how many pixels thinning may have moved a line.
+
+    That is a quarter of a pixel. Where the figures would take more than ``room`` characters, what is left
+    is thinned a second time, as little as it takes.
+    """
+    at_least = max(12, min(100, 400 // n_systems))
+    once = [thin_picture(picture, tolerance=TOLERANCE, at_least=at_least) for picture in pictures]
+    figures, again = [_page_figure(picture) for picture in once], 0.0
+    while len(script_json(figures)) > room and again < COARSEST:
+        again = STEP * again or TOLERANCE
+        twice = [thin_picture(picture, tolerance=again, at_least=at_least) for picture in once]
+        figures = [_page_figure(picture) for picture in twice]
+    return figures, PIXELS * (TOLERANCE + again)  # the shifts add up
+
+
+def _page_figure(picture: Picture) -> PageFigure:
+    figure = plain_figure(picture)
+    for name, axis in (("x", picture.x), ("y", picture.y)):
+        _rounded_figure(figure["data"], name, axis.limits)
+    layout = figure["layout"]
+    del layout["title"]
+    layout["margin"] = {"l": 60, "r": 15, "t": 15, "b": 50}
+    return {
+        "kind": picture.kind,
+        "title": picture.title,
+        "equal": picture.equal,
+        "labels": len(list(picture.labels())) if layout["showlegend"] else 0,
+        **figure,
+    }
+
+
+def _rounded_figure(traces: list[Plain], name: str, limits: tuple[float, float] | None) -> None:
+    places = [(trace, _trace_coordinates(trace[name])) for trace in traces if name in trace]
+    values = [value for _, coordinates in places for value in coordinates if value is not None]
+    width = limits[1] - limits[0] if limits else float(np.ptp(values)) if values else 0.0
+    decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
+    for trace, coordinates in places:
+        trace[name] = [None if value is None else round(value, decimals) for value in coordinates]
+
+
+def _trace_coordinates(values: Json) -> list[float | None]:
+    """The numbers of a trace; None where there is a gap."""
+    assert isinstance(values, list)
+    return [value if isinstance(value, (int, float)) else None for value in values]
+
+
+NOTHING: Mapping[str, Never] = MappingProxyType({})
+LARGEST_DATA = 2_950_000
+"""Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
+
+
+@takes(title=str, by=str, bands=Mapping, checks=Mapping, ties=Mapping)
+def write_report(
+    results: Evaluation | Comparison | Mapping[str, Evaluation],
+    path: str | Path,
+    *,
+    title: str = "Evaluation of detection scores",
+    by: str = "condition",
+    comparison: Comparison | None = None,
+    bands: Mapping[str, CurveBands] = NOTHING,
+    checks: Mapping[str, CalibrationCheck] = NOTHING,
+    ties: Mapping[str, TiedScores] = NOTHING,
+    first: Sequence[Section] = (),
+    sections: Sequence[Section] = (),
+    cautions: Sequence[str] = (),
+    llrs: bool = False,
+    made_from: Provenance | None = None,
+    words: str = "nist",
+    base_10: bool = False,
+) -> None:
+    """Write evaluations as one HTML page: verdicts, numbers, interactive plots, methods, provenance.
+
+    A path that ends in ``.docx`` gets a Word document instead, which can be edited (extra ``docx``).
+    The page opens without a network and makes no request. Its size does not grow with the number of
+    trials: lines are thinned for display, see ``thin``; all numbers are exact.
+
+    Parameters
+    ----------
+    results
+        An Evaluation, a Comparison of calibrators, or a dict of Evaluations by system.
+    path
+        Where the page is written.
+    title
+        Title of the page.
+    by
+        What the groups of the evaluations are, for headings.
+    comparison
+        Calibrators compared, as a section beside the systems.
+    bands, checks
+        By system: confidence bands (:func:`llrkit.curve_bands`) and tests of calibration
+        (:func:`llrkit.check_calibration`).
+    ties
+        By system: which scores are clipped, saturated or tied, for the advice
+        (``TiedScores.of_source(trials)``).
+    first, sections
+        More sections with words, tables and pictures: before the systems, and after their curves.
+    cautions
+        Sentences that a reader must not miss, shown above the verdicts.
+    llrs
+        Whether the scores are LLRs that a calibration made, for the words at the axes.
+    made_from
+        Files, command and date; see ``provenance``.
+    words
+        The vocabulary of text, tables and plots: 'nist', 'forensic' or 'biometrics'.
+    base_10
+        Show LLRs, thresholds and log-odds to base ten; the JSON that the page offers stays in nats.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import llrkit as lk
+    >>> file = Path(tempfile.mkdtemp()) / "report.html"
+    >>> lk.write_report(lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), file)
+    >>> file.stat().st_size < 8_000_000
+    True
+    """
+    parts: Parts = {
+        "title": title, "by": by, "comparison": comparison, "bands": bands, "checks": checks, "ties": ties,
+        "first": first, "sections": sections, "cautions": cautions, "llrs": llrs, "words": words,
+        "base_10": base_10, "made_from": made_from,
+    }  # fmt: skip
+    if str(path).lower().endswith(".docx"):
+        from llrkit.report.layouts import evaluation_document
+
+        evaluation_document(results, **parts).write_word(path)
+        return
+    write_atomically(path, report_page(results, **parts))
+
+
+def report_page(
+    results: Results,
+    *,
+    title: str,
+    by: str,
+    comparison: Comparison | None,
+    first: Sequence[Section],
+    sections: Sequence[Section],
+    cautions: Sequence[str],
+    made_from: Provenance | None,
+    bands: Mapping[str, CurveBands] = NOTHING,
+    checks: Mapping[str, CalibrationCheck] = NOTHING,
+    ties: Mapping[str, TiedScores] = NOTHING,
+    headline: str = "",
+    what: str = "",
+    llrs: bool = False,
+    words: str = "nist",
+    base_10: bool = False,
+) -> str:
+    """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
+    unit = llr_unit(base_10)
+    comparison = results if isinstance(results, Comparison) else comparison
+    systems = evaluations_by_name(results)
+    same_points(systems)
+    what = what or ("method" if isinstance(results, Comparison) else "system")
+    table = summary_table(systems, row_title=what)
+    tested = any(section.banner for section in first)  # a validation shows the tests beside its matrix
+    own = system_sections(
+        results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested, unit=unit
+    )
+    said = said_of(systems, words, unit)
+    all_sections = [*first, *(said.section(section) for section in (*own, *sections))]
+    pictures: list[Picture] = []
+    shown = [_section_for_template(section, i, pictures) for i, section in enumerate(all_sections)]
+    data = _data_of_page(systems, table, title)
+    data["words"] = [said.text(text) for text in ("Target prior", "cost of a miss", "of a false alarm")]
+    data["unit"] = {"nats": unit.nats, "suffix": f" {unit.suffix}" if base_10 else ""}
+    about = _about_the_systems(results, systems, comparison, table, checks, ties, unit)
+    about["headline"] = headline or about["headline"]
+    about = said.about(about)
+    room = LARGEST_DATA - len(script_json(data))
+    data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
+    page = HTML.get_template("page.html.j2").render(
+        about,
+        title=title,
+        version=__version__,
+        policy=Markup(PAGE_POLICY),
+        what=what,
+        base_10=base_10,
+        say=said.text,
+        several=f"{what}es" if what.endswith("s") else f"{what}s",
+        cautions=[said.text(caution) for caution in cautions],
+        first=shown[: len(first)],
+        sections=shown[len(first) :],
+        moved=moved,
+        provenance=made_from or provenance(),
+        style=trusted("report.css"),
+        plotly=Markup(plotly_javascript()),
+        program=trusted("plots.js", "panel.js", "page.js"),
+        data=script_json(data),
+    )
+    return printable(page)
+
+
+def system_sections(
+    results: Results,
+    systems: Mapping[str, Evaluation],
+    comparison: Comparison | None,
+    by: str,
+    bands: Mapping[str, CurveBands],
+    checks: Mapping[str, CalibrationCheck],
+    *,
+    llrs: bool,
+    tested: bool,
+    unit: LlrUnit = NATS,
+) -> list[Section]:
+    """Intervals, curves, distributions, tests, conditions and calibrators, where they are known."""
+    sections = [
+        *certainty.intervals(systems),
+        about_systems.curves(systems, bands, llrs=llrs),
+        about_systems.distributions(systems),
+    ]
+    sections += [
+        *certainty.calibration(checks, tested=tested, unit=unit),
+        *about_systems.conditions(systems, by),
+    ]
+    if comparison is not None:
+        sections.append(about_systems.calibrators(comparison, alone=comparison is results))
+    return sections
+
+
+def _about_the_systems(
+    results: Results,
+    systems: Mapping[str, Evaluation],
+    comparison: Comparison | None,
+    table: Table,
+    checks: Mapping[str, CalibrationCheck],
+    ties: Mapping[str, TiedScores],
+    unit: LlrUnit,
+) -> AboutSystems:
+    """What the template says about the systems."""
+    first = next(iter(systems.values()))
+    alone = results if isinstance(results, Comparison) and results.maps else None
+    return {
+        "systems": list(systems),
+        "headline": about_systems.headline(systems, checks) if alone is None else alone.sentence,
+        "verdicts": about_systems.verdicts(systems, checks, ties, advise=alone is None, unit=unit),
+        "numbers": text_tables(table),
+        "conventions": first.conventions,
+        "points": [asdict(result.point) for result in first.points],
+        "methods": methods_text(
+            systems, list(comparison.maps) if comparison is not None else (), checked=bool(checks), unit=unit
+        ),
+        "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
+    }
+
+
+def said_of(systems: Mapping[str, Evaluation], words: str, unit: LlrUnit = NATS) -> Said:
+    """A report in a vocabulary, its pictures in a unit; names of systems and points stay as they are."""
+    points = (point.point.name for result in systems.values() for point in result.points)
+    return Said(vocabulary(words), (*systems, *points), unit)
+
+
+def evaluations_by_name(results: Results) -> dict[str, Evaluation]:
+    """Evaluations by the name of their system, whatever form they were given in."""
+    if isinstance(results, Comparison):
+        return dict(results.evaluations)
+    if isinstance(results, Evaluation):
+        return {"scores": results}
+    if not isinstance(results, Mapping) or not results:
+        raise InputError("a report needs an Evaluation, a Comparison, or a dict of Evaluations by system")
+    for name, value in results.items():
+        if not isinstance(value, Evaluation):
+            raise InputError(f"{name!r}: expected an Evaluation, got {type(value).__name__}")
+    return {str(name): value for name, value in results.items()}
+
+
+def _section_for_template(section: Section, i: int, pictures: list[Picture]) -> dict[str, object]:
+    """A section as the template takes it; its pictures join the others."""
+    drawn = []
+    for picture in section.pictures:
+        drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
+        pictures.append(picture)
+    tables: list[TextTable] = []
+    for table in section.tables:
+        tables += text_tables(table) if isinstance(table, Table) else [table]
+    return {
+        "id": f"section{i}", "title": section.title, "paragraphs": section.paragraphs, "tables": tables,
+        "figures": drawn, "small": section.small, "note": section.note, "hint": section.hint,
+        "banner": section.banner,
+    }  # fmt: skip
+
+
+def _data_of_page(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, object]:
+    first = next(iter(systems.values()))
+    return {
+        "title": title,
+        "systems": list(systems),
+        "colors": {"systems": SYSTEM_COLORS, "roles": ROLE_COLORS},
+        "grid": {"first": float(BAYES_LOG_ODDS[0]), "step": 0.01, "n": len(BAYES_LOG_ODDS)},
+        "points": [{**asdict(r.point), "log_odds": r.point.log_odds} for r in first.points],
+        "rates": [exact_rates(result) for result in systems.values()],
+        "csv": format_table(table, "csv"),
+        "json": {
+            "schema": "llrkit.report/1",
+            "systems": spelled({name: result.to_dict() for name, result in systems.items()}),
+        },
+    }
+
+
+MOST_CLASSES = 12
+"""Curves of more classes than this could not be told apart: those with the largest EER are drawn."""
+
+
+def write_class_report(
+    result: ClassEvaluation,
+    path: str | Path,
+    *,
+    pairs: Sequence[PairHistogram] = (),
+    idempotence: Idempotence | None = None,
+    title: str = "Evaluation of several classes",
+    made_from: Provenance | None = None,
+) -> None:
+    """Write an evaluation of several classes as one HTML page that needs nothing else.
+
+    It has the numbers of all classes together, the confusion matrix, the calibration of each class, DET
+    curves of each class against the others, histograms of pairs, and for each class what
+    :func:`llrkit.write_report` has for a system. The evaluation must have looked at detection.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import llrkit as lk
+    >>> from llrkit.report.page import write_class_report
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> file = Path(tempfile.mkdtemp()) / "report.html"
+    >>> write_class_report(lk.multiclass.evaluate(scores), file, pairs=lk.multiclass.pair_histograms(scores))
+    >>> file.stat().st_size < 8_000_000
+    True
+    """
+    detections = {one.name: one.detection for one in result.per_class if one.detection is not None}
+    if not detections:
+        raise InputError("the evaluation has no detections: evaluate with detection=True")
+    worst = sorted(detections, key=lambda name: -detections[name].eer)[:MOST_CLASSES]
+    shown = {
+        name: Evaluation.from_measurements(detection)
+        for name, detection in detections.items()
+        if name in worst
+    }
+    cautions = []
+    if len(shown) < len(detections):
+        cautions.append(
+            f"Of {len(detections)} classes the {len(shown)} with the largest EER are drawn one by one; the "
+            "tables have all."
+        )
+    page = report_page(
+        shown,
+        title=title,
+        by="condition",
+        comparison=None,
+        first=_class_sections(result, pairs, idempotence),
+        sections=(),
+        cautions=cautions,
+        made_from=made_from,
+        headline=class_sentence(result),
+        what="class",
+    )
+    write_atomically(path, page)
+
+
+def _class_sections(
+    result: ClassEvaluation, pairs: Sequence[PairHistogram], idempotence: Idempotence | None
+) -> list[Section]:
+    header, table = class_rows(result)
+    numbers = TextTable(("all classes", "", ""), tuple(rows(result)))
+    each = TextTable(tuple(header), tuple(tuple(row) for row in table), numeric=True)
+    sections = [
+        Section(
+            "All classes together",
+            (
+                "Cllr is the cross-entropy of the posteriors at the prior, each class weighted by its prior. "
+                "Refined numbers are after a calibration fitted to the same trials: what they leave is "
+                "discrimination.",
+            ),
+            [numbers, each],
+            [
+                plot.confusion(result, renderer="none"),
+                plot.class_calibration(result, renderer="none"),
+                plot.class_det(result, renderer="none"),
+            ],
+        )
+    ]
+    if pairs:
+        drawn = [plot.pair_histogram(one, renderer="none") for one in pairs]
+        words = ("The pairs that are confused most often: LLRs of one class against the other.",)
+        sections.append(Section("Pairs of classes", words, pictures=drawn, small=True))
+    if idempotence is not None:
+        words = (
+            "If LLRs over the last class are Gaussian and calibrated, their means follow from their "
+            "covariances; points off the diagonal need calibration, or are not Gaussian.",
+        )
+        picture = plot.class_idempotence(idempotence, renderer="none")
+        sections.append(Section("Idempotence", words, pictures=[picture]))
+    return sections

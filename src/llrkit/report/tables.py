@@ -1,0 +1,556 @@
+"""Results as tables: of systems, of classes, in LaTeX, Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeGuard, TypeVar
+
+from llrkit.base.arguments import takes
+from llrkit.base.text import as_number, as_text, chance, csv_text, not_among, number
+from llrkit.errors import InputError, UnknownNameError
+from llrkit.multiclass.choose import ClassComparison
+from llrkit.multiclass.evaluation import ClassEvaluation, ClassResult
+from llrkit.results.vocabulary import vocabulary
+from llrkit.scores.source import require_column
+from llrkit.trust.differences import RATES, PairwiseComparison, SystemComparison
+from llrkit.verbs.compare import Comparison
+from llrkit.verbs.conditions import ConditionTable
+from llrkit.verbs.evaluation import Evaluation, group_name, number_row
+
+R = TypeVar("R")
+T = TypeVar("T")
+Column = tuple[str, str, Callable[[R], float], Callable[[float], str]]
+"""Its name in the JSON, its title, the number of a result, and how that is shown."""
+ALL = "all"
+"""The row of all trials, above those of groups or classes."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: the names of its rows, and for each column a key, a title, values and how they are shown."""
+
+    row_title: str
+    names: tuple[str, ...]
+    keys: tuple[str, ...]
+    titles: tuple[str, ...]
+    values: tuple[tuple[float, ...], ...]
+    """One tuple for each row."""
+    texts: tuple[tuple[str, ...], ...]
+    caption: str = ""
+
+    def choose(self, columns: Sequence[str]) -> Table:
+        """The same table with these columns only, by key or title, in this order.
+
+        Examples
+        --------
+        >>> column = ("x", "x (%)", lambda value: value, rate_in_percent)
+        >>> table = table_of({"a": 0.5}, [column], row_title="name")
+        >>> table.choose(["x"]).titles
+        ('x (%)',)
+        """
+        places = []
+        for name in columns:
+            found = [i for i, pair in enumerate(zip(self.keys, self.titles, strict=True)) if name in pair]
+            if not found:
+                require_column(name, self.keys)
+            places.append(found[0])
+
+        def chosen(row: tuple[T, ...]) -> tuple[T, ...]:
+            return tuple(row[i] for i in places)
+
+        return replace(
+            self,
+            keys=chosen(self.keys),
+            titles=chosen(self.titles),
+            values=tuple(map(chosen, self.values)),
+            texts=tuple(map(chosen, self.texts)),
+        )
+
+
+def table_of(
+    results: Mapping[str, R], columns: Sequence[Column[R]], *, row_title: str, caption: str = ""
+) -> Table:
+    """One row for each result.
+
+    Examples
+    --------
+    >>> table_of({"a": 0.5}, [("x", "x (%)", lambda value: value, rate_in_percent)], row_title="name").texts
+    (('50.00',),)
+    """
+    values = tuple(tuple(float(of(result)) for _, _, of, _ in columns) for result in results.values())
+    return Table(
+        row_title,
+        tuple(map(str, results)),
+        tuple(key for key, *_ in columns),
+        tuple(title for _, title, *_ in columns),
+        values,
+        tuple(tuple(show(v) for (*_, show), v in zip(columns, row, strict=True)) for row in values),
+        caption,
+    )
+
+
+def of_one_kind(results: object, kind: type[R], wanted: str) -> Mapping[str, R]:
+    """The results if they are named and all of a kind."""
+    if not isinstance(results, Mapping) or not results:
+        raise InputError(wanted)
+    for name, value in results.items():
+        if not isinstance(value, kind):
+            raise InputError(
+                f"{name!r}: expected {_article_of_word(kind.__name__)}, got {type(value).__name__}"
+            )
+    return results
+
+
+def _article_of_word(word: str) -> str:
+    return f"an {word}" if word[0] in "AEIOU" else f"a {word}"
+
+
+def whole_number(value: float) -> str:
+    """A count."""
+    return f"{value:,.0f}"
+
+
+def rate_in_percent(value: float) -> str:
+    """A rate in percent, without the sign."""
+    return number(100.0 * value, 2)
+
+
+ENDS = ("_low", "_high")
+_DIGITS = {"auc": 5, "det_slope": 2}
+
+
+def with_intervals(table: Table, results: Sequence[Evaluation]) -> Table:
+    """The table with each number followed by the ends of its interval, where there is one."""
+    if all(result.uncertainty is None for result in results):
+        raise InputError("these evaluations have no intervals: evaluate(..., ci=...) makes them")
+    rows = [number_row(result) for result in results]
+    keys, titles = list(table.keys), list(table.titles)
+    values, texts = [list(row) for row in table.values], [list(row) for row in table.texts]
+    for key in table.keys:
+        if not any(f"{key}_low" in row for row in rows):
+            continue
+        place = keys.index(key)
+        for i, row in enumerate(rows):
+            ends = [row.get(f"{key}{end}") for end in ENDS]
+            numbers = [float("nan") if end is None else as_number(end) for end in ends]
+            values[i][place + 1 : place + 1] = numbers
+            known = ends[0] is not None
+            texts[i][place] += (
+                f" [{_shown_number(key, numbers[0])}, {_shown_number(key, numbers[1])}]" if known else ""
+            )
+            texts[i][place + 1 : place + 1] = [_shown_number(key, end) for end in numbers]
+        keys[place + 1 : place + 1] = [f"{key}{end}" for end in ENDS]
+        titles[place + 1 : place + 1] = ["lower end", "upper end"]
+    return replace(
+        table,
+        keys=tuple(keys),
+        titles=tuple(titles),
+        values=tuple(map(tuple, values)),
+        texts=tuple(map(tuple, texts)),
+    )
+
+
+def without_ends(table: Table) -> Table:
+    """The table for people, where the ends stand behind their number and not in columns of their own."""
+    ends = {f"{key}{end}" for key in table.keys for end in ENDS}
+    return table.choose([key for key in table.keys if key not in ends])
+
+
+def _shown_number(key: str, value: float) -> str:
+    return rate_in_percent(value) if key.startswith("eer") else number(value, _DIGITS.get(key, 4))
+
+
+def comparison_table(compared: SystemComparison | PairwiseComparison, caption: str = "") -> Table:
+    """A row for each number of each pair of systems: both values, difference, interval, p-values."""
+    many = isinstance(compared, PairwiseComparison) and len(compared.pairs) > 1
+    rows = compared._frame_rows()
+    keys = [
+        "first",
+        "second",
+        "difference",
+        "low",
+        "high",
+        "p_value",
+        *(["corrected_p_value"] if many else []),
+    ]
+    titles = ["first", "second", "difference", "from", "to", "p"] + ["p (Holm)"] * many
+    if not many:
+        titles[:2] = (
+            [as_text(rows[0]["first_system"]), as_text(rows[0]["second_system"])] if rows else titles[:2]
+        )
+    names, values, texts = [], [], []
+    for row in rows:
+        pair = f"{row['first_system']} - {row['second_system']}: " if many else ""
+        name = as_text(row["number"])
+        names.append(f"{pair}{_name_of_number(compared, name)}")
+        numbers = tuple(float("nan") if row[key] is None else float(as_number(row[key])) for key in keys)
+        values.append(numbers)
+        show = rate_in_percent if name.rpartition(".")[2] in RATES else number
+        p_values = [chance(value) for value in numbers[5:]]
+        texts.append((*(show(value) for value in numbers[:5]), *p_values))
+    return Table("number", tuple(names), tuple(keys), tuple(titles), tuple(values), tuple(texts), caption)
+
+
+def _name_of_number(compared: SystemComparison | PairwiseComparison, key: str) -> str:
+    pairs = compared if isinstance(compared, PairwiseComparison) else None
+    whole = pairs or PairwiseComparison(compared.names, (compared,), ({},))  # type: ignore[arg-type]
+    unit = " (%)" if key.rpartition(".")[2] in RATES else ""
+    return whole.number_name(key) + unit
+
+
+COLUMNS: tuple[Column[Evaluation], ...] = (
+    ("n_target", "targets", lambda e: e.n_target, whole_number),
+    ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole_number),
+    ("eer", "EER (%)", lambda e: e.eer, rate_in_percent),
+    ("eer_roc", "EER on the ROC (%)", lambda e: e.eer_roc, rate_in_percent),
+    ("auc", "AUC", lambda e: e.auc, lambda value: number(value, 5)),
+    ("cllr", "Cllr", lambda e: e.cllr, number),
+    ("min_cllr", "min Cllr", lambda e: e.min_cllr, number),
+    ("cllr_cal", "Cllr − min", lambda e: e.cllr_cal, number),
+    ("det_slope", "DET slope", lambda e: e.det_slope.slope, lambda value: number(value, 2)),
+)
+
+
+WIDEST = 14
+"""Columns that fit on paper; wider tables are cut, each part with the names of the rows."""
+
+
+N_GENERAL = len(COLUMNS)
+
+
+def text_tables(table: Table) -> list[TextTable]:
+    """A table of numbers as it is shown: in one piece, or in pieces that fit on paper.
+
+    The costs at operating points then follow the numbers that need none.
+    """
+    n = len(table.titles)
+    if n < WIDEST:
+        return [_columns_of_table(table, 0, n)]
+    starts = [0, *range(N_GENERAL, n, WIDEST - 2)]
+    return [
+        _columns_of_table(table, start, stop) for start, stop in zip(starts, [*starts[1:], n], strict=True)
+    ]
+
+
+def _columns_of_table(table: Table, start: int, stop: int) -> TextTable:
+    rows = tuple((name, *texts[start:stop]) for name, texts in zip(table.names, table.texts, strict=True))
+    return TextTable((table.row_title, *table.titles[start:stop]), rows, table.caption, numeric=True)
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of words: a header and rows of text."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+    numeric: bool = False
+    """Whether all columns but the first are numbers, to be set flush right."""
+
+
+CLASS_WANTED = "a table needs a ClassEvaluation, a ClassComparison, or a dict of ClassEvaluations by system"
+Either = ClassEvaluation | ClassResult
+ClassResults = ClassEvaluation | ClassComparison | Mapping[str, ClassEvaluation]
+"""What a table of several classes is made of."""
+
+
+def _cllr_and_refined(result: Either) -> tuple[float, float]:
+    if isinstance(result, ClassEvaluation):
+        return result.cllr, result.refined_cllr
+    return result.cllr.actual, result.cllr.refined
+
+
+CLASS_COLUMNS: tuple[Column[Either], ...] = (
+    ("n", "trials", lambda e: e.n, whole_number),
+    ("cllr", "Cllr", lambda e: _cllr_and_refined(e)[0], number),
+    ("refined_cllr", "refined Cllr", lambda e: _cllr_and_refined(e)[1], number),
+    ("cllr_cal", "Cllr − refined", lambda e: _cllr_and_refined(e)[0] - _cllr_and_refined(e)[1], number),
+    ("error_rate", "errors (%)", lambda e: e.error_rate.actual, rate_in_percent),
+    ("refined_error_rate", "refined errors (%)", lambda e: e.error_rate.refined, rate_in_percent),
+)
+
+
+def has_classes(results: object) -> TypeGuard[ClassResults]:
+    """Whether these are results of several classes."""
+    if isinstance(results, Mapping) and results:
+        return isinstance(next(iter(results.values())), ClassEvaluation)
+    return isinstance(results, ClassEvaluation | ClassComparison)
+
+
+def class_table(
+    results: ClassResults,
+    *,
+    row_title: str = "system",
+    caption: str = "",
+) -> Table:
+    """The numbers of evaluations of several classes, or of a comparison, as a table.
+
+    A single evaluation gives a row for all trials and one for each class; several have costs as well.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.ClassScores([[9.0, 0, 0], [0, 5.0, 0], [4.0, 0, 1.0], [1.0, 0, 2.0]], [0, 1, 2, 2])
+    >>> class_table(lk.multiclass.evaluate(scores)).names
+    ('all', '0', '1', '2')
+    """
+    if isinstance(results, ClassEvaluation):
+        rows: dict[str, Either] = {ALL: results} | {one.name: one for one in results.per_class}
+        title = "class" if row_title == "system" else row_title
+        return table_of(rows, CLASS_COLUMNS, row_title=title, caption=caption)
+    if isinstance(results, ClassComparison):
+        results, row_title = results.evaluations, "method" if row_title == "system" else row_title
+    named = of_one_kind(results, ClassEvaluation, CLASS_WANTED)
+    first = next(iter(named.values()))
+    columns: list[Column[ClassEvaluation]] = [*CLASS_COLUMNS]
+    columns.insert(2, ("cllr_normalized", "Cllr, normalized", lambda e: e.cllr_normalized, number))
+    for of, title in (("costs", "cost"), ("cavgs", "Cavg")):
+        for i, cost in enumerate(getattr(first, of)):
+            columns.append(
+                (f"{title.lower()} {cost.name}", f"{title} {cost.name}", _class_cost(of, i), number)
+            )
+    return table_of(named, columns, row_title=row_title, caption=caption)
+
+
+def _class_cost(of: str, i: int) -> Callable[[ClassEvaluation], float]:
+    return lambda evaluation: float(getattr(evaluation, of)[i].actual)
+
+
+WANTED = (
+    "a table needs an Evaluation, a Comparison, or a dict of Evaluations by system; or a ConditionTable, a "
+    "SystemComparison or a PairwiseComparison"
+)
+
+
+Tabulated: TypeAlias = (
+    Evaluation
+    | Comparison
+    | Mapping[str, Evaluation]
+    | ConditionTable
+    | SystemComparison
+    | PairwiseComparison
+    | ClassResults
+)
+"""What a table can be made of."""
+
+
+def summary_table(
+    results: Tabulated, *, row_title: str = "system", caption: str = "", intervals: bool = False
+) -> Table:
+    """The numbers of one or several evaluations, or of a comparison, as a table.
+
+    A single evaluation gives one row, and one more for each of its groups.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"])
+    >>> summary_table({"mine": result}).texts[0][5:8]
+    ('0.7140', '0.5354', '0.1786')
+    """
+    if isinstance(results, SystemComparison | PairwiseComparison):
+        return comparison_table(results, caption)
+    if isinstance(results, ConditionTable):
+        row_title = results.by if row_title == "system" else row_title
+        results = results.rows()
+    if has_classes(results):
+        if intervals:
+            raise InputError("evaluations of several classes have no intervals")
+        return class_table(results, row_title=row_title, caption=caption)
+    if isinstance(results, Comparison):
+        results, row_title = results.evaluations, "method" if row_title == "system" else row_title
+    if isinstance(results, Evaluation):
+        if results.groups and row_title == "system":
+            row_title = ", ".join(results.by) or row_title
+        results = {ALL: results, **{group_name(key): group for key, group in results.groups.items()}}
+    named = of_one_kind(results, Evaluation, WANTED)
+    same_points(named)
+    columns = [*COLUMNS, *_cost_columns(next(iter(named.values())))]
+    table = table_of(named, columns, row_title=row_title, caption=caption)
+    return with_intervals(table, list(named.values())) if intervals else table
+
+
+def _cost_columns(first: Evaluation) -> list[Column[Evaluation]]:
+    columns: list[Column[Evaluation]] = []
+    for i, result in enumerate(first.points):
+        for kind in ("min", "act"):
+            name = result.point.name
+            columns.append(
+                (
+                    f"{kind}_dcf {name}",
+                    f"{kind} DCF {name}",
+                    _cost_at_point("points", i, f"{kind}_dcf"),
+                    number,
+                )
+            )
+    for i, primary in enumerate(first.primaries):
+        for kind in ("min", "act"):
+            title = f"{kind} C_primary {primary.name}"
+            columns.append(
+                (f"{kind}_c_primary {primary.name}", title, _cost_at_point("primaries", i, kind), number)
+            )
+    return columns
+
+
+def _cost_at_point(of: str, i: int, kind: str) -> Callable[[Evaluation], float]:
+    return lambda evaluation: float(getattr(getattr(evaluation, of)[i], kind))
+
+
+def same_points(results: Mapping[str, Evaluation]) -> None:
+    """Refuse evaluations at different operating points: their costs cannot be side by side."""
+    names = {name: tuple(p.point for p in e.points) for name, e in results.items()}
+    first = next(iter(names))
+    for name, points in names.items():
+        if points != names[first]:
+            raise InputError(f"{first!r} and {name!r} were evaluated at different operating points")
+
+
+STYLES = ("latex", "markdown", "csv")
+
+
+@takes(row_title=str, caption=str)
+def format_table(
+    results: Tabulated | Table,
+    style: str = "markdown",
+    *,
+    row_title: str = "system",
+    caption: str = "",
+    columns: Sequence[str] | str | None = None,
+    intervals: bool = False,
+    words: str = "nist",
+) -> str:
+    """The numbers of evaluations or of a comparison as LaTeX, Markdown or CSV.
+
+    LaTeX and Markdown have the digits people read; CSV has all of them, under the names of the JSON. Names
+    that a spreadsheet would take for a formula get an apostrophe in front there.
+
+    Parameters
+    ----------
+    results
+        An Evaluation, a Comparison, or a dict of Evaluations by system; of two classes or of several. A
+        ConditionTable, and what compares systems, give tables of their own.
+    style
+        'latex' (uses booktabs), 'markdown' or 'csv'.
+    row_title
+        Title of the first column.
+    caption
+        Caption of a LaTeX table.
+    columns
+        The columns to show, by their names in the CSV (``"eer"``, ``"min_dcf sre08"`` or
+        ``"min_dcf_sre08"``) or their titles.
+    intervals
+        Whether numbers of evaluations are followed by their intervals; CSV has columns ``..._low`` and
+        ``..._high``.
+    words
+        The vocabulary of the titles: 'nist', 'forensic' or 'biometrics'; CSV has the names of the JSON.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"])
+    >>> print(lk.format_table({"my_system": result}, "latex").splitlines()[5])
+    my\\_system & 4 & 5 & 23.08 & 25.00 & 0.82500 & 0.7140 & 0.5354 & 0.1786 & $-0.35$ & 0.5000 & 0.7500 \\\\
+    """
+    table = (
+        results
+        if isinstance(results, Table)
+        else summary_table(results, row_title=row_title, caption=caption, intervals=intervals)
+    )
+    if columns is not None:
+        names = [columns] if isinstance(columns, str) else list(columns)
+        spelled = {key.replace(" ", "_"): key for key in table.keys}  # as llrkit.torch has them
+        names = [spelled.get(name, name) for name in names]
+        ends = {name: [f"{name}{end}" for end in ENDS if f"{name}{end}" in table.keys] for name in names}
+        table = table.choose([one for name in names for one in (name, *ends[name])])
+    table = table if style == "csv" else without_ends(table)
+    titles = tuple(map(vocabulary(words).say, table.titles))
+    table = replace(table, titles=titles)
+    if style == "csv":
+        return _table_as_csv(table)
+    if style == "markdown":
+        return _table_as_markdown(table)
+    if style == "latex":
+        return _table_as_latex(table)
+    raise UnknownNameError(f"unknown style of table {not_among(style, STYLES)}")
+
+
+def _table_as_csv(table: Table) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([csv_text(text) for text in (table.row_title, *table.keys)])
+    for name, row in zip(table.names, table.values, strict=True):
+        writer.writerow([csv_text(name), *(_exact_cell(value) for value in row)])
+    return out.getvalue()
+
+
+def _exact_cell(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def _table_as_markdown(table: Table) -> str:
+    rows = [(table.row_title, *table.titles)]
+    rows += [(name, *texts) for name, texts in zip(table.names, table.texts, strict=True)]
+    lines = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in rows]
+    lines.insert(1, "|---|" + "--:|" * len(table.titles))
+    return "\n".join([f"**{markdown_text(table.caption)}**", "", *lines] if table.caption else lines) + "\n"
+
+
+def _table_as_latex(table: Table) -> str:
+    rows = [
+        " & ".join([latex_text(name), *map(_latex_number, texts)]) + r" \\"
+        for name, texts in zip(table.names, table.texts, strict=True)
+    ]
+    head = " & ".join(map(latex_text, (table.row_title, *table.titles))) + r" \\"
+    lines = [
+        r"% \usepackage{booktabs}",
+        r"\begin{tabular}{l" + "r" * len(table.titles) + "}",
+        r"\toprule",
+        head,
+    ]
+    lines += [r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
+    if table.caption:
+        lines = [lines[0], r"\begin{table}", r"\centering", rf"\caption{{{latex_text(table.caption)}}}",
+                 *lines[1:], r"\end{table}"]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "−": "--", "\n": " ", "\r": " ",
+}  # fmt: skip
+
+
+def latex_text(text: str) -> str:
+    r"""Text that LaTeX sets as it is.
+
+    Examples
+    --------
+    >>> latex_text("50 % of a_b & {c}")
+    '50 \\% of a\\_b \\& \\{c\\}'
+    """
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _latex_number(text: str) -> str:
+    if text == "inf":
+        return r"$\infty$"
+    return f"${text}$" if text.startswith("-") and len(text) > 1 else text
+
+
+def markdown_text(text: str) -> str:
+    r"""Text that Markdown shows as it is, also in a cell of a table.
+
+    Examples
+    --------
+    >>> markdown_text("a|b <i> *c* _d_")
+    'a\\|b &lt;i&gt; \\*c\\* \\_d\\_'
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = " ".join(text.splitlines())
+    for character in "\\|*_`[]":
+        text = text.replace(character, f"\\{character}")
+    return text

@@ -1,0 +1,184 @@
+"""Sections as paragraphs of a Word document: the only module that knows python-docx."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llrkit.plot.picture import Picture
+from llrkit.report.document import Banner, Section
+from llrkit.report.tables import TextTable, text_tables
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.table import Table, _Row
+
+WIDTH = 6.0
+"""Of pictures, in inches."""
+MARGIN, TABLE_WIDTH = 0.75, 6.75
+"""At the sides of a page, and what fits between the margins of the narrowest, A4, in inches."""
+SQUARE = 3.6
+"""Of pictures as high as wide, so that two fit on a page."""
+LETTERS = {9: 11.5, 7: 15.0}
+"""That fit into an inch of a table, about, by the size of the letters in points."""
+PADDING = 2
+"""Letters that would fit into the margins of a cell."""
+LONGEST_WORD = 20
+"""Letters that are kept together in a cell; hashes are longer."""
+MANY_COLUMNS = 7
+COLORS = {"good": "00694A", "fair": "7A5200", "poor": "A33400"}
+_MINUS = re.compile(r"(?<![\w)-])-(?=\d)")
+_NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def fill_word_file(document: Document, title: str, sections: Sequence[Section], place: Path) -> None:
+    """Write sections into an empty document; pictures pass through files in ``place``."""
+    from docx.shared import Inches
+
+    document.core_properties.title = _text_for_xml(title)
+    document.core_properties.author = ""
+    for paper in document.sections:
+        paper.left_margin = paper.right_margin = Inches(MARGIN)
+    document.add_heading(_text_for_xml(title), level=0)
+    figures = tables = 0
+    for section in sections:
+        document.add_heading(_text_for_xml(section.title), level=1)
+        if section.banner is not None:
+            _add_banner(document, section.banner)
+        for paragraph in section.paragraphs:
+            said = document.add_paragraph(running_text(paragraph))
+            # a heading stays on the page of its table
+            said.paragraph_format.keep_with_next = bool(section.tables)
+        for table in section.tables:
+            for part in [table] if isinstance(table, TextTable) else text_tables(table):
+                tables += 1
+                _add_caption(document, f"Table {tables}: {part.caption or section.title}", above=True)
+                _add_table(document, part)
+        for picture in section.pictures:
+            figures += 1
+            _add_picture(document, picture, place / f"{figures}.png")
+            _add_caption(document, f"Figure {figures}: {picture.title}")
+        if section.note:
+            document.add_paragraph(running_text(section.note))
+
+
+def _add_banner(document: Document, banner: Banner) -> None:
+    from docx.shared import Pt, RGBColor
+
+    line = document.add_paragraph()
+    line.paragraph_format.keep_with_next = True
+    words = line.add_run(_text_for_xml(banner.word))
+    words.bold, words.font.size = True, Pt(20)
+    words.font.color.rgb = RGBColor.from_string(COLORS[banner.grade])
+
+
+def _add_table(document: Document, table: TextTable) -> None:
+    from docx.shared import Inches, Pt
+
+    headed = any(table.header)
+    rows = [table.header, *table.rows] if headed else list(table.rows)
+    made = document.add_table(rows=0, cols=len(table.header))
+    made.style = "Light Grid Accent 1"
+    made.autofit = False
+    points = 9 if len(table.header) < MANY_COLUMNS else 7
+    widths = column_widths(rows, TABLE_WIDTH, LETTERS[points])
+    for column, width in zip(made.columns, widths, strict=True):
+        column.width = Inches(width)  # LibreOffice goes by these, Word by those of the cells
+    if not headed:
+        _without_header(made)
+    size = Pt(points)
+    for i, row in enumerate(rows):
+        added = made.add_row()
+        is_header = i == 0 and headed
+        _keep_rows_whole(added, is_header=is_header)
+        for cell, text, width in zip(added.cells, row, widths, strict=True):
+            cell.width = Inches(width)
+            cell.text = _text_for_xml(text)
+            cell.paragraphs[0].paragraph_format.keep_with_next = is_header
+            for run in cell.paragraphs[0].runs:
+                run.font.size = size
+    document.add_paragraph()
+
+
+def _without_header(table: Table) -> None:
+    """Let the first row look like the others."""
+    from docx.oxml.ns import qn
+
+    for look in table._tblPr.findall(qn("w:tblLook")):
+        look.set(qn("w:firstRow"), "0")
+        look.set(qn("w:val"), "0480")
+
+
+def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -> list[float]:
+    """Widths of columns that add up to ``width``: no word is broken if that can be, long texts get more.
+
+    Examples
+    --------
+    >>> rows = [("metric", "what was found"), ("eer", "3.25 % " * 8)]
+    >>> [round(w, 1) for w in column_widths(rows, 6.0, 15.0)]
+    [0.6, 5.4]
+    """
+    columns = list(zip(*rows, strict=True))
+    words = [
+        max((_word_width(word, bold=i == 0 or text is column[0]) for text in column for word in text.split()),
+            default=1.0)
+        for i, column in enumerate(columns)
+    ]  # fmt: skip
+    least = [min(longest, LONGEST_WORD) + PADDING for longest in words]
+    wanted = [
+        max(low, sum(map(len, column)) / len(column)) for low, column in zip(least, columns, strict=True)
+    ]
+    room = max(0.0, width * letters - sum(least))
+    more = [want - low for want, low in zip(wanted, least, strict=True)]
+    shares = [low + room * (extra / sum(more) if sum(more) else 1.0 / len(least))
+              for low, extra in zip(least, more, strict=True)]  # fmt: skip
+    return [width * share / sum(shares) for share in shares]
+
+
+def _word_width(word: str, *, bold: bool) -> float:
+    """Of a word, in letters of usual width; the first row and the first column are bold."""
+    letters = sum(1.5 if letter in "mwMW%@" else 1.25 if letter.isupper() else 1.0 for letter in word)
+    return 1.15 * letters if bold else letters
+
+
+def _keep_rows_whole(row: _Row, *, is_header: bool) -> None:
+    """Let no row be divided between two pages; a header is repeated on each."""
+    from docx.oxml import OxmlElement
+
+    properties = row._tr.get_or_add_trPr()
+    properties.append(OxmlElement("w:cantSplit"))
+    if is_header:
+        properties.append(OxmlElement("w:tblHeader"))
+
+
+def _add_picture(document: Document, picture: Picture, file: Path) -> None:
+    from docx.shared import Inches
+
+    from llrkit.plot.matplotlib_renderer import save
+
+    width = SQUARE if picture.equal else WIDTH
+    save(picture, file, width=width)
+    document.add_picture(str(file), width=Inches(width))
+    document.paragraphs[-1].paragraph_format.keep_with_next = True
+
+
+def _add_caption(document: Document, text: str, *, above: bool = False) -> None:
+    document.add_paragraph(_text_for_xml(text), style="Caption").paragraph_format.keep_with_next = above
+
+
+def running_text(text: str) -> str:
+    """Text of a paragraph with true minus signs: a line is broken after a hyphen, and -65 becomes 65 then.
+
+    Examples
+    --------
+    >>> running_text("from -65.4 to 8, in cross-validation of SRE-08").split("-")
+    ['from −65.4 to 8, in cross', 'validation of SRE', '08']
+    """
+    return _MINUS.sub("\N{MINUS SIGN}", _text_for_xml(text))
+
+
+def _text_for_xml(text: str) -> str:
+    """Text without the characters that XML cannot hold."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

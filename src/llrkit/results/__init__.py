@@ -1,0 +1,1 @@
+"""The base of all results, and the words they are told in."""

@@ -1,0 +1,486 @@
+"""evaluate(): all numbers of trials of three kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from llrkit.base.arguments import RNG, real_number, seed_of
+from llrkit.base.text import Json, counted, number, percent
+from llrkit.core.cells import BelowCounts
+from llrkit.core.counting import count_bins
+from llrkit.core.functions import probability
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.results.result import Result, html_table
+from llrkit.scores.labels import KINDS, Kind
+from llrkit.spoof.costs import Costs, SpoofCosts, asv_eer_threshold, cm_source, decision_score, spoof_costs
+from llrkit.spoof.counts import KindCounts, at_thresholds, attack_names, count_kinds, t_eer_nearest
+from llrkit.spoof.intervals import SpoofCounts, SpoofSettings, cm_thresholds, spoof_intervals, spoof_numbers
+from llrkit.spoof.trials import SpoofTrials, System
+from llrkit.trust.jackknife import Uncertainty
+from llrkit.trust.speakers import Columns, find_speakers
+
+EER_WORDS = {
+    "roc": "on the interpolated ROC",
+    "hull": "on the ROC convex hull (ROCCH-EER)",
+    "nearest": "mean of both rates at the observed point where they are nearest",
+}
+
+
+EER_TITLES = (
+    ("sv_eer", "SV-EER"),
+    ("spf_eer", "SPF-EER"),
+    ("sasv_eer", "SASV-EER"),
+    ("cm_eer", "CM-EER"),
+    ("t_eer", "t-EER"),
+)
+OF_NO_ATTACK = ("sv_eer",)
+"""Numbers without spoofs, which are the same for every attack."""
+
+
+class NamedCost(NamedTuple):
+    """A cost by the name of its priors and prices: at the best threshold, and at that of LLRs."""
+
+    name: str
+    """The priors and costs: a preset, or the numbers."""
+    min: float | None
+    """The cost at the best threshold; None if it cannot be computed."""
+    act: float | None
+    """The cost at the threshold of LLRs; None if it cannot be computed."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpoofEvaluation(Result):
+    """The result of :func:`llrkit.spoof.evaluate`; a number that does not exist is None and has a reason."""
+
+    n: Mapping[Kind, float]
+    """Trials of each kind."""
+    score: str
+    """The column of the system that decides alone, whose EERs and a-DCF these are."""
+    numbers: Mapping[str, float]
+    """All numbers by name, such as ``a_dcf.0.min``."""
+    cost_names: tuple[str, ...]
+    """Names of the a-DCFs, in the order of their numbers."""
+    tandem_names: tuple[str, ...]
+    """Names of the t-DCFs, in the order of their numbers."""
+    eer_convention: str
+    """How equal error rates are taken: "roc", "hull" or "nearest"."""
+    reasons: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Why other numbers do not exist."""
+    asv_threshold: float | None = None
+    """Threshold of the ASV system in the t-DCF; None without a tandem."""
+    asv_rates: tuple[float, float, float] | None = None
+    """Pmiss, Pfa of non-targets and Pfa of spoofs of the ASV system at its threshold."""
+    attacks: Mapping[str, SpoofEvaluation] = field(default_factory=lambda: MappingProxyType({}))
+    """The same for the spoofs of each attack, by its name."""
+    uncertainty: Uncertainty | None = None
+    """Intervals and what to know about them; None unless speakers were given."""
+
+    @property
+    def sv_eer(self) -> float | None:
+        """Targets against non-targets."""
+        return self.numbers.get("sv_eer")
+
+    @property
+    def spf_eer(self) -> float | None:
+        """Targets against spoofs."""
+        return self.numbers.get("spf_eer")
+
+    @property
+    def sasv_eer(self) -> float | None:
+        """Targets against non-targets and spoofs."""
+        return self.numbers.get("sasv_eer")
+
+    @property
+    def cm_eer(self) -> float | None:
+        """Bona fide trials against spoofs, by the countermeasure."""
+        return self.numbers.get("cm_eer")
+
+    @property
+    def t_eer(self) -> float | None:
+        """Concurrent tandem equal error rate, a share."""
+        return self.numbers.get("t_eer")
+
+    @property
+    def a_dcf(self) -> tuple[NamedCost, ...]:
+        """Architecture-agnostic costs."""
+        return self._costs("a_dcf", self.cost_names)
+
+    @property
+    def t_dcf(self) -> tuple[NamedCost, ...]:
+        """Tandem costs."""
+        return self._costs("t_dcf", self.tandem_names)
+
+    def _costs(self, prefix: str, names: tuple[str, ...]) -> tuple[NamedCost, ...]:
+        get = self.numbers.get
+        rows = [NamedCost(n, get(f"{prefix}.{i}.min"), get(f"{prefix}.{i}.act")) for i, n in enumerate(names)]
+        return tuple(row for row in rows if row.min is not None or row.act is not None)
+
+    @property
+    def intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Lower and upper end by name of the number; empty unless speakers were given."""
+        return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
+
+    @property
+    def interval_notes(self) -> list[str]:
+        """What to know about the intervals, and why some numbers have none; empty without speakers."""
+        if self.uncertainty is None:
+            return []
+        titles = dict(EER_TITLES) | self._cost_titles()
+        concerned: dict[tuple[str, str], list[str]] = {}
+        for attack, one in ({"": self} | dict(self.attacks)).items():
+            for key, reason in one.uncertainty.no_interval.items() if one.uncertainty is not None else ():
+                # the table of attacks has neither
+                unseen = attack and (key in OF_NO_ATTACK or key.endswith(".act"))
+                if key in titles and key in one.numbers and not unseen:
+                    concerned.setdefault((titles[key], reason), []).append(attack)
+        told = list(self.uncertainty.notes)
+        for (title, reason), attacks in concerned.items():
+            named = [attack for attack in attacks if attack]
+            which = f" of {', '.join(named)}" if "" not in attacks else (
+                f" (also of {', '.join(named)})" if named else ""
+            )  # fmt: skip
+            told.append(f"none for {title}{which}: {reason}")
+        return told
+
+    @property
+    def conventions(self) -> dict[str, str]:
+        """What the numbers mean where several meanings are in use."""
+        return {
+            "decision": "accept when score >= threshold",
+            "ties": "pooled"
+            if self.eer_convention != "nearest"
+            else "targets first (EERs), otherwise pooled",
+            "eer": EER_WORDS[self.eer_convention],
+            "a_dcf": "divided by the cheaper of accepting and rejecting all; act at the threshold of LLRs",
+            "t_dcf": "error rates of ASV and CM multiplied; divided by the cheaper of a CM that accepts all "
+            "and one that rejects all; ASV at its nearest-point equal-error threshold unless one was given",
+            "t_eer": "concurrent, a share; straight lines between observed thresholds",
+        }
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers, as in the JSON of the command line."""
+        plain: dict[str, Json] = {f"n_{kind}": round(n) for kind, n in self.n.items()}
+        plain["score"] = self.score
+        plain |= {name: self.numbers.get(name) for name in ("sv_eer", "spf_eer", "sasv_eer", "cm_eer")}
+        for prefix, costs in (("a_dcf", self.a_dcf), ("t_dcf", self.t_dcf)):
+            plain[prefix] = [
+                {**cost._asdict(), **self._uncertain(f"{prefix}.{i}.")} for i, cost in enumerate(costs)
+            ]
+        plain["t_eer"] = self.t_eer
+        plain |= self._uncertain("")
+        if self.uncertainty is not None:
+            plain["ci"] = self.uncertainty.settings()
+        if self.asv_rates is not None:
+            names = ("p_miss", "p_fa", "p_fa_spoof")
+            plain["asv"] = {"threshold": self.asv_threshold, **dict(zip(names, self.asv_rates, strict=True))}
+        if self.reasons:
+            plain["missing"] = dict(self.reasons)
+        plain["attacks"] = {name: one.to_dict() for name, one in self.attacks.items()}
+        if self.attacks:
+            plain["worst_attack"] = self.worst_attack
+        return plain | {"conventions": self.conventions} if self.cost_names or self.tandem_names else plain
+
+    @property
+    def worst_attack(self) -> dict[str, dict[str, str | float]]:
+        """For every number that depends on the attack, the one where it is largest."""
+        names = dict.fromkeys(name for one in self.attacks.values() for name in one.numbers)
+        worst: dict[str, dict[str, str | float]] = {}
+        for name in OF_NO_ATTACK:
+            names.pop(name, None)
+        for name in names:
+            values = {
+                attack: one.numbers[name] for attack, one in self.attacks.items() if name in one.numbers
+            }
+            attack = max(values, key=values.__getitem__)
+            worst[name] = {"attack": attack, "value": values[attack]}
+        return worst
+
+    def _uncertain(self, prefix: str) -> dict[str, Json]:
+        return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
+
+    def _frame_rows(self) -> list[dict[str, Json]]:
+        return [
+            {"attack": name, **one._frame_row()} for name, one in ({None: self} | dict(self.attacks)).items()
+        ]
+
+    def _frame_row(self) -> dict[str, Json]:
+        row: dict[str, Json] = {f"n_{kind}": n for kind, n in self.n.items()}
+        for name, value in self.numbers.items():
+            row[name] = value
+            if self.uncertainty is not None:
+                row[f"{name}_low"], row[f"{name}_high"] = self.intervals.get(name, (None, None))
+        return row
+
+    def _repr_html_(self) -> str:
+        tables = html_table(["", "", ""], self.rows(), left=(0, 2))
+        return tables + (html_table(*self.attack_rows()) if self.attacks else "")
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """The table: name, value, and what it is."""
+        alone = set(self.numbers) == {"cm_eer"} and not self.n["nontarget"]
+        table = [("trials", sizes_in_words(self.n, bona_fide=alone), "")]
+        notes = {
+            "sv_eer": f"targets against non-targets, by {self.score}",
+            "spf_eer": f"targets against spoofs, by {self.score}",
+            "sasv_eer": f"targets against both, by {self.score}",
+            "cm_eer": "bona fide against spoofed, by the countermeasure",
+            "t_eer": "ASV and CM in tandem, concurrent",
+        }
+        table += [
+            self._row(title, key, notes[key], percent) for key, title in EER_TITLES if key in self.numbers
+        ]
+        for key, title in self._cost_titles().items():
+            if key in self.numbers:
+                note = "best threshold" if key.endswith("min") else "threshold of LLRs"
+                note += f" of {self.score}" if key.startswith("a_dcf") else ""
+                table.append(self._row(title, key, note, number))
+        return table
+
+    def _cost_titles(self) -> dict[str, str]:
+        """All costs by their key, with what they are called."""
+        kinds = (("a_dcf", "a-DCF", self.cost_names), ("t_dcf", "t-DCF", self.tandem_names))
+        return {
+            f"{prefix}.{i}.{kind}": f"{kind} {title} {name}"
+            for prefix, title, names in kinds
+            for i, name in enumerate(names)
+            for kind in ("min", "act")
+        }
+
+    def _row(self, name: str, key: str, note: str, show: Callable[[float], str]) -> tuple[str, str, str]:
+        interval = ""
+        if key in self.intervals:
+            low, high = self.intervals[key]
+            interval = f"[{show(low).removesuffix(' %')}, {show(high)}]"
+        return name, show(self.numbers[key]), "  ".join(filter(None, (interval, note)))
+
+    def attack_rows(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows of a table with one line per attack."""
+        titles = {"spf_eer": "SPF-EER", "cm_eer": "CM-EER", "t_eer": "t-EER"}
+        titles |= {key: title for key, title in self._cost_titles().items() if key.endswith("min")}
+        keys = [key for key in titles if any(key in one.numbers for one in self.attacks.values())]
+        rows = []
+        for attack, one in self.attacks.items():
+            nothing = ("", "", "")
+            shown = [
+                one._row("", key, "", percent if key.endswith("eer") else number)
+                if key in one.numbers
+                else nothing
+                for key in keys
+            ]
+            cells = [f"{value} {interval}".rstrip() for _, value, interval in shown]
+            rows.append([attack, f"{round(one.n['spoof']):,}", *cells])
+        return ["attack", "spoofs", *(titles[key] for key in keys)], rows
+
+    def __repr__(self) -> str:
+        table = self.rows()
+        widths = [max(len(row[i]) for row in table) for i in (0, 1)]
+        lines = [f"{name:<{widths[0]}}  {value:>{widths[1]}}  {note}".rstrip() for name, value, note in table]
+        return "\n".join(lines)
+
+
+def sizes_in_words(n: Mapping[Kind, float], *, bona_fide: bool = False) -> str:
+    """How many trials of each kind; to a countermeasure alone, targets are bona fide trials.
+
+    Examples
+    --------
+    >>> sizes_in_words({"target": 3, "nontarget": 0, "spoof": 1}, bona_fide=True)
+    '3 bona fide + 1 spoof'
+    >>> sizes_in_words({"target": 1, "nontarget": 2, "spoof": 0})
+    '1 target + 2 non-targets + 0 spoofs'
+    """
+    words = {"target": "target", "nontarget": "non-target", "spoof": "spoof"}
+    if bona_fide:
+        return f"{round(n['target']):,} bona fide + {counted(round(n['spoof']), words['spoof'])}"
+    return " + ".join(counted(round(n[kind]), words[kind]) for kind in KINDS)
+
+
+def evaluate(
+    trials: SpoofTrials,
+    costs: Sequence[Costs] | Costs = ("asvspoof5", "a-dcf1"),
+    *,
+    tandem: Sequence[Costs] | Costs = ("asvspoof5", "asvspoof2019"),
+    eer: Literal["roc", "hull", "nearest"] = "roc",
+    asv_threshold: float | Literal["eer"] = "eer",
+    speakers: Columns | None = None,
+    level: float = 0.95,
+    rng: RNG = 0,
+) -> SpoofEvaluation:
+    """Evaluate targets, non-targets and spoofs: EERs of each pair, a-DCF, t-DCF, t-EER, and every attack.
+
+    Parameters
+    ----------
+    trials
+        The trials.
+    costs, tandem
+        Priors and prices of the a-DCF and of the t-DCF: names of presets, or :class:`SpoofCosts`.
+    eer
+        The convention of equal error rates: on the interpolated ROC, on its convex hull, or at the nearest
+        observed point, as the organizers of ASVspoof take it.
+    asv_threshold
+        Where the ASV system of the tandem decides: its equal-error threshold, or a number.
+    speakers
+        The column, or the two columns, with the speakers of the two sides of a trial: all numbers get
+        intervals for trials that share speakers (a jackknife).
+    level, rng
+        Of the intervals.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> labels = ["target"] * 300 + ["nontarget"] * 300 + ["spoof"] * 300
+    >>> asv, cm = np.repeat([3.0, -3.0, 2.0], 300), np.repeat([3.0, 3.0, -3.0], 300)
+    >>> trials = SpoofTrials({"asv": asv + 2 * rng.normal(size=900), "cm": cm + 2 * rng.normal(size=900),
+    ...                       "label": labels})
+    >>> result = evaluate(trials)
+    >>> [round(rate, 3) for rate in (result.sv_eer, result.spf_eer, result.cm_eer, result.t_eer)]
+    [0.06, 0.397, 0.073, 0.088]
+    >>> result.t_dcf[0].name, round(result.t_dcf[0].min, 3)
+    ('asvspoof5', 0.322)
+    """
+    seed = seed_of(rng)
+    if not isinstance(trials, SpoofTrials):
+        raise InputError(
+            f"expected SpoofTrials, got {type(trials).__name__}: SpoofTrials(table, asv=, cm=, sasv=)"
+        )
+    probability(level, "level")
+    settings = SpoofSettings(_all_costs(costs), _all_costs(tandem), eer)
+    system = decision_score(trials)
+    counted, uncounted = _count_alone(trials)
+    _number_or_none(asv_threshold)
+    where = _asv_decision(trials, counted, asv_threshold)
+    attacks = [] if trials.attack is None else _attacks_of_trials(trials, counted)
+    people = None
+    if speakers is not None:  # once for all attacks
+        people = find_speakers(trials.source_of(next(iter(trials.systems))), speakers)
+
+    def one(attack: str | None) -> SpoofEvaluation:
+        counts = _spoof_counts(trials, settings, counted, where, attack)
+        numbers, reasons = spoof_numbers(counts, settings)
+        if eer == "nearest" and "t_eer" in numbers:
+            numbers["t_eer"] = t_eer_nearest(trials, attack=attack)
+        n = _sizes_of_kinds(trials, counts)
+        result = SpoofEvaluation(
+            n=MappingProxyType(n),
+            score=trials.systems[system],
+            numbers=MappingProxyType(numbers),
+            cost_names=tuple(cost.name for cost in settings.costs),
+            tandem_names=tuple(cost.name for cost in settings.tandem),
+            eer_convention=eer,
+            reasons=MappingProxyType({**uncounted, **reasons}),
+            asv_threshold=where,
+            asv_rates=counts.asv_rates,
+        )
+        if people is None:
+            return result
+        made = spoof_intervals(
+            trials,
+            counts,
+            settings,
+            people,
+            level,
+            seed,
+            attack=attack,
+            asv_fixed=_number_or_none(asv_threshold),
+        )
+        return replace(result, uncertainty=made)
+
+    whole = one(None)
+    if not whole.numbers:
+        raise InputError(f"nothing can be evaluated: {'; '.join(dict.fromkeys(whole.reasons.values()))}")
+    return replace(whole, attacks=MappingProxyType({attack: one(attack) for attack in attacks}))
+
+
+def _all_costs(costs: Sequence[Costs] | Costs) -> tuple[SpoofCosts, ...]:
+    given = (costs,) if isinstance(costs, str) or not isinstance(costs, Sequence) else costs
+    return tuple(spoof_costs(cost) for cost in given)
+
+
+def _number_or_none(asv_threshold: float | str) -> float | None:
+    return None if isinstance(asv_threshold, str) else real_number(asv_threshold, "asv_threshold")
+
+
+def _asv_decision(
+    trials: SpoofTrials, counted: dict[System, KindCounts], asv_threshold: float | str
+) -> float | None:
+    """The threshold of the ASV system of a tandem, if there is one."""
+    if isinstance(asv_threshold, str) and asv_threshold != "eer":
+        raise InputError(f"asv_threshold must be 'eer' or a number, got {asv_threshold!r}")
+    if "asv" not in counted or "cm" not in trials.systems:
+        if asv_threshold != "eer":
+            raise InputError("asv_threshold (--asv-threshold) is for a tandem of ASV and CM scores")
+        return None
+    if not isinstance(asv_threshold, str):
+        return float(asv_threshold)
+    try:
+        return asv_eer_threshold(trials, counted["asv"].bins())
+    except EmptyClassError:
+        return None
+
+
+def _count_alone(trials: SpoofTrials) -> tuple[dict[System, KindCounts], dict[str, str]]:
+    """The counts of the systems that decide alone, and why there are none where a countermeasure remains."""
+    counted: dict[System, KindCounts] = {}
+    reasons: dict[str, str] = {}
+    for name in trials.systems:
+        try:
+            if name != "cm":
+                counted[name] = count_kinds(trials, name)
+        except EmptyClassError as error:
+            if "cm" not in trials.systems:
+                raise
+            reasons[name] = str(error)
+    return counted, reasons
+
+
+def _attacks_of_trials(trials: SpoofTrials, counted: dict[System, KindCounts]) -> list[str]:
+    return next(iter(counted.values())).attacks if counted else attack_names(trials, "cm")
+
+
+def _spoof_counts(
+    trials: SpoofTrials,
+    settings: SpoofSettings,
+    counted: dict[System, KindCounts],
+    where: float | None,
+    attack: str | None,
+) -> SpoofCounts:
+    """What the numbers of all spoofs, or of one attack, are made of; ``where`` the ASV system decides."""
+    system = decision_score(trials)
+    decision, asv = counted.get(system), counted.get("asv")
+    decision_rates, asv_rates, cm, cm_rates = None, None, None, None
+    if decision is not None and settings.costs:
+        cuts = [cost.threshold for cost in settings.costs]
+        decision_rates = at_thresholds(trials, system, cuts, attack)
+    if where is not None:
+        p_miss, p_fa, p_fa_spoof = at_thresholds(trials, "asv", [where], attack)[0].tolist()
+        asv_rates = p_miss, p_fa, p_fa_spoof
+    if "cm" in trials.systems:
+        source = cm_source(trials, attack)
+        with suppress(EmptyClassError):
+            cm = count_bins(source)
+        if cm is not None and asv_rates is not None:
+            below = source.reduce(BelowCounts.at(cm_thresholds(settings, asv_rates)))
+            accepted = cm.n_nontarget - below.nontarget
+            cm_rates = np.column_stack([below.target / cm.n_target, accepted / cm.n_nontarget])
+    return SpoofCounts(
+        decision=None if decision is None else decision.bins(attack),
+        asv=None if asv is None else asv.bins(attack),
+        cm=cm,
+        decision_rates=decision_rates,
+        asv_rates=asv_rates,
+        cm_rates=cm_rates,
+    )
+
+
+def _sizes_of_kinds(trials: SpoofTrials, counts: SpoofCounts) -> dict[Kind, float]:
+    """Trials of each kind that have a score of the system that decides, or of the countermeasure."""
+    bins = counts.decision
+    if bins is None:
+        have = trials.counts("cm")
+        return have if counts.cm is None else {**have, "spoof": counts.cm.n_nontarget}
+    return dict(zip(KINDS, bins.n, strict=True))

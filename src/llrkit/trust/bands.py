@@ -1,0 +1,331 @@
+"""Bands around curves and around maps."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.base.arguments import Array, FloatArray, takes
+from llrkit.base.process import tracked
+from llrkit.base.text import Json, counted
+from llrkit.core.functions import LN2, probability, probit, sigmoid, softplus
+from llrkit.core.pav import error_path
+from llrkit.core.summaries import Moments
+from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError
+from llrkit.fits.folds import METHODS, fit_of
+from llrkit.maps.map import Map
+from llrkit.metrics.curves import ECE_LOG10_ODDS
+from llrkit.metrics.discrimination import Curve, curve_columns
+from llrkit.metrics.measure import Measurements
+from llrkit.results.result import Column, Result
+from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
+from llrkit.trust.bootstrap import FEWEST_SPEAKERS
+from llrkit.trust.influence import estimate_sums
+from llrkit.trust.intervals import CurveRates, curve_rates
+from llrkit.trust.jackknife import Jackknife, from_scale
+from llrkit.trust.speakers import GROUPS, Speakers, find_speakers, quantile, speaker_cells
+
+DET_POINTS = 201
+_STEEPEST = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class DetBand(Curve):
+    """Pmiss between ``lower`` and ``upper`` at each Pfa, for points along the DET.
+
+    ``nan`` where fewer than 5 misses or false alarms were seen, or few speakers made them.
+    """
+
+    level: float
+    p_fa: FloatArray
+    p_miss: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TippettBand(Curve):
+    """Bands of the two curves of ``Evaluation.tippett``, at the same LLRs."""
+
+    level: float
+    llr: FloatArray
+    target_lower: FloatArray
+    target_upper: FloatArray
+    nontarget_lower: FloatArray
+    nontarget_upper: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class EceBand(Curve):
+    """Band of the system's empirical cross-entropy in bits, at the priors of ``Evaluation.ece``.
+
+    ``nan`` where an LLR is infinite for the wrong side: no chance makes that finite.
+    """
+
+    level: float
+    log_odds: FloatArray
+    system: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class CurveBands(Result):
+    """What :func:`curve_bands` found; each holds at each point of the curve by itself."""
+
+    det: DetBand
+    """Band of the DET curve."""
+    tippett: TippettBand
+    """Band of the Tippett curves."""
+    ece: EceBand
+    """Band of the cross-entropy curve."""
+    n_speakers: int | None
+    """Number of speakers; None if trials are taken as independent."""
+    notes: tuple[str, ...] = ()
+    """Remarks, in words."""
+
+    def _frame_columns(self) -> Mapping[str, Column]:
+        """The bands side by side; shorter columns end with missing values."""
+        bands = {"det": self.det, "tippett": self.tippett, "ece": self.ece}
+        columns = {
+            f"{name}.{key}": values
+            for name, one in bands.items()
+            for key, values in curve_columns(one).items()
+        }
+        n = max(map(len, columns.values()))
+        return {name: [*v, *[None] * (n - len(v))] for name, v in columns.items()}
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain lists and numbers."""
+        return {
+            "det": self.det.to_dict(), "tippett": self.tippett.to_dict(), "ece": self.ece.to_dict(),
+            "n_speakers": self.n_speakers, "notes": list(self.notes),
+        }  # fmt: skip
+
+
+@takes(result=Measurements)
+def curve_bands(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    result: Measurements,
+    speakers: str | Sequence[str] | None = None,
+    level: float = 0.95,
+) -> CurveBands:
+    """Pointwise bands of the DET, Tippett and ECE curves of an evaluation.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    source, result
+        Trials, and what :func:`evaluate` found for them.
+    speakers
+        The column, or the two columns, with the speakers of the two sides of a trial. Without them
+        trials are taken as independent.
+    level
+        Confidence level, between 0 and 1.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(300, 3000, np.random.default_rng(1)))
+    >>> result = lk.evaluate(scores)
+    >>> bands = lk.curve_bands(scores, result=result)
+    >>> middle = len(result.tippett.llr) // 2
+    >>> at = result.tippett.target_at_or_above[middle]
+    >>> bool(bands.tippett.target_lower[middle] < at < bands.tippett.target_upper[middle])
+    True
+    """
+    source = as_source(source, labels)
+    probability(level, "level")
+    speaker_set = find_speakers(source, speakers) if speakers else None
+    roc = _roc_points(result)
+    rates = curve_rates(source, np.concatenate([result.tippett.llr, roc]), speaker_set, level)
+    return CurveBands(
+        _det_band(result, rates, roc),
+        _tippett_band(rates, result.tippett.llr),
+        _ece_band(source, result.cllr, speaker_set, level),
+        speaker_set.n_speakers if speaker_set is not None else None,
+    )
+
+
+def _roc_points(result: Measurements) -> FloatArray:
+    """Thresholds of some points of the ROC, evenly along the curve on probit axes."""
+    roc = error_path(result.summaries.bins)
+    inner = np.flatnonzero((roc.p_miss > 0.0) & (roc.p_fa > 0.0) & (roc.p_miss < 1.0) & (roc.p_fa < 1.0))
+    if len(inner) > DET_POINTS:
+        along = probit(roc.p_miss[inner]) - probit(roc.p_fa[inner])
+        wanted = np.linspace(along[0], along[-1], DET_POINTS)
+        inner = np.unique(inner[np.clip(np.searchsorted(along, wanted), 0, len(inner) - 1)])
+    return np.unique(roc.threshold[inner]) if len(inner) else np.array([0.0])
+
+
+def _det_band(result: Measurements, rates: CurveRates, thresholds: FloatArray) -> DetBand:
+    blocks = result.summaries.blocks
+    # the slope of the ROC is the likelihood ratio
+    block = np.maximum(np.searchsorted(blocks.low, rates.thresholds, side="right") - 1, 0)
+    slope = np.exp(np.clip(blocks.llr[block], -_STEEPEST, _STEEPEST))
+    lower, upper = rates.along_roc(slope)
+    at = np.searchsorted(rates.thresholds, thresholds)
+    return DetBand(rates.level, rates.fa.rate[at], rates.miss.rate[at], lower[at], upper[at])
+
+
+def _tippett_band(rates: CurveRates, llr: FloatArray) -> TippettBand:
+    at = np.searchsorted(rates.thresholds, llr)  # the LLRs of the curve may repeat
+    return TippettBand(
+        rates.level, llr, (1.0 - rates.miss.high)[at], (1.0 - rates.miss.low)[at],
+        rates.fa.low[at], rates.fa.high[at],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _PriorLosses:
+    """The cross-entropy in bits at several priors, as sums of class means."""
+
+    log_odds: FloatArray
+
+    @property
+    def size(self) -> int:
+        return len(self.log_odds)
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        return tuple(range(self.size))
+
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
+        x = values.astype(np.float64, copy=False)
+        sign = -1.0 if class_index == 0 else 1.0
+        return [
+            np.asarray(sigmoid(-sign * odds) * softplus(sign * (x + odds))) / LN2 for odds in self.log_odds
+        ]
+
+
+def _ece_band(source: ScoreSource, cllr: float, speakers: Speakers | None, level: float) -> EceBand:
+    odds = ECE_LOG10_ODDS * np.log(10.0)
+    if not math.isfinite(cllr):  # and so is the cross-entropy at every prior
+        nowhere = np.full(len(odds), np.nan)
+        return EceBand(level, odds, np.full(len(odds), cllr), nowhere, nowhere.copy())
+    losses = _PriorLosses(odds)
+    groups = speakers.grouped(most=GROUPS) if speakers is not None else None
+    entropies = estimate_sums(source, losses, groups, diagonal=True)
+    value = entropies.values
+    if groups is None:
+        error = quantile(level) * np.array([entropies.standard_error(i) for i in range(len(odds))])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.exp(np.minimum(error / value, 700.0))
+        return EceBand(level, odds, value, value / factor, value * factor)
+    cells = speaker_cells(source, groups, contributions=losses)
+    shares = [entropies.covariance.share_without_pairs(unit) for unit in np.eye(len(odds))]
+    numbers = Jackknife.of(cells, lambda kept: kept.means.sum(axis=0)).on_scales(["cost" for _ in odds])
+    few = np.minimum(1.0, np.array(shares) * (1.0 + 2.0 / groups.n))
+    lower, upper = replace(numbers, counted_once=few).interval(level, center=numbers.values)
+    return EceBand(level, odds, value, from_scale(lower, "cost"), from_scale(upper, "cost"))
+
+
+@dataclass(frozen=True, eq=False)
+class LlrBand(Curve):
+    """The LLR a calibrator gives to scores, and between which values leaving speakers out says it lies."""
+
+    method: str
+    level: float
+    score: FloatArray
+    llr: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+def llr_band(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    method: str | Callable[[ScoreSource], Map] = "logistic",
+    *,
+    speakers: str | Sequence[str],
+    at: npt.ArrayLike | None = None,
+    level: float = 0.95,
+    **options: object,
+) -> LlrBand:
+    """Band around the score-to-LLR curve of any calibrator, fitted again without each speaker.
+
+    More than 100 speakers are left out in 100 groups. The band lies around the curve; ``nan`` where an LLR is
+    infinite.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    method
+        A calibrator by name, or a function that makes a map of a source; ``options`` go to it.
+    speakers
+        The column, or the two columns, with the speakers of the two sides, as in :func:`evaluate`.
+    at
+        Scores at which the curve is wanted; by default 101 even ones between the extremes.
+    level
+        Confidence level, between 0 and 1.
+    **options
+        Keywords of the calibrator.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> left, right = rng.integers(0, 30, 4000), rng.integers(0, 30, 4000)
+    >>> trials = lk.Trials({"score": np.where(left == right, 2, -2) + 2 * rng.normal(size=4000),
+    ...                     "label": left == right, "left": left, "right": right})
+    >>> band = lk.llr_band(trials, method="cmlg", speakers=("left", "right"), at=[2.0])
+    >>> bool(band.lower[0] < band.llr[0] < band.upper[0])
+    True
+    """
+    source = as_source(source, labels)
+    probability(level, "level")
+    fit = partial(fit_of(method, METHODS), **options)
+    if at is None:
+        low, high = source.reduce(Moments.of).extremes
+        at = np.linspace(low, high, 101)
+    scores = np.atleast_1d(np.asarray(at, dtype=np.float64))
+    groups = find_speakers(source, speakers).grouped(most=GROUPS)
+    if groups.n < FEWEST_SPEAKERS:
+        raise TooFewTrialsError(
+            f"there are only {counted(groups.n, 'speaker')} in {' and '.join(groups.columns)}; "
+            f"a band needs at least {FEWEST_SPEAKERS}"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LlrkitWarning)
+        llr = np.asarray(fit(source)(scores))
+        without = []
+        for group in tracked(range(groups.n), "fitting again", groups.n, "fits"):
+            try:
+                without.append(np.asarray(fit(_trials_to_fit_band_without(source, groups, group))(scores)))
+            except InputError as error:  # a class is gone, or the classes do not overlap
+                raise TooFewTrialsError(
+                    f"no map can be fitted when one of the speakers is left out: {error}"
+                ) from None
+    names = tuple(map(str, range(len(scores))))
+    curve = Jackknife(names, llr, np.array(without), blocks=groups.blocks)
+    lower, upper = curve.interval(level, center=llr)
+    name = method if isinstance(method, str) else getattr(method, "__name__", "a function")
+    return LlrBand(name, level, scores, llr, lower, upper)
+
+
+def _trials_to_fit_band_without(source: ScoreSource, groups: Speakers, group: int) -> DerivedSource:
+    """The trials that do not involve one speaker, or a group of them."""
+
+    def kept(chunk: Scores) -> Scores:
+        sides = (groups.of(chunk, i) for i in (0, 1))
+        return chunk.select(*((first != group) & (second != group) for first, second in sides))
+
+    return DerivedSource(source, kept, groups.columns)

@@ -1,1 +1,0 @@
-"""Is one system better than another? Tests on the same trials."""

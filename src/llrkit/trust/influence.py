@@ -1,0 +1,558 @@
+"""The numbers of an evaluation as functionals, and the influence of each trial.
+
+Influence functions: what each trial adds to every number of an evaluation. Every number is, to first order, a
+sum over trials. The threshold of a minimum cost and the PAV map of the minimum Cllr are taken as fitted:
+moving them a little changes nothing to first order, since they are where the cost is smallest. The equal
+error rate moves along the ROC: with w the share of false alarms in a short piece of the ROC around it, ``dEER
+= w dPmiss + (1 - w) dPfa``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.text import counted
+from llrkit.core.cells import CellFinder, require_both_classes
+from llrkit.core.functions import LN2, blocks, probit, softplus
+from llrkit.core.order import RankedBins
+from llrkit.core.pav import ErrorPath, PavBlocks, ScoreBins, error_path
+from llrkit.core.summaries import FieldwiseSums, SummaryBase
+from llrkit.metrics import discrimination
+from llrkit.metrics.discrimination import det_slope_from_bins
+from llrkit.metrics.measure import Measurements
+from llrkit.scores import Scores, ScoreSource
+from llrkit.theory.odds import OperatingPoint
+from llrkit.trust.speakers import Contributions, Covariance, Speakers, covariance
+
+MOST_CELLS = 2_000
+"""Cells of the score in which trials are counted by speaker; fewer distinct scores are counted exactly."""
+
+
+def decision_thresholds(result: Measurements) -> FloatArray:
+    """The thresholds of the operating points and, last, the one fixed on other trials if there is one."""
+    fixed = [result.fixed.threshold] if result.fixed is not None else []
+    return np.array([*(point.point.threshold for point in result.points), *fixed], dtype=np.float64)
+
+
+def evaluation_numbers(
+    bins: ScoreBins,
+    mean_loss: tuple[float, float],
+    rates: tuple[FloatArray, FloatArray],
+    result: Measurements,
+    *,
+    slope: bool = False,
+) -> dict[str, float]:
+    """The numbers that an evaluation of these counts would have, by name.
+
+    ``mean_loss`` is the mean logarithmic loss of each class in nats, ``rates`` are Pmiss and Pfa at the
+    :func:`decision_thresholds`.
+    """
+    ranking = RankedBins(bins)
+    blocks = ranking.blocks
+    numbers = {
+        "cllr": (mean_loss[0] + mean_loss[1]) / (2.0 * LN2),
+        "min_cllr": discrimination.min_cllr_from_blocks(blocks),
+        "auc": discrimination.auc_from_ranking(ranking),
+        "eer": discrimination.eer_from_blocks(blocks),
+        "eer_roc": discrimination.eer_roc_from_ranking(ranking),
+    }
+    if slope:
+        numbers["det_slope"] = det_slope_from_bins(bins).slope
+    p_miss, p_fa = rates
+    best = discrimination.best_errors(blocks, [point.point.log_odds for point in result.points])
+    for i, point in enumerate(result.points):
+        miss, fa = float(p_miss[i]), float(p_fa[i])
+        numbers[f"points.{i}.p_miss"], numbers[f"points.{i}.p_fa"] = miss, fa
+        numbers[f"points.{i}.act_dcf"] = point.point.cost(miss, fa)
+        numbers[f"points.{i}.min_dcf"] = point.point.cost(float(best[0][i]), float(best[1][i]))
+    for i, primary in enumerate(result.primaries):
+        for kind in ("min", "act"):
+            costs = [numbers[f"points.{member}.{kind}_dcf"] for member in primary.members]
+            numbers[f"primaries.{i}.{kind}"] = float(np.mean(costs))
+    if result.fixed is not None:
+        miss, fa = float(p_miss[-1]), float(p_fa[-1])
+        numbers["fixed_threshold.p_miss"], numbers["fixed_threshold.p_fa"] = miss, fa
+        numbers["fixed_threshold.hter"] = (miss + fa) / 2.0
+    return numbers
+
+
+def score_cuts(result: Measurements, most: int = MOST_CELLS) -> FloatArray:
+    """Where scores are cut into cells so that counts in the cells give the numbers of an evaluation.
+
+    All distinct scores that matter if they are at most ``most``. Otherwise the ends of the PAV blocks, which
+    keep minimum costs and minimum Cllr of all trials exact, and scores that are close to each other along the
+    ROC, both in shares of trials and on probit axes, which looks into the corners.
+    """
+    bins, thresholds = result.summaries.bins, decision_thresholds(result)
+    lows = bins.low
+    if len(lows) > most:
+        roc = error_path(bins)
+        p_miss, p_fa = roc.p_miss[1:-1], roc.p_fa[1:-1]
+        shares = p_miss - p_fa
+        smallest = 0.5 / max(float(bins.n_target), float(bins.n_nontarget), 2.0)
+        probits = probit(np.clip(p_miss, smallest, 1.0 - smallest)) - probit(
+            np.clip(p_fa, smallest, 1.0 - smallest)
+        )
+        places = [
+            np.searchsorted(along, np.linspace(along[0], along[-1], most // 2)) for along in (shares, probits)
+        ]
+        inner = lows[1:][np.unique(np.concatenate(places))]
+        lows = np.concatenate([inner, result.summaries.blocks.low])
+    return np.unique(np.concatenate([lows, thresholds]))
+
+
+LARGEST_LOSS = 1e100
+"""Squares of losses beyond it, and sums of them, overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class StepInfluences:
+    """Sums to which each trial adds its logarithmic loss, or a value that depends on its cell only.
+
+    Sums come in pairs, one for each class: sum ``2 k`` is that of the targets, ``2 k + 1`` that of the
+    non-targets. All are centered: what a class adds is zero on average. Pair 0 is the logarithmic loss.
+    """
+
+    finder: CellFinder
+    steps: tuple[FloatArray, FloatArray]
+    """For each class, values by (step function, cell)."""
+    mean_loss: tuple[float, float]
+
+    @property
+    def size(self) -> int:
+        """Number of sums."""
+        return 2 * (len(self.steps[0]) + 1)
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        """The sums of a class."""
+        return tuple(range(class_index, self.size, 2))
+
+    def cut_also(self, cuts: npt.ArrayLike) -> StepInfluences:
+        """The same sums with more cells: those between its own cuts and these."""
+        finer = CellFinder(np.union1d(self.finder.cuts, np.asarray(cuts, dtype=np.float64)))
+        left = np.concatenate([[-np.inf], finer.cuts])
+        within = np.searchsorted(self.finder.cuts, left, side="right")
+        within[0] = 0
+        return replace(self, finder=finer, steps=(self.steps[0][:, within], self.steps[1][:, within]))
+
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
+        """What each score adds."""
+        cell = self.finder(values)
+        return [self.loss(values, class_index), *(table[cell] for table in self.steps[class_index])]
+
+    def loss(self, values: Array, class_index: int) -> FloatArray:
+        """The logarithmic loss of each score in nats, less the mean of its class."""
+        if not max(self.mean_loss) < LARGEST_LOSS:  # Cllr has no variance
+            return np.zeros(len(values))
+        x = values.astype(np.float64, copy=False)
+        signed = -x if class_index == 0 else x
+        # as exact as softplus where it counts, and three times as fast
+        if len(x) and signed.max() < 700.0:
+            loss = np.exp(signed)
+            np.log1p(loss, out=loss)
+        else:
+            loss = softplus(signed)
+        loss -= self.mean_loss[class_index]
+        return loss
+
+
+class StepTable:
+    """Collects step functions of the score on the cells between all places where any of them steps.
+
+    ``cuts`` are the places if they are given: scores in one cell are then taken as equal. The thresholds and
+    the ends of the PAV blocks must be among them.
+    """
+
+    def __init__(
+        self, result: Measurements, thresholds: npt.ArrayLike, cuts: FloatArray | None = None
+    ) -> None:
+        exact = result.summaries.bins
+        self.bins: ScoreBins = exact if cuts is None else _joined_bins(exact, cuts)
+        self.blocks: PavBlocks = result.summaries.blocks
+        self.roc: ErrorPath = error_path(self.bins)
+        self.hull: ErrorPath = error_path(self.blocks)
+        at = np.asarray(thresholds, dtype=np.float64)
+        self.cuts: FloatArray = np.unique(np.concatenate([self.bins.low, at])) if cuts is None else cuts
+        # the bin of every cell; no trial is below the first bin
+        left = np.concatenate([[-np.inf], self.cuts])
+        self._bin = np.maximum(np.searchsorted(self.bins.low, left, side="right") - 1, 0)
+        self._rows: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+        losses = result.summaries.at_llrs
+        self._mean_loss = (
+            float(losses.target_loss[0] / losses.n_target),
+            float(losses.nontarget_loss[0] / losses.n_nontarget),
+        )
+
+    def add(self, target: FloatArray, nontarget: FloatArray) -> int:
+        """Add a function by its values in each bin for each class; its number."""
+        b = self.bins
+        for rows, values, count in zip(self._rows, (target, nontarget), (b.target, b.nontarget), strict=True):
+            used = count > 0
+            mean = float((values[used] * count[used]).sum() / count.sum())
+            # where a class has no trials its value does not matter, and may be infinite; otherwise it is
+            # kept, so that errors at a threshold have one step
+            finite = used | np.isfinite(values)
+            rows.append(np.where(finite, np.where(finite, values, 0.0) - mean, 0.0)[self._bin])
+        return len(self._rows[0])
+
+    def add_threshold(self, threshold: float, p_miss: float, p_fa: float) -> int:
+        """Add the errors at a threshold that is among the cuts, given their rates; the number."""
+        rejected = np.arange(len(self.cuts) + 1) <= np.searchsorted(self.cuts, threshold)
+        self._rows[0].append(rejected.astype(np.float64) - p_miss)
+        self._rows[1].append((~rejected).astype(np.float64) - p_fa)
+        return len(self._rows[0])
+
+    def add_vertex(self, vertex: int) -> int:
+        """Add the errors at a vertex of the convex hull."""
+        below = (self.bins.low < self.hull.threshold[vertex]).astype(np.float64)
+        return self.add(below, 1.0 - below)
+
+    def add_crossing(self, path: ErrorPath) -> int:
+        """Add the errors where a path meets Pmiss = Pfa: a mixture of the two vertices around it."""
+        gap = path.p_miss - path.p_fa
+        after = int(np.argmax(gap >= 0))
+        share = float(gap[after - 1] / (gap[after - 1] - gap[after]))  # the first gap is -1, so after > 0
+        start, stop = path.threshold[after - 1], path.threshold[after]
+        low = self.bins.low
+        below = np.where(low < start, 1.0, np.where(low < stop, share, 0.0))
+        return self.add(below, 1.0 - below)
+
+    def add_pav_loss(self) -> int:
+        """Add the logarithmic loss of the PAV LLRs."""
+        block = np.searchsorted(self.blocks.low, self.bins.low, side="right") - 1
+        llr = self.blocks.llr[block]
+        return self.add(np.asarray(softplus(-llr)), np.asarray(softplus(llr)))
+
+    def add_placements(self) -> int:
+        """Add the share of the other class that each trial is on the right side of, ties counting half."""
+        b = self.bins
+        below = (np.cumsum(b.nontarget) - 0.5 * b.nontarget) / b.n_nontarget
+        above = 1.0 - (np.cumsum(b.target) - 0.5 * b.target) / b.n_target
+        return self.add(below, above)
+
+    def influences(self) -> StepInfluences:
+        """All functions together."""
+        tables = [np.array(rows).reshape(len(rows), len(self.cuts) + 1) for rows in self._rows]
+        return StepInfluences(CellFinder(self.cuts), (tables[0], tables[1]), self._mean_loss)
+
+
+def false_alarm_share(roc: ErrorPath, rate: float) -> float:
+    """Share of false alarms in the piece of the ROC where Pmiss and Pfa differ by at most the EER.
+
+    Examples
+    --------
+    >>> equal = ScoreBins(np.array([0, 1, 1]), np.array([1, 1, 0]), np.arange(3.0), np.arange(3.0))
+    >>> false_alarm_share(error_path(equal), 0.25)
+    0.5
+    """
+    gap = roc.p_miss - roc.p_fa
+    low, high = np.interp([-rate, rate], gap, roc.p_fa)
+    return float(low - high) / (2.0 * rate)
+
+
+def _joined_bins(bins: ScoreBins, cuts: FloatArray) -> ScoreBins:
+    """Bins joined where no cut lies between them."""
+    cell = np.searchsorted(cuts, bins.low, side="right")
+    start = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    return ScoreBins(
+        np.add.reduceat(bins.target, start), np.add.reduceat(bins.nontarget, start), bins.low[start],
+        bins.high[np.append(start[1:], len(cell)) - 1],
+    )  # fmt: skip
+
+
+Scale = Literal["rate", "cost"]
+FEWEST_ERRORS = 5
+"""With fewer errors of a kind, or trials of a class, the normal approximation says nothing about them."""
+
+COUNTED = "counted, not estimated"
+GIVEN = "given, not estimated"
+REASONS = {
+    "n_target": COUNTED,
+    "n_nontarget": COUNTED,
+    "cllr_cal": "its distribution is not normal where calibration is good, and its mean is not zero there: "
+    "compare it with its null distribution (check_calibration)",
+    "prbep": "a number of errors, which depends on the numbers of trials",
+    "det_slope": "no closed form; resampling speakers (bootstrap) gives one",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Functional:
+    """One number: to first order, ``coefficients`` times the sums of the influences.
+
+    A rate gets its interval on the logit scale, a cost on the logarithmic one. Minimum costs and minimum Cllr
+    cannot exceed 1, what saying nothing costs, and are on the scale of rates.
+    """
+
+    name: str
+    value: float
+    scale: Scale
+    coefficients: FloatArray
+    reason: str = ""
+    """Why an interval would be misleading, if it would."""
+
+
+@dataclass(frozen=True, eq=False)
+class Functionals:
+    """All numbers of an evaluation, and the influences they are made of."""
+
+    influences: StepInfluences
+    numbers: tuple[Functional, ...]
+    reasons: dict[str, str]
+    """Why other numbers have no interval."""
+
+    def __getitem__(self, name: str) -> Functional:
+        return {number.name: number for number in self.numbers}[name]
+
+
+def functionals(
+    result: Measurements, trials: tuple[float, float] | None = None, cuts: FloatArray | None = None
+) -> Functionals:
+    """The numbers of an evaluation with their influence functions.
+
+    ``trials`` are the numbers of trials of the classes, where they are not the sums of their weights. With
+    ``cuts`` influences are the same for all scores between two of them, see :class:`StepTable`.
+    """
+    return _FunctionalsBuilder(result, StepTable(result, decision_thresholds(result), cuts), trials).build()
+
+
+@dataclass(frozen=True)
+class _UnweightedCounts(SummaryBase):
+    """How many trials there are, whatever they weigh."""
+
+    n: tuple[int, int]
+
+    @classmethod
+    def of(cls, chunk: Scores) -> _UnweightedCounts:
+        return cls((chunk.n_target, chunk.n_nontarget))
+
+    def __add__(self, other: _UnweightedCounts) -> _UnweightedCounts:
+        return _UnweightedCounts((self.n[0] + other.n[0], self.n[1] + other.n[1]))
+
+    def __mul__(self, weight: float) -> _UnweightedCounts:
+        return self
+
+
+def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
+    """The numbers of trials of the two classes where they are weighted; one pass, or none."""
+    if source.roles.weight is None:
+        return None
+    n_target, n_nontarget = source.reduce(_UnweightedCounts.of).n
+    return float(n_target), float(n_nontarget)
+
+
+class _FunctionalsBuilder:
+    def __init__(
+        self, result: Measurements, table: StepTable, trials: tuple[float, float] | None = None
+    ) -> None:
+        self.result, self.table = result, table
+        ranking = result.summaries.ranking  # weighted trials need not add up to a whole number
+        self.n = (float(ranking.n_target), float(ranking.n_nontarget))
+        self.trials = self.n if trials is None else trials
+        self.recorded: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
+        self.reasons = dict(REASONS)
+
+    def record(
+        self, name: str, value: float, scale: Scale, terms: dict[int, tuple[float, float]], reason: str = ""
+    ) -> None:
+        """Record a number by the weights of the two class means of each influence."""
+        self.recorded.append((name, value, scale, terms, reason))
+
+    def build(self) -> Functionals:
+        result, table = self.result, self.table
+        half = 1.0 / (2.0 * LN2)
+        no_overlap = "" if result.eer > 0.0 else "the classes do not overlap: no error was seen"
+        no_variance = "Cllr is too large for a standard error" if result.cllr >= LARGEST_LOSS else ""
+        if np.isinf(result.cllr):
+            no_variance = "Cllr is infinite"
+        self.record("cllr", result.cllr, "cost", {0: (half, half)}, no_variance)
+        self.record("min_cllr", result.min_cllr, "rate", {table.add_pav_loss(): (half, half)}, no_overlap)
+        self.record("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
+        crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
+        for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
+            share = false_alarm_share(table.roc, rate) if 0.0 < rate < 1.0 else 0.5
+            reason = no_overlap or self.too_few_errors(rate, rate)
+            self.record(name, rate, "rate", {crossing: (share, 1.0 - share)}, reason)
+        for i in range(len(result.points)):
+            self.add_point(i)
+        if result.fixed is not None:
+            self.add_fixed()
+        self.add_primaries()
+        return self.assemble()
+
+    def too_few_errors(self, p_miss: float, p_fa: float) -> str:
+        """Why rates that rest on few errors have no interval."""
+        kinds = (("miss", "misses", p_miss), ("false alarm", "false alarms", p_fa))
+        for (one, several, rate), n in zip(kinds, self.trials, strict=True):
+            errors = round(rate * n)
+            if errors < FEWEST_ERRORS:
+                few = counted(errors, one, several)
+                return f"{few}: fewer than {FEWEST_ERRORS} say too little about their rate"
+        return ""
+
+    def too_few_trials(self) -> str:
+        """Why numbers of a class of few trials get no interval."""
+        for what, n in zip(("target", "non-target"), self.trials, strict=True):
+            if n < FEWEST_ERRORS:
+                few = counted(round(n), what)
+                return f"{few}: fewer than {FEWEST_ERRORS} say too little about the others"
+        return ""
+
+    def add_point(self, i: int) -> None:
+        for name in ("p_target", "c_miss", "c_fa", "threshold"):
+            self.reasons[f"points.{i}.{name}"] = GIVEN
+        result = self.result.points[i]
+        at_bayes = self.table.add_threshold(result.point.threshold, result.p_miss, result.p_fa)
+        few = self.too_few_errors(result.p_miss, result.p_fa)
+        self.record(f"points.{i}.act_dcf", result.act_dcf, "cost", {at_bayes: error_costs(result.point)}, few)
+        self.add_rates(f"points.{i}", at_bayes, result.p_miss, result.p_fa)
+        vertex = int(np.searchsorted(self.table.blocks.llr, result.point.threshold))
+        p_miss, p_fa = float(self.table.hull.p_miss[vertex]), float(self.table.hull.p_fa[vertex])
+        terms = {self.table.add_vertex(vertex): error_costs(result.point)}
+        self.record(f"points.{i}.min_dcf", result.min_dcf, "rate", terms, self.too_few_errors(p_miss, p_fa))
+
+    def add_rates(self, prefix: str, number: int, p_miss: float, p_fa: float) -> None:
+        self.record(
+            f"{prefix}.p_miss", p_miss, "rate", {number: (1.0, 0.0)}, self.too_few_errors(p_miss, 1.0)
+        )
+        self.record(f"{prefix}.p_fa", p_fa, "rate", {number: (0.0, 1.0)}, self.too_few_errors(1.0, p_fa))
+
+    def add_fixed(self) -> None:
+        fixed = self.result.fixed
+        assert fixed is not None
+        number = self.table.add_threshold(fixed.threshold, fixed.p_miss, fixed.p_fa)
+        few = self.too_few_errors(fixed.p_miss, fixed.p_fa)
+        self.record("fixed_threshold.hter", fixed.hter, "rate", {number: (0.5, 0.5)}, few)
+        self.add_rates("fixed_threshold", number, fixed.p_miss, fixed.p_fa)
+        self.reasons["fixed_threshold.threshold"] = "fixed on other trials"
+
+    def add_primaries(self) -> None:
+        recorded = {name: (terms, reason) for name, _, _, terms, reason in self.recorded}
+        for i, primary in enumerate(self.result.primaries):
+            for kind, value in (("min", primary.min), ("act", primary.act)):
+                members = [recorded[f"points.{member}.{kind}_dcf"] for member in primary.members]
+                terms = {
+                    number: (t / len(members), n / len(members))
+                    for member, _ in members for number, (t, n) in member.items()
+                }  # fmt: skip
+                reason = next((reason for _, reason in members if reason), "")
+                scale: Scale = "rate" if kind == "min" else "cost"
+                self.record(f"primaries.{i}.{kind}", value, scale, terms, reason)
+
+    def assemble(self) -> Functionals:
+        influences = self.table.influences()
+        few = self.too_few_trials()
+        numbers = []
+        for name, value, scale, terms, reason in self.recorded:
+            coefficients = np.zeros(influences.size)
+            for number, by_class in terms.items():
+                for class_index in (0, 1):
+                    coefficients[2 * number + class_index] = by_class[class_index] / self.n[class_index]
+            numbers.append(Functional(name, value, scale, coefficients, few or reason))
+        return Functionals(influences, tuple(numbers), self.reasons)
+
+
+def error_costs(point: OperatingPoint) -> tuple[float, float]:
+    """What a miss rate and a false-alarm rate of 1 cost at an operating point."""
+    return point.cost(1.0, 0.0), point.cost(0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ContributionSums(FieldwiseSums):
+    """Sums of contributions, by class and number of the sum, and the numbers of trials."""
+
+    sums: FloatArray
+    n: FloatArray
+
+    @classmethod
+    def at(cls, contributions: Contributions) -> Callable[[Scores], ContributionSums]:
+        """A summarizer."""
+
+        def make(chunk: Scores) -> ContributionSums:
+            sums = np.zeros((2, contributions.size))
+            for class_index, values in enumerate((chunk.target, chunk.nontarget)):
+                for block in blocks(len(values)):
+                    for column, array in zip(
+                        contributions.columns(class_index),
+                        contributions.of(values[block], class_index),
+                        strict=True,
+                    ):
+                        sums[class_index, column] += array.sum()
+            return cls(sums, np.array([chunk.n_target, chunk.n_nontarget], dtype=np.float64))
+
+        return make
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean contribution of the trials of each class to each sum."""
+        return np.asarray(self.sums / self.n[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class _CenteredContributions:
+    """Contributions less the mean of their class, divided by the number of its trials."""
+
+    inner: Contributions
+    means: FloatArray
+    n: FloatArray
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        return self.inner.columns(class_index)
+
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
+        return [
+            (array - self.means[class_index, column]) / self.n[class_index]
+            for column, array in zip(
+                self.inner.columns(class_index), self.inner.of(values, class_index), strict=True
+            )
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedSums:
+    """Sums of the two class means of some quantities, and their covariance."""
+
+    means: FloatArray
+    """By class and quantity."""
+    covariance: Covariance
+
+    @property
+    def values(self) -> FloatArray:
+        """Mean of the targets plus mean of the non-targets."""
+        return np.asarray(self.means.sum(axis=0))
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The covariance matrix that fits: with speakers where they are known."""
+        matrices = self.covariance
+        return matrices.independent if matrices.by_speaker is None else matrices.by_speaker
+
+    def standard_error(self, i: int) -> float:
+        """Standard error of one of the values."""
+        unit = np.zeros(len(self.values))
+        unit[i] = 1.0
+        return float(np.sqrt(self.covariance.variance(unit)))
+
+
+def estimate_sums(
+    source: ScoreSource,
+    contributions: Contributions,
+    speakers: Speakers | None = None,
+    *,
+    diagonal: bool = False,
+) -> EstimatedSums:
+    """Class means of what trials contribute, and the covariance of their sums; two passes."""
+    sums = source.reduce(ContributionSums.at(contributions))
+    require_both_classes(float(sums.n[0]), float(sums.n[1]))
+    centered = _CenteredContributions(contributions, sums.means, sums.n)
+    return EstimatedSums(sums.means, covariance(source, centered, speakers, diagonal=diagonal))

@@ -1,1 +1,0 @@
-"""How sure the numbers of an evaluation are: variances, intervals and bands."""

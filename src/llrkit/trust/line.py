@@ -1,0 +1,446 @@
+"""The LLR of the LLR as a line, and what a map's parameters are uncertain by."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.text import Json, as_number, not_among
+from llrkit.core.functions import LN2, logit, sigmoid, softplus
+from llrkit.core.losses import NewtonSums
+from llrkit.core.summaries import Moments
+from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
+from llrkit.fits.cmlg import fit_cmlg
+from llrkit.fits.logistic import fit_logistic
+from llrkit.maps.map import AffineMap, Map
+from llrkit.results.result import Result
+from llrkit.scores import ScoreSource
+from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.trust.influence import EstimatedSums, estimate_sums
+from llrkit.trust.jackknife import Jackknife
+from llrkit.trust.speakers import CellSet, Speakers, find_speakers, quantile, speaker_cells
+
+
+class LineErrors:
+    """Standard errors of the slope and the offset of a line, from their covariance."""
+
+    covariance: tuple[tuple[float, float], tuple[float, float]]
+
+    @property
+    def se_a(self) -> float:
+        """Standard error of the slope."""
+        return math.sqrt(max(self.covariance[0][0], 0.0))
+
+    @property
+    def se_b(self) -> float:
+        """Standard error of the offset."""
+        return math.sqrt(max(self.covariance[1][1], 0.0))
+
+
+@dataclass(frozen=True)
+class Recalibration(LineErrors):
+    """The line ``a x + b`` that logistic regression makes of LLRs x, and how far it is from x itself.
+
+    If the given LLR is ``factor`` times the right one plus ``bias``, then ``a = 1 / factor`` and
+    ``b = -bias / factor``.
+    """
+
+    a: float
+    b: float
+    covariance: tuple[tuple[float, float], tuple[float, float]]
+    statistic: float
+    """Of the test of a = 1 and b = 0 together; about chi-square with 2 degrees of freedom if calibrated."""
+    p_value: float
+    df: float
+    """Degrees of freedom: those of the speakers, or twice the effective trials."""
+
+    @property
+    def factor(self) -> float:
+        """By how much the LLRs are too large; below 1 they are too small."""
+        return 1.0 / self.a
+
+    @property
+    def bias(self) -> float:
+        """By how much the LLRs are too high, in nats; below 0 they are too low."""
+        return -self.b / self.a
+
+    @property
+    def se_bias(self) -> float:
+        """Standard error of the bias, by the delta method.
+
+        Far from zero, slope and offset of the line are nearly proportional and large terms cancel; what is
+        left is then no smaller than their rounding errors.
+        """
+        slope = np.array([self.b / self.a**2, -1.0 / self.a])
+        terms = np.outer(slope, slope) * np.array(self.covariance)
+        return math.sqrt(max(float(terms.sum()), np.finfo(float).eps * float(np.abs(terms).sum())))
+
+    @property
+    def p_factor(self) -> float:
+        """Two-sided test that the factor is 1 (of its logarithm)."""
+        return self._p(math.log(self.a), self.se_a / self.a) if self.a > 0.0 else 0.0
+
+    @property
+    def p_bias(self) -> float:
+        """Two-sided test that the bias is 0."""
+        return self._p(self.bias, self.se_bias)
+
+    def _p(self, value: float, error: float) -> float:
+        from scipy.special import ndtr, stdtr
+
+        if error == 0.0:
+            return 1.0 if value == 0.0 else 0.0
+        z = value / error
+        return 2.0 * float(ndtr(-abs(z)) if math.isinf(self.df) else stdtr(self.df, -abs(z)))
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers."""
+        names = ("a", "b", "se_a", "se_b", "factor", "bias", "se_bias", "statistic", "p_value")
+        return {name: getattr(self, name) for name in (*names, "p_factor", "p_bias")}
+
+
+def as_rows(matrix: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
+    """A covariance matrix of slope and offset as plain numbers."""
+    return (float(matrix[0, 0]), float(matrix[0, 1])), (float(matrix[1, 0]), float(matrix[1, 1]))
+
+
+def inverse_of_hessian(hessian: FloatArray) -> FloatArray:
+    """The inverse; of LLRs so far from zero that slope and offset cannot be told apart, a pseudo-inverse."""
+    try:
+        return np.asarray(np.linalg.inv(hessian), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
+
+
+def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) -> FloatArray:
+    """Second derivatives of the prior-weighted cross-entropy by slope and offset; one pass."""
+    sums = source.reduce(NewtonSums.at([a, b], float(logit(prior))))
+    target, nontarget = sums.target, sums.nontarget
+    return np.asarray(prior * target.hessian / target.n + (1.0 - prior) * nontarget.hessian / nontarget.n)
+
+
+def positive_covariance(terms: EstimatedSums) -> FloatArray:
+    """The covariance matrix, without taking the pairs of speakers out where that leaves nothing."""
+    single = terms.covariance.independent
+    if np.linalg.eigvalsh(terms.matrix)[0] > 0.01 * np.linalg.eigvalsh(single)[0]:
+        return terms.matrix
+    without = terms.covariance.without_pairs
+    return single if without is None else without
+
+
+@dataclass(frozen=True)
+class LineGradients:
+    """Gradient of the prior-weighted cross-entropy of ``a x + b`` by slope and offset, trial by trial."""
+
+    a: float
+    b: float
+    prior: float = 0.5
+    size: int = 2
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        """Both."""
+        return (0, 1)
+
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
+        """What each score adds."""
+        x = values.astype(np.float64, copy=False)
+        sign, weight = (-1.0, self.prior) if class_index == 0 else (1.0, 1.0 - self.prior)
+        residual = (
+            weight * sign * np.asarray(sigmoid(sign * (self.a * x + self.b + float(logit(self.prior)))))
+        )
+        return [residual * x, residual]
+
+
+SAFEGUARD = 0.01
+"""``regularization`` of :func:`llrkit.fit_logistic`, which keeps the slope finite without overlap."""
+FOLDS = 5
+_MOST_CELLS = 256
+
+
+def cross_validated_loss(
+    llr: FloatArray,
+    target: FloatArray,
+    nontarget: FloatArray,
+    rng: np.random.Generator,
+    *,
+    folds: int = FOLDS,
+    start: tuple[float, float] = (1.0, 0.0),
+) -> float:
+    """What straight lines, each fitted to the other of several random parts, gain in Cllr, in bits."""
+    every = -(-len(llr) // _MOST_CELLS)  # a line needs no finer cells
+    if every > 1:
+        first = np.arange(0, len(llr), every)
+        llr = np.add.reduceat(llr, first) / np.diff(np.append(first, len(llr)))
+        target, nontarget = np.add.reduceat(target, first), np.add.reduceat(nontarget, first)
+    parts = [
+        rng.multinomial(np.round(counts).astype(np.int64), [1.0 / folds] * folds).T
+        for counts in (target, nontarget)
+    ]
+    n, gain = (parts[0].sum(), parts[1].sum()), 0.0
+    saved = softplus(-llr), softplus(llr)
+    start = fit_line(llr, parts[0].sum(axis=0) / n[0], parts[1].sum(axis=0) / n[1], float(n[0]), start)
+    for held in zip(*parts, strict=True):
+        t, d = (one.sum(axis=0) - own for one, own in zip(parts, held, strict=True))
+        if not (t.any() and d.any()):
+            return math.nan
+        a, b = fit_line(llr, t / t.sum(), d / d.sum(), float(t.sum()), start)
+        mapped = a * llr + b
+        for own, before, after, size in zip(
+            held, saved, (softplus(-mapped), softplus(mapped)), n, strict=True
+        ):
+            gain += float((own * (before - after)).sum() / size)
+    return gain / (2.0 * LN2)
+
+
+def fit_line(
+    x: FloatArray,
+    target: FloatArray,
+    nontarget: FloatArray,
+    df: float,
+    start: tuple[float, float] = (1.0, 0.0),
+) -> tuple[float, float]:
+    """Logistic regression at prior 1/2 of weighted LLRs (weights of a class add up to 1).
+
+    Careful Newton steps from ``start``; ``SAFEGUARD / df`` is the weight of copies of the trials with
+    either label.
+
+    Examples
+    --------
+    >>> x = np.array([-2.0, 2.0])
+    >>> a, b = fit_line(x, np.array([0.25, 0.75]), np.array([0.75, 0.25]), 1e9)
+    >>> round(2.0 * a, 6) == round(float(np.log(3.0)), 6), round(b, 6)
+    (True, 0.0)
+    """
+    a, b = start
+    pull = 0.5 * SAFEGUARD / df
+    filled = np.flatnonzero(target + nontarget)
+    if len(filled) < len(x):
+        x, target, nontarget = x[filled], target[filled], nontarget[filled]
+    both = pull * (target + nontarget)
+    t, n = target + both, nontarget + both
+    for _ in range(40):
+        p = np.asarray(sigmoid(a * x + b))
+        residual, weight = n * p - t * (1.0 - p), (t + n) * p * (1.0 - p)
+        slope, offset = float((residual * x).sum()), float(residual.sum())
+        weighted = weight * x
+        aa, ab, bb = float((weighted * x).sum()) + 1e-9, float(weighted.sum()), float(weight.sum()) + 1e-9
+        # Newton's step by hand: LAPACK takes longer to be called than two equations to be solved
+        scale = aa * bb - ab * ab
+        steps = (bb * slope - ab * offset) / scale, (aa * offset - ab * slope) / scale
+        largest = max(abs(steps[0]), abs(steps[1]))
+        short = min(1.0, 1.0 / max(largest, 1e-12))
+        a, b = a - short * steps[0], b - short * steps[1]
+        if largest < 1e-8:
+            break
+    return a, b
+
+
+METHODS: Mapping[str, Callable[..., Map]] = MappingProxyType({"logistic": fit_logistic, "cmlg": fit_cmlg})
+
+
+@dataclass(frozen=True)
+class MapUncertainty(LineErrors, Result):
+    """An affine calibration ``llr = a score + b`` and the covariance of a and b."""
+
+    a: float
+    """Slope of the calibration."""
+    b: float
+    """Offset of the calibration."""
+    covariance: tuple[tuple[float, float], tuple[float, float]]
+    """Covariance matrix of slope and offset."""
+    df: float
+    """Effective degrees of freedom, at most speakers - 1; infinite for independent trials."""
+    by_speaker: Jackknife | None = field(default=None, repr=False, compare=False)
+    """Slope and offset without each speaker; None for independent trials."""
+
+    def interval(self, score: float, level: float = 0.95) -> tuple[float, float, float]:
+        """LLR of a score, and the ends of its interval: what the training trials leave open.
+
+        Parameters
+        ----------
+        score
+            The score, as the map was trained on.
+        level
+            Confidence level, between 0 and 1.
+        """
+        (aa, ab), (_, bb) = self.covariance
+        error = math.sqrt(max(score * score * aa + 2.0 * score * ab + bb, 0.0))
+        llr = self.a * score + self.b
+        if self.by_speaker is None:
+            reach = quantile(level, self.df) * error
+            return llr, llr - reach, llr + reach
+        without = self.by_speaker.without @ np.array([[score], [1.0]])
+        single = Jackknife(("llr",), np.array([llr]), without, blocks=self.by_speaker.blocks)
+        whole = float(single.standard_error[0])
+        share = min((error / whole) ** 2, 1.0) if whole > 0.0 else 1.0
+        low, high = replace(single, counted_once=share).interval(level, center=single.values)
+        return llr, float(low[0]), float(high[0])
+
+
+def map_uncertainty(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    method: str = "logistic",
+    *,
+    speakers: str | Sequence[str] | None = None,
+    **options: object,
+) -> MapUncertainty:
+    """Standard errors of an affine calibration, and with them of every LLR it gives.
+
+    For independent trials the sandwich covariance ``H^-1 V H^-1`` of logistic regression, the delta method
+    for CMLG. When speakers are given the map is fitted again without each of them (a Newton step from the fit
+    to all trials; CMLG exactly), and trials between two speakers are not counted twice.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    method
+        ``"logistic"`` or ``"cmlg"``, fitted here with ``options``: ``prior``, or ``alpha``.
+    speakers
+        The column, or the two columns, with the speakers of a trial.
+    **options
+        Keywords of the calibrator.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> scores = lk.Scores(*lk.theory.GaussianLLR.from_eer(0.1).rvs(200, 2000, np.random.default_rng(3)))
+    >>> uncertainty = lk.map_uncertainty(scores, method="cmlg")
+    >>> abs(uncertainty.a - 1.0) < 4 * uncertainty.se_a
+    True
+    >>> [round(value, 2) for value in uncertainty.interval(3.0)]
+    [2.86, 2.52, 3.2]
+    """
+    source = as_source(source, labels)
+    if method not in METHODS:
+        raise UnknownNameError(f"unknown method {not_among(method, METHODS)}")
+    groups = find_speakers(source, speakers).grouped() if speakers else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LlrkitWarning)
+        fitted = METHODS[method](source, **options)
+    if not isinstance(fitted, AffineMap):
+        raise InputError(f"standard errors exist for straight lines only: leave out {', '.join(options)}")
+    prior, alpha = as_number(options.get("prior", 0.5)), as_number(fitted.options.get("alpha", 0.5))
+    if method == "logistic":
+        terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), groups)
+        inverse = inverse_of_hessian(line_hessian(source, fitted.a, fitted.b, prior))
+    else:
+        terms = estimate_sums(source, _MomentTerms.from_source(source, alpha), groups)
+        inverse = np.eye(2)
+    if groups is None:
+        spread = inverse @ positive_covariance(terms) @ inverse
+        return MapUncertainty(fitted.a, fitted.b, as_rows(spread), math.inf)
+    line = (fitted.a, fitted.b)
+    refitted = (
+        _logistic_without(source, groups, line, prior)
+        if method == "logistic"
+        else _cmlg_without(source, groups, line, alpha)
+    )
+    shares = np.array([terms.covariance.share_without_pairs(row) for row in inverse])
+    refitted = replace(refitted, counted_once=np.minimum(1.0, shares * (1.0 + 2.0 / groups.n)))
+    df = float(refitted.df.min())
+    return MapUncertainty(fitted.a, fitted.b, as_rows(refitted.covariance), df, refitted)
+
+
+def _logistic_without(
+    source: ScoreSource, groups: Speakers, line: tuple[float, float], prior: float
+) -> Jackknife:
+    """Slope and offset without each speaker: one Newton step from the fit to all trials."""
+    cells = speaker_cells(source, groups, contributions=_NewtonTerms(*line, prior))
+    at_all = cells.total.means.sum(axis=0)[:2]  # not zero where the fit is regularized
+
+    def step(kept: CellSet) -> FloatArray:
+        terms = kept.means.sum(axis=0)
+        hessian = np.array([[terms[2], terms[3]], [terms[3], terms[4]]])
+        return np.asarray(np.array(line) - np.linalg.solve(hessian, terms[:2] - at_all))
+
+    return Jackknife.of(cells, step, ("a", "b"))
+
+
+def _cmlg_without(
+    source: ScoreSource, groups: Speakers, line: tuple[float, float], alpha: float
+) -> Jackknife:
+    """Slope and offset without each speaker, from means and variances."""
+    centers = _MomentTerms.from_source(source, alpha).mean
+    cells = speaker_cells(source, groups, contributions=_ScorePowers(centers))
+
+    def fit(kept: CellSet) -> tuple[float, float]:
+        first, second = kept.means[:, 0], kept.means[:, 1]
+        mean, variance = first + np.array(centers), second - first**2
+        a = (mean[0] - mean[1]) / (alpha * variance[0] + (1.0 - alpha) * variance[1])
+        return a, -a * (mean[0] + mean[1]) / 2.0
+
+    found = Jackknife.of(cells, fit, ("a", "b"))
+    # variances may be divided by n - 1 in the fit to all trials
+    return replace(found, values=np.array(line), without=found.without + np.array(line) - found.values)
+
+
+@dataclass(frozen=True)
+class _NewtonTerms(LineGradients):
+    """Gradient and second derivatives of the cross-entropy of a line, trial by trial."""
+
+    size: int = 5
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        return (0, 1, 2, 3, 4)
+
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
+        x = values.astype(np.float64, copy=False)
+        weight = self.prior if class_index == 0 else 1.0 - self.prior
+        p = np.asarray(sigmoid(self.a * x + self.b + float(logit(self.prior))))
+        curvature = weight * p * (1.0 - p)
+        return [*super().of(values, class_index), curvature * x * x, curvature * x, curvature]
+
+
+@dataclass(frozen=True)
+class _ScorePowers:
+    """Score and its square, less the mean of the class."""
+
+    centers: tuple[float, float]
+    size: int = 2
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        return (0, 1)
+
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
+        x = values.astype(np.float64, copy=False) - self.centers[class_index]
+        return [x, x * x]
+
+
+@dataclass(frozen=True)
+class _MomentTerms:
+    """Influence of each score on slope and offset of CMLG, through the means and variances."""
+
+    mean: tuple[float, float]
+    variance: tuple[float, float]
+    alpha: float
+    size: int = 2
+
+    @classmethod
+    def from_source(cls, source: ScoreSource, alpha: float) -> _MomentTerms:
+        moments = source.reduce(Moments.of)
+        mean = float(moments.target.mean[0]), float(moments.nontarget.mean[0])
+        return cls(mean, (float(moments.target.variance[0]), float(moments.nontarget.variance[0])), alpha)
+
+    def columns(self, class_index: int) -> tuple[int, ...]:
+        return (0, 1)
+
+    def of(self, values: Array, class_index: int) -> list[FloatArray]:
+        m_e, m_d = self.mean
+        v = self.alpha * self.variance[0] + (1.0 - self.alpha) * self.variance[1]
+        a = (m_e - m_d) / v
+        sign, weight = (1.0, self.alpha) if class_index == 0 else (-1.0, 1.0 - self.alpha)
+        centered = values.astype(np.float64, copy=False) - self.mean[class_index]
+        slope = sign * centered / v - a / v * weight * (centered**2 - self.variance[class_index])
+        return [slope, -slope * (m_e + m_d) / 2.0 - a * centered / 2.0]

@@ -1,1 +1,0 @@
-"""Validation of a system against criteria, as forensic practice asks for it."""

@@ -1,0 +1,554 @@
+"""Evaluations by condition, of equalized conditions, of trials that arrive one by one; compound trials."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from inspect import signature
+from operator import add
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+
+from llrkit.base.arguments import Array, Counts, FloatArray, names_of, share, takes, yes_or_no
+from llrkit.base.text import Json, counted, not_among
+from llrkit.core.cells import Grid, collect_again
+from llrkit.core.groups import natural_order, positions_by_value
+from llrkit.core.summaries import Both, Moments, both, grouped
+from llrkit.errors import EmptyClassError, InputError, UnknownNameError
+from llrkit.metrics.costs import Weights, compound_llr, nist_weights, scaled_to_size
+from llrkit.metrics.discrimination import Curve, as_floats
+from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries, resolve_points
+from llrkit.results.result import Result, text_table
+from llrkit.scores import ScoreSource
+from llrkit.scores.arrays import Scores, refuse_nan, score_array
+from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.scores.labels import as_numpy, expecting_scores_first, flat_labels, target_mask
+from llrkit.scores.source import S, require_column
+from llrkit.scores.trials import Trials
+from llrkit.theory.odds import Points
+from llrkit.verbs.evaluate import evaluate
+from llrkit.verbs.evaluation import Evaluation, group_name, group_rows, named_rows, over_groups
+
+COLUMN = "compound_llr"
+
+
+@takes(trials=Trials)
+def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", test: str = "") -> Trials:
+    """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
+
+    The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
+    at least two must. Segments that share a model must share all of them: men may have been compared with men
+    and women with women, but a missing pair is an error. The LLRs are in the new column
+    ``compound_llr``, which becomes the score.
+
+    Parameters
+    ----------
+    trials
+        A table with the LLRs of every test segment against all models.
+    p_known
+        The share of known impostors among non-targets, as in :func:`llrkit.compound_llr`.
+    enroll, test
+        The columns with the models and the test segments; by default those of the table.
+
+    Examples
+    --------
+    >>> table = {"score": [2.0, -1.0, -3.0], "label": [1, 0, 0], "model": ["a", "b", "c"], "test": ["x"] * 3}
+    >>> trials = Trials(table, enroll="model", test="test")
+    >>> compound_trials(trials).table["compound_llr"].round(3).to_list()
+    [2.503, -1.859, -3.892]
+    """
+    share(p_known, "p_known")
+    if trials.roles.n_systems != 1:
+        raise InputError(f"compound LLRs are of one system, got {trials.roles.n_systems}")
+    models, segments = enroll or trials.enroll, test or trials.test
+    if models is None or segments is None:
+        raise InputError("compound LLRs need the columns of the models and of the test segments")
+    for name in (models, segments):
+        require_column(name, trials.table.columns, trials.origin)
+    score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
+    model = trials.table[models].to_list()
+    llrs = np.empty(len(score))
+    by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
+    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
+    for segment, rows in by_segment.items():
+        seen: set[Hashable] = set()
+        for row in rows.tolist():
+            if model[row] in seen:
+                raise InputError(
+                    f"{trials.place(row)}: model {model[row]!r} was compared with segment {segment!r} more "
+                    "than once; a compound LLR needs one LLR of each enrolled speaker"
+                )
+            seen.add(model[row])
+        if len(rows) < 2:
+            raise InputError(
+                f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
+                "compound LLR needs at least two enrolled speakers"
+            )
+        _refuse_missing(trials, segment, rows, frozenset(seen), enrolled)
+        llrs[rows] = compound_llr(score[rows], p_known)
+    columns = {name: trials.table[name] for name in trials.table.columns}
+    return Trials(
+        {**columns, COLUMN: llrs},
+        score=COLUMN,
+        label=trials.label,
+        enroll=models,
+        test=segments,
+        origin=trials.origin,
+    )
+
+
+def _refuse_missing(
+    trials: Trials,
+    segment: object,
+    rows: Counts,
+    models: frozenset[Hashable],
+    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]],
+) -> None:
+    """Refuse a segment that shares some models with an earlier one, but not all."""
+    for model in models:
+        other, expected = enrolled.setdefault(model, (segment, models))
+        if expected == models:
+            continue
+        lacking, has = (segment, other) if expected - models else (other, segment)
+        absent = min(map(str, (expected - models) or (models - expected)))
+        raise InputError(
+            f"{trials.place(int(rows[0]))}: segment {str(lacking)!r} was not compared with model {absent!r}, "
+            f"segment {str(has)!r} was; a compound LLR needs one LLR of each enrolled speaker"
+        )
+
+
+def equalized(
+    source: ScoreSource,
+    columns: str | Sequence[str],
+    points: Points = ("sre08", "sre10"),
+    *,
+    allow_unconfirmed: bool = False,
+) -> Evaluation:
+    """Evaluate with every value of a column, or combination of several, given the same weight in each class.
+
+    Error counts and losses of each condition are weighted before they are added, so every number and
+    curve is that of an evaluation in which all conditions have the same number of trials. Weights are
+    those of NIST, scaled so that the weighted trials number as many as there are. Two passes.
+
+    Examples
+    --------
+    >>> from llrkit.scores import Scores
+    >>> clean, noisy = [4.0, 3.0, 5.0, -1.0], [1.0]
+    >>> condition = (["clean"] * 4 + ["noisy"], ["clean", "noisy"])
+    >>> scores = Scores(clean + noisy, [-2.0, 0.0], {"condition": condition})
+    >>> equalized(scores, "condition", [0.5]).points[0].p_miss  # one of 4 clean targets, no noisy one
+    0.125
+    """
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not names:
+        raise InputError("equalize needs the name of at least one column")
+    operating_points = resolve_points(points, allow_unconfirmed)
+    wide = source.with_columns(*names)
+    moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names))).summaries
+    grid = collect_again(source, grid)
+    by_condition = wide.reduce(grouped(measurement_summarizer(moments, grid, operating_points), names)).groups
+    counts = {key: summaries.summaries[0] for key, summaries in by_condition.items()}
+    sizes = {key: (float(count.n_target), float(count.n_nontarget)) for key, count in counts.items()}
+    weights = scaled_to_size(nist_weights(sizes), sizes)
+    second = _sum_of_conditions(
+        [
+            Both((counts[key].weighted(*weights[key]), look.summaries[1].weighted(*weights[key])))
+            for key, look in by_condition.items()
+        ]
+    )
+    first = _sum_of_conditions([groups.groups[key].weighted(*weights[key]) for key in by_condition])
+    result = Evaluation.from_measurements(measurements_from_summaries(first, second, operating_points))
+    by_name = {
+        ", ".join(map(str, _values_of_combination(key))): weights[key] for key in sorted(weights, key=str)
+    }
+    information = _information_of_weights(weights, sizes, 0), _information_of_weights(weights, sizes, 1)
+    return replace(
+        result, equalized=names, condition_weights=MappingProxyType(by_name), information=information
+    )
+
+
+def _values_of_combination(key: Hashable) -> tuple[Hashable, ...]:
+    """The values of a combination."""
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _information_of_weights(weights: Weights, sizes: Weights, of_class: int) -> float:
+    """Effective trials of a class by Kish, (sum w)^2 / sum w^2, over their number."""
+    w = [(weights[key][of_class], sizes[key][of_class]) for key in weights]
+    total = sum(n * weight for weight, n in w)
+    return float(total / sum(n * weight**2 for weight, n in w)) if total > 0.0 else 1.0
+
+
+def _sum_of_conditions(summaries: list[S]) -> S:
+    if not summaries:
+        raise EmptyClassError("there are no trials")
+    return reduce(add, summaries)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionTable(Result):
+    """The result of :func:`condition_table`."""
+
+    by: str
+    """Name of the column, or columns, that hold the conditions."""
+    conditions: Mapping[Hashable, Evaluation]
+    """Evaluation of each condition."""
+    pooled: Evaluation
+    """All trials together, as many as there are of each condition."""
+    equalized: Evaluation
+    """All trials together, with the same weight for each condition: one threshold, one scale for all."""
+    averaged: Mapping[str, float]
+    """Means of the numbers over the conditions: a best threshold or PAV map of its own for each."""
+    skipped: Mapping[Hashable, str]
+    """Conditions that were left out, with the reason."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers."""
+        return {
+            "by": self.by,
+            "conditions": {group_name(name): one.to_dict() for name, one in self.conditions.items()},
+            "pooled": self.pooled.to_dict(),
+            "equalized": self.equalized.to_dict(),
+            "averaged": dict(self.averaged),
+            "skipped": {group_name(name): why for name, why in self.skipped.items()},
+        }
+
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
+        return named_rows(self.by, self.rows())
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people."""
+        return group_rows(self.rows(), self.by)
+
+    def rows(self) -> dict[str, Evaluation]:
+        """The conditions by name, then all trials pooled, and with equal weight."""
+        named = {group_name(key): one for key, one in self.conditions.items()}
+        return {**named, "(pooled)": self.pooled, "(equalized)": self.equalized}
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+
+def condition_table(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    by: str | Sequence[str],
+    points: Points = ("sre08", "sre10"),
+    allow_unconfirmed: bool = False,
+) -> ConditionTable:
+    """Evaluate every condition, all of them pooled, and all of them with equal weight.
+
+    A pooled number is dominated by the conditions with most trials, and is worse than the conditions when
+    their scores are not on the same scale; a mean over conditions does not see that. Equalized, conditions
+    weigh the same but share one scale and one threshold.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    by
+        The column that says which condition a trial belongs to, or several: every combination is one.
+    points
+        Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
+    allow_unconfirmed
+        Accept presets whose definition could not be confirmed.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> model = lk.theory.GaussianLLR.from_eer(0.05)
+    >>> target, nontarget = model.rvs(1000, 8000, rng)
+    >>> room = (np.arange(1000) % 2, np.arange(8000) % 4 == 0)
+    >>> shifted = lk.Scores(target + 3 * room[0], nontarget + 3 * room[1], {"room": room})
+    >>> table = lk.condition_table(shifted, by="room", points=[0.1])
+    >>> bool(table.averaged["eer"] < table.equalized.eer)  # the rooms disagree about the scale
+    True
+    """
+    source = as_source(source, labels)
+    yes_or_no(allow_unconfirmed, "allow_unconfirmed")
+    title = ", ".join(names_of(by, "by"))
+    pooled = evaluate(as_source(source), points=points, by=by, allow_unconfirmed=allow_unconfirmed)
+    if not pooled.groups:
+        raise EmptyClassError(f"no value of {title!r} has trials of both classes")
+    averaged = over_groups(pooled.groups).mean
+    equal_weights = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
+    return ConditionTable(title, pooled.groups, pooled, equal_weights, averaged, pooled.skipped_groups)
+
+
+VALUES = {"eer": "EER", "cllr": "Cllr (bits)", "min_cllr": "min Cllr (bits)", "cllr_cal": "Cllr − min (bits)"}
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap(Curve):
+    """A number for each pair of conditions: enrollment by test duration, say.
+
+    Examples
+    --------
+    >>> HeatMap([[0.26, 0.2], [0.2, 0.03]], ("5 s", "full"), ("5 s", "full"), value_name="EER").values.shape
+    (2, 2)
+    """
+
+    values: FloatArray
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    row_name: str = "enrollment"
+    column_name: str = "test"
+    value_name: str = ""
+    percent: bool = False
+    """Whether the values are rates, to be shown as percentages."""
+
+    def __post_init__(self) -> None:
+        as_floats(self, "values")
+        if self.values.shape != (len(self.rows), len(self.columns)):
+            raise InputError(
+                f"values of shape {self.values.shape} do not fit {counted(len(self.rows), 'row')} and "
+                f"{counted(len(self.columns), 'column')}"
+            )
+        super().__post_init__()
+
+
+def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer") -> HeatMap:
+    """Evaluate every pair of values of two columns; NaN where a pair lacks trials of a class.
+
+    Examples
+    --------
+    >>> trials = Trials({"score": [2.0, -1.0, 1.0, 1.5], "label": [1, 0, 1, 0],
+    ...                  "enrollment": ["5 s", "5 s", "5 s", "5 s"], "test": ["5 s", "5 s", "full", "full"]})
+    >>> condition_map(trials, "enrollment", "test", value="eer").values
+    array([[0. , 0.5]])
+    """
+    _require_value(value)
+    by_row = {
+        str(key): {
+            group_name(key): float(getattr(group, value))
+            for key, group in evaluate(row_trials, by=columns).groups.items()
+        }
+        for key, row_trials in trials.by(rows).items()
+    }
+    across = list(dict.fromkeys(str(key) for key in trials.by(columns)))
+    values = np.array([[row.get(name, np.nan) for name in across] for row in by_row.values()])
+    return HeatMap(
+        values,
+        tuple(by_row),
+        tuple(across),
+        row_name=rows,
+        column_name=columns,
+        value_name=VALUES[value],
+        percent=value == "eer",
+    )
+
+
+def group_map(
+    systems: Mapping[str, ScoreSource], by: str, *, value: str = "eer", shared: str | None = None
+) -> HeatMap:
+    """Evaluate every group of every system: attacks by countermeasure, say.
+
+    ``shared`` is the class that all groups share, as in :func:`llrkit.evaluate`.
+
+    Examples
+    --------
+    >>> trials = Trials({"score": [2.0, -1.0, 3.0], "label": ["bonafide", "spoof", "spoof"],
+    ...                  "attack": ["-", "A01", "A02"]})
+    >>> attacks = group_map({"mine": trials}, "attack", shared="bonafide")
+    >>> attacks.rows, attacks.values
+    (('A01', 'A02'), array([[0. ],
+           [0.5]]))
+    """
+    _require_value(value)
+    groups = {name: evaluate(source, by=by, shared=shared).groups for name, source in systems.items()}
+    rows = sorted({key for of_system in groups.values() for key in of_system}, key=natural_order)
+    if not rows:
+        raise EmptyClassError(f"no value of {by!r} has trials of both classes")
+    values = [
+        [
+            float(getattr(of_system[row], value)) if row in of_system else np.nan
+            for of_system in groups.values()
+        ]
+        for row in rows
+    ]
+    return HeatMap(
+        np.array(values),
+        tuple(map(group_name, rows)),
+        tuple(groups),
+        row_name=by,
+        column_name="system",
+        value_name=VALUES[value],
+        percent=value == "eer",
+    )
+
+
+def _require_value(value: str) -> None:
+    if value not in VALUES:
+        raise UnknownNameError(f"unknown value {not_among(value, VALUES)}")
+
+
+class Meter:
+    """All metrics of trials that come in batches, exactly those of :func:`evaluate` of all trials at once.
+
+    The result has the same bits whatever the batches, their order, and the order in which meters are merged.
+    Exactness needs every score: the meter keeps them, 8 bytes each (4 where they come as float32), and
+    nothing else. A batch may hold trials of one class alone.
+
+    Parameters
+    ----------
+    points
+        Operating points, as for :func:`evaluate`.
+    positive
+        The label of the targets, if it is none of the usual ones.
+    **options
+        Further options of :func:`evaluate` that need nothing but scores (``ece``, ``ci``, ``level``, ...).
+
+    Examples
+    --------
+    >>> meter = Meter(points=[0.01])
+    >>> meter.update([2.0, -1.0, 0.5], [1, 0, 0])
+    >>> meter.update([1.5, 3.0], [1, 1])
+    >>> meter
+    Meter(3 target, 2 nontarget trials)
+    >>> meter.compute().eer
+    0.0
+    """
+
+    def __init__(
+        self,
+        points: Points = ("sre08", "sre10"),
+        *,
+        positive: object = None,
+        **options: Any,
+    ) -> None:
+        resolve_points(
+            points, bool(options.get("allow_unconfirmed", False))
+        )  # now rather than after an epoch
+        unknown = [name for name in options if name not in signature(evaluate).parameters]
+        if unknown:
+            raise UnknownNameError(f"evaluate has no option {unknown[0]!r}")
+        self.points, self.positive, self.options = points, positive, options
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all trials."""
+        self._target: list[Array] = []
+        self._nontarget: list[Array] = []
+
+    def update(self, scores: object, labels: object) -> None:
+        """Take a batch of trials, or one: scores, higher meaning more target-like, and as many labels.
+
+        Parameters
+        ----------
+        scores
+            Scores, higher meaning more target-like.
+        labels
+            Labels in any of the usual spellings, as many as scores.
+        """
+        target, nontarget = batch_by_class(scores, labels, self.positive)
+        self._target.append(target)
+        self._nontarget.append(nontarget)
+
+    def compute(self) -> Evaluation:
+        """Evaluate all trials so far."""
+        return evaluate(self.scores(), points=self.points, **self.options)
+
+    def scores(self) -> Scores:
+        """All trials so far, as a source for any other function."""
+        target, nontarget = (np.concatenate(kept) if kept else np.empty(0) for kept in self._kept)
+        for name, values in (("target", target), ("nontarget", nontarget)):
+            if len(values) == 0:
+                raise EmptyClassError(f"there are no {name} trials yet; both classes need at least one")
+        return Scores.from_classes(target, nontarget)
+
+    def merge(self, other: Meter) -> Self:
+        """Take all trials of another meter; points and options stay those of this one.
+
+        Parameters
+        ----------
+        other
+            The meter whose trials are taken.
+        """
+        if not isinstance(other, Meter):
+            raise InputError(f"a meter can only be merged with another meter, got {type(other).__name__}")
+        self._target += other._target
+        self._nontarget += other._nontarget
+        return self
+
+    def __add__(self, other: Meter) -> Meter:
+        merged = Meter(self.points, positive=self.positive, **self.options)
+        return merged.merge(self).merge(other)
+
+    def __radd__(self, other: object) -> Meter:
+        """Let ``sum(meters)`` merge them: it begins with 0."""
+        return self + Meter(self.points) if isinstance(other, int) and other == 0 else NotImplemented
+
+    def state_dict(self) -> dict[str, Array]:
+        """The trials so far as two arrays, for checkpoints."""
+        return {
+            name: np.concatenate(kept) if kept else np.empty(0)
+            for name, kept in zip(("target", "nontarget"), self._kept, strict=True)
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on from the trials of a checkpoint, in place of those so far.
+
+        Parameters
+        ----------
+        state
+            What ``state_dict`` returned.
+        """
+        if set(state) != {"target", "nontarget"}:
+            names = ", ".join(map(str, state))
+            raise InputError(f"the state of a meter holds target and nontarget, got {names}")
+        arrays = {name: np.array(score_array(state[name], f"{name} scores")) for name in state}
+        for name, values in arrays.items():
+            refuse_nan(values, f"{name} scores")
+        self._target, self._nontarget = [arrays["target"]], [arrays["nontarget"]]
+
+    @property
+    def _kept(self) -> tuple[list[Array], list[Array]]:
+        return self._target, self._nontarget
+
+    def __len__(self) -> int:
+        return sum(len(batch) for kept in self._kept for batch in kept)
+
+    def __repr__(self) -> str:
+        n_target, n_nontarget = (sum(map(len, kept)) for kept in self._kept)
+        return f"Meter({n_target:,} target, {n_nontarget:,} nontarget trials)"
+
+
+def batch_by_class(scores: object, labels: object, positive: object = None) -> tuple[Array, Array]:
+    """The target and the non-target scores of a batch, checked; either may be empty.
+
+    Examples
+    --------
+    >>> batch_by_class([2.0, -1.0, 0.5], ["target", "nontarget", "nontarget"])
+    (array([2.]), array([-1. ,  0.5]))
+    """
+    with expecting_scores_first(scores, labels):
+        return _batch_split_by_class(scores, labels, positive)
+
+
+def _batch_split_by_class(scores: object, labels: object, positive: object) -> tuple[Array, Array]:
+    values = score_array(_at_least_1d(as_numpy(scores, "scores")), "scores")
+    if values.ndim != 1:
+        raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")
+    refuse_nan(values, "scores")
+    if len(values) == 0:
+        return np.empty(0, values.dtype), np.empty(0, values.dtype)
+    # with positive= a batch without any target is welcome, whatever the label of the targets is
+    words = _at_least_1d(flat_labels(labels))
+    mask = target_mask(words) if positive is None else np.asarray(words == positive)
+    if len(mask) != len(values):
+        raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
+    return values[mask], values[~mask]  # copies: the batch may be overwritten
+
+
+def _at_least_1d(values: Array) -> Array:
+    """A batch of one trial that has lost its dimension."""
+    return values if values.ndim else values.reshape(1)

@@ -1,0 +1,655 @@
+"""The result of an evaluation: its numbers, rows of tables, suspicions, and what they mean in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from llrkit.base.process import cached_property, warn_caller
+from llrkit.base.text import Json, counted, number, percent
+from llrkit.errors import ReversedScoresWarning, ScaleWarning, UnknownNameError
+from llrkit.fits.training import FEWEST_AT_AN_END, SHARE_AT_AN_END, TiedScores
+from llrkit.maps.training_range import gap_of_moments
+from llrkit.metrics.curves import CrossEntropyCurve
+from llrkit.metrics.discrimination import Separation, min_dcf_from_blocks, reversed_text
+from llrkit.metrics.measure import Measurements, PointResult, PrimaryResult
+from llrkit.results.result import html_table, html_text
+from llrkit.results.vocabulary import NATS, LlrUnit
+from llrkit.theory.odds import AnyPoint, OperatingPoint, cost_of
+from llrkit.trust.check import Verdict, judge, separation_of
+from llrkit.trust.identity_tests import CalibrationTest, check_cells
+from llrkit.trust.jackknife import Uncertainty
+
+if TYPE_CHECKING:
+    from llrkit.scores import ScoreSource
+
+
+HUGE = 1000.0
+"""Largest over smallest score from which on positive scores may be likelihood ratios."""
+LN10_BETWEEN = (2.2, 2.4)
+LN10_LOOKED_FOR = (2.1, 2.5)
+"""Outside of this the best slope is not close to ln 10, whether it is found from trials or from cells."""
+
+
+def suspicions(result: Measurements, verdict: Callable[[], Verdict]) -> tuple[str, ...]:
+    """What the scores may be, if there is evidence that they are not LLRs.
+
+    The verdict is asked for only if there is something to suspect: its test takes a good part of the time of
+    a small evaluation.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(500, 5000, np.random.default_rng(1))
+    >>> posteriors = lk.Scores(*(1 / (1 + np.exp(-x)) for x in llrs))
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     lk.evaluate(posteriors).suspicions
+    ('all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior',)
+    """
+    other = other_quantity(*result.moments.extremes)
+    if not other and not result.summaries.slope_may_be(*LN10_LOOKED_FOR):
+        return ()
+    if verdict().outcome != "evidence":
+        return ()
+    if other:
+        return (other,)
+    line = result.best_line
+    if line is not None and LN10_BETWEEN[0] <= line.a <= LN10_BETWEEN[1]:
+        scale = f"the best scale is {line.a:.2f}, close to ln 10 = 2.30"
+        return (f"{scale}: are these log10 LLRs? Then multiply them by ln 10 (--log10)",)
+    return ()
+
+
+def other_quantity(low: float, high: float) -> str:
+    """What scores in this range may be that no straight line makes LLRs of; empty if nothing is suspected.
+
+    Examples
+    --------
+    >>> other_quantity(0.001, 4000.0)
+    'all scores are positive, from 0.001 to 4e+03: are they likelihood ratios, not LLRs?'
+    >>> other_quantity(-1.0, 4000.0)
+    ''
+    """
+    if low >= 0.0 and high <= 1.0:
+        return "all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior"
+    if low > 0.0 and high / low > HUGE:
+        return f"all scores are positive, from {low:.3g} to {high:.3g}: are they likelihood ratios, not LLRs?"
+    return ""
+
+
+def saturation(result: Measurements, source: ScoreSource) -> list[str]:
+    """Shares of the trials that have exactly the highest or the lowest score, in words; empty if few do.
+
+    The trials are looked at again only if the first or the last of the cells that were counted holds many.
+    LLRs that a calibration wrote lie at its bounds, and nothing is said of them.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> scores = lk.Scores([5.0] * 60 + [0.7, 0.9] * 20, np.linspace(-9.0, 4.0, 1001))
+    >>> saturation(lk.evaluate(scores), scores)
+    ['60.0 % of the target scores are exactly 5, the highest score: they are clipped or saturated']
+    """
+    if source.roles.calibrated:
+        return []
+    counts = result.summaries.at_llrs
+    outermost = (
+        (counts.n_miss[1], counts.n_target - counts.n_miss[-1], counts.n_target),
+        (counts.n_nontarget - counts.n_fa[1], counts.n_fa[-1], counts.n_nontarget),
+    )
+    if not any(max(low, high) >= max(FEWEST_AT_AN_END, SHARE_AT_AN_END * n) for low, high, n in outermost):
+        return []
+    return TiedScores.of_source(source).at_the_ends()
+
+
+def warn_of(result: Evaluation) -> None:
+    """Warn of reversed scores, and of what the scores may be instead of LLRs."""
+    if result.apart.reversed:
+        text = reversed_text(result.summaries.bins, result.auc)
+        warn_caller(text, ReversedScoresWarning)
+    for text in result.suspicions:
+        warn_caller(text, ScaleWarning)
+
+
+GROUP_NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
+_HIGHER_IS_BETTER = ("auc",)
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class OverGroups:
+    """Means of the numbers over the groups, and the group where each number is worst."""
+
+    mean: Mapping[str, float]
+    worst: Mapping[str, tuple[str, float]]
+    """By number: the name of the group, and the value there."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain values, as in the JSON of the command line."""
+        worst: dict[str, Json] = {
+            name: {"group": group, "value": value} for name, (group, value) in self.worst.items()
+        }
+        return {"mean": dict(self.mean), "worst": worst}
+
+
+def group_name(key: object) -> str:
+    """The value of a group as text; of several columns, with commas in between.
+
+    Examples
+    --------
+    >>> group_name(30), group_name(("f", 5))
+    ('30', 'f, 5')
+    """
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def over_groups(groups: Mapping[K, Measurements]) -> OverGroups:
+    """Mean and worst of each number; costs have names such as ``min_dcf sre08``.
+
+    Each group counts the same, however many trials it has, and has a best threshold of its own.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([2.0, 3.0], [0.0, 2.5], {"attack": (["-", "-"], ["A01", "A02"])})
+    >>> both = over_groups(lk.evaluate(scores, points=[0.1], by="attack").groups)
+    >>> both.worst["eer_roc"], both.mean["eer_roc"]
+    (('A02', 0.5), 0.25)
+    """
+    by_group = {group_name(key): _numbers_of_group(group) for key, group in groups.items()}
+    names = next(iter(by_group.values()))
+    mean = {name: sum(numbers[name] for numbers in by_group.values()) / len(by_group) for name in names}
+    worst = {}
+    for name in names:
+        values = {group: numbers[name] for group, numbers in by_group.items()}
+        group = (min if name in _HIGHER_IS_BETTER else max)(values, key=values.__getitem__)
+        worst[name] = (group, values[group])
+    return OverGroups(mean, worst)
+
+
+def _numbers_of_group(group: Measurements) -> dict[str, float]:
+    numbers = {name: float(getattr(group, name)) for name in GROUP_NUMBERS}
+    for point in group.points:
+        numbers[f"min_dcf {point.point.name}"] = point.min_dcf
+        numbers[f"act_dcf {point.point.name}"] = point.act_dcf
+    return numbers
+
+
+def sentence(result: Evaluation, verdict: Verdict | None = None) -> str:
+    """What the numbers mean: how much is lost to what, and what the test of calibration says.
+
+    ``verdict`` is that of a closer check of the same trials, if one was made.
+    """
+    verdict = verdict or result.verdict
+    if verdict.outcome in ("reversed", "uninformative", "infinite"):
+        bits = "infinite" if math.isinf(result.cllr) else f"{number(result.cllr)} bits"
+        return f"Cllr is {bits}. {verdict.sentence}"
+    lost = f"Of Cllr = {number(result.cllr)} bits, {number(result.min_cllr)} are lost to discrimination"
+    share = f"{100 * (1.0 - result.min_cllr / result.cllr):.0f} %" if result.cllr > 0 else "0 %"
+    lost += f" and {number(result.cllr_cal)} ({share}) to calibration{_parts_of_loss(result)}."
+    harm = " Read as LLRs they are worse than saying nothing (Cllr = 1)." if result.cllr >= 1.0 else ""
+    return f"{lost}{harm} {verdict.sentence}"
+
+
+def _parts_of_loss(result: Evaluation) -> str:
+    """The loss to calibration in two parts, beside what it would be by chance."""
+    split = result.loss_split
+    if split is None:
+        return f" (not split into scale and shape: {_why_not_split(result)})"
+    # parts that are rounded add up to the whole that is rounded, with the decimals of the table
+    shape = float(number(result.cllr_cal)) - float(number(split.scale_and_offset))
+    parts = f": {number(split.scale_and_offset)} to scale and offset, {number(max(shape, 0.0))} to shape"
+    if result.tested is not None or result.equalized:  # expected of independent trials only
+        return parts
+    return f"{parts}, where calibrated LLRs would show about {number(split.chance)} together by chance"
+
+
+def _why_not_split(result: Evaluation) -> str:
+    gap = gap_of_moments(result.moments)
+    if gap is not None:
+        meet = f"share only the score {gap[0]:.4g}" if gap[0] == gap[1] else "do not overlap"
+        return f"the classes {meet}, and no straight line is best"
+    if result.best_line is None:
+        return "no straight line is best"
+    if result.best_line.a <= 0.0:
+        return "the best straight line falls"
+    return "the scores range too widely to find the best straight line closely enough"
+
+
+class Row(NamedTuple):
+    """A number of the table."""
+
+    name: str
+    key: str
+    """Its name in the JSON, with the place in a list."""
+    value: str
+    interval: str
+    """Empty where there is none."""
+    note: str
+
+
+def rows(result: Evaluation, unit: LlrUnit = NATS) -> list[tuple[str, str, str]]:
+    """The table: name, value, and what it is."""
+    of_spoofs = result.shared is not None and result.shared.of_kinds
+    classes = "bona fide + spoof" if of_spoofs else "target + non-target"
+    table = [("trials", f"{result.n_target:,} + {result.n_nontarget:,}", classes)]
+    for row in numbers_of_table(result, unit):
+        table.append((row.name, row.value, "  ".join(filter(None, (row.interval, row.note)))))
+    return table
+
+
+def numbers_of_table(result: Evaluation, unit: LlrUnit = NATS) -> list[Row]:
+    """All numbers of the table but the counts; thresholds in a unit of LLRs."""
+    table: list[Row] = []
+    which = f" {unit.suffix}" if unit.base_10 else ""
+
+    def row(name: str, key: str, value: float, note: str, show: Callable[[float], str] = number) -> None:
+        interval = ""
+        if key in result.intervals:
+            low, high = result.intervals[key]
+            interval = f"[{show(low).removesuffix(' %')}, {show(high)}]"
+        elif result.uncertainty is not None and key in result.uncertainty.upper_bound:
+            interval = f"at most {show(result.uncertainty.upper_bound[key])}"
+        table.append(Row(name, key, show(value), interval, note))
+
+    row("EER", "eer", result.eer, "ROC convex hull", percent)
+    row("EER (ROC)", "eer_roc", result.eer_roc, "interpolated ROC", percent)
+    row("AUC", "auc", result.auc, "", lambda value: number(value, 5))
+    row("Cllr", "cllr", result.cllr, "bits")
+    row("min Cllr", "min_cllr", result.min_cllr, "discrimination loss")
+    row("Cllr - min", "cllr_cal", result.cllr_cal, "calibration loss")
+    slope_note = "-1 for calibrated Gaussian LLRs"
+    row("DET slope", "det_slope", result.det_slope.slope, slope_note, lambda value: number(value, 2))
+    for i, point in enumerate(result.points):
+        threshold = f"threshold {unit.of(point.point.threshold):.3f}{which}"
+        row(f"min DCF {point.point.name}", f"points.{i}.min_dcf", point.min_dcf, "best threshold")
+        row(f"act DCF {point.point.name}", f"points.{i}.act_dcf", point.act_dcf, threshold)
+    for i, primary in enumerate(result.primaries):
+        for kind, value in (("min", primary.min), ("act", primary.act)):
+            row(f"{kind} C_primary {primary.name}", f"primaries.{i}.{kind}", value, "mean of its points")
+    if result.fixed is not None:
+        note = f"threshold {unit.of(result.fixed.threshold):.4f}{which} from development data"
+        row("HTER", "fixed_threshold.hter", result.fixed.hter, note, percent)
+    return table
+
+
+def without_interval(
+    uncertainty: Uncertainty, shown: Sequence[Row], *, but: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
+    """The numbers without an interval, or with its upper end only, each reason once, but those in ``but``."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for row in shown:
+        reason = uncertainty.no_interval.get(row.key, "")
+        if reason and reason != but.get(row.key):
+            what = "only an upper bound" if row.key in uncertainty.upper_bound else "no interval"
+            by_reason.setdefault((what, reason), []).append(row.name)
+    return [
+        f"{what} for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}: {why}"
+        for (what, why), names in by_reason.items()
+    ]
+
+
+def group_rows(
+    groups: Mapping[K, Evaluation], by: str, *, of_spoofs: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table with one line per group; classes may be bona fide trials and spoofs."""
+    classes = ("bona fide", "spoof") if of_spoofs else ("target", "nontarget")
+    header = [by, *classes, "EER", "Cllr", "min Cllr", "Cllr - min"]
+    points = next(iter(groups.values())).points
+    costs = [f"{kind} {point.point.name}" for point in points for kind in ("min", "act")]
+    keys = ["eer", "cllr", "min_cllr", "cllr_cal"]
+    keys += [f"points.{i}.{kind}_dcf" for i in range(len(points)) for kind in ("min", "act")]
+    table = []
+    for name, group in groups.items():
+        shown = {row.key: f"{row.value} {row.interval}".rstrip() for row in numbers_of_table(group)}
+        table.append(
+            [group_name(name), f"{group.n_target:,}", f"{group.n_nontarget:,}", *(shown[key] for key in keys)]
+        )
+    return header + costs, table
+
+
+def on_groups(groups: Mapping[K, Evaluation], by: str) -> str:
+    """The mean and the worst of the groups, in words."""
+    over = over_groups(groups)
+    group, worst = over.worst["eer"]
+    return (
+        f"Mean EER over {counted(len(groups), 'group')} {percent(over.mean['eer'])}, "
+        f"worst {percent(worst)} ({by} = {group_name(group)})."
+    )
+
+
+def plain_table(result: Evaluation) -> str:
+    """The table as aligned text, below it that of the groups, ending with the sentence."""
+    table = rows(result)
+    first = max(len(row[0]) for row in table)
+    second = max(len(row[1]) for row in table)
+    lines = [f"{name:<{first}}  {value:>{second}}  {note}".rstrip() for name, value, note in table]
+    return "\n".join([*lines, *_group_lines(result), "", sentence(result)])
+
+
+def _group_lines(result: Evaluation) -> list[str]:
+    """The table of the groups as aligned text, what they come to, and which are left out."""
+    lines, by = [], ", ".join(result.by)
+    if result.groups:
+        header, table = group_rows(result.groups, by)
+        widths = [max(map(len, column)) for column in zip(header, *table, strict=True)]
+        for first, *others in (header, *table):
+            cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+            lines.append("  ".join([first.ljust(widths[0]), *cells]))
+        lines += ["", on_groups(result.groups, by)]
+    left_out = [f"{by} = {group_name(key)} left out: {why}" for key, why in result.skipped_groups.items()]
+    return ["", *lines, *left_out] if lines or left_out else []
+
+
+def html_page(result: Evaluation) -> str:
+    """The table for a notebook, with that of the groups below and the sentence."""
+    table = [(row.name, row.value, row.interval, row.note) for row in numbers_of_table(result)]
+    table.insert(0, ("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "", "target + non-target"))
+    header = ["", "", "", ""]
+    if result.uncertainty is not None and result.intervals:
+        header[2] = f"{100 * result.uncertainty.level:g} % interval"
+    else:
+        table = [(name, value, note) for name, value, _, note in table]  # type: ignore[misc]
+        header.pop()
+    html = html_table(header, table, left=(0, len(header) - 1))
+    if result.groups:
+        by = ", ".join(result.by)
+        html += html_table(*group_rows(result.groups, by)) + html_text(on_groups(result.groups, by))
+    if result.skipped_groups:
+        left_out = (f"{group_name(key)}: {why}" for key, why in result.skipped_groups.items())
+        html += html_text("Left out: " + "; ".join(left_out))
+    return html + html_text(sentence(result))
+
+
+NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal", "prbep")
+
+
+def number_row(result: Evaluation) -> dict[str, object]:
+    """Numbers by name; where there are intervals, each is followed by ``<name>_low`` and ``<name>_high``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> row = number_row(lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre08"]))
+    >>> row["n_nontarget"], row["act_dcf sre08"]
+    (2, 1.0)
+    """
+    row: dict[str, object] = {"n_target": result.n_target, "n_nontarget": result.n_nontarget}
+    for name, key, value in _numbers_of_row(result):
+        row[name] = value
+        if result.uncertainty is not None:
+            low, high = result.intervals.get(key, (None, None))
+            row |= {f"{name}_low": low, f"{name}_high": high}
+    return row
+
+
+def _numbers_of_row(result: Evaluation) -> Iterator[tuple[str, str, float]]:
+    """Name of the column, name of the interval, value."""
+    for name in NUMBERS:
+        yield name, name, getattr(result, name)
+    yield "det_slope", "det_slope", result.det_slope.slope
+    for i, point in enumerate(result.points):
+        for kind in ("min_dcf", "act_dcf"):
+            yield f"{kind} {point.point.name}", f"points.{i}.{kind}", getattr(point, kind)
+    for i, primary in enumerate(result.primaries):
+        for kind in ("min", "act"):
+            yield f"{kind}_c_primary {primary.name}", f"primaries.{i}.{kind}", getattr(primary, kind)
+    if result.fixed is not None:
+        yield "hter", "fixed_threshold.hter", result.fixed.hter
+
+
+def named_rows(title: str, results: Mapping[str, Evaluation]) -> list[dict[str, object]]:
+    """A row for each result, which begins with its name."""
+    return [{title: name, **number_row(result)} for name, result in results.items()]
+
+
+def group_rows_of(result: Evaluation) -> list[dict[str, object]]:
+    """A row of all trials, and one for each group, whose values are in columns of their own."""
+    if not result.groups:
+        return [number_row(result)]
+    columns = result.by
+    rows: list[dict[str, object]] = [{**dict.fromkeys(columns), **number_row(result)}]
+    for key, group in result.groups.items():
+        values = key if len(columns) > 1 and isinstance(key, tuple) else (key,)
+        rows.append({**dict(zip(columns, values, strict=True)), **number_row(group)})
+    return rows
+
+
+CONVENTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "llr": "natural logarithm",
+        "cllr": "bits",
+        "decision": "accept when score >= threshold",
+        "ties": "pooled",
+        "eer": "on the ROC convex hull (ROCCH-EER)",
+        "eer_roc": "on the interpolated ROC",
+        "min_cllr": "after PAV on the same trials, no Laplace end points",
+        "dcf": "divided by min(P Cmiss, (1 - P) Cfa)",
+        "act_dcf": "at the Bayes threshold",
+        "det_slope": "total least squares over the DET's crossings with probit Pmiss - probit Pfa = c, "
+        "both rates in [0.001, 0.5]",
+    }
+)
+
+
+def _same_point(one: OperatingPoint, other: OperatingPoint) -> bool:
+    """Whether two operating points are the same, whatever they are called."""
+    return (one.p_target, one.c_miss, one.c_fa) == (other.p_target, other.c_miss, other.c_fa)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Measurements):
+    """The result of :func:`evaluate`: numbers, curves, conventions and, if asked for, intervals."""
+
+    groups: Mapping[Hashable, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
+    """Evaluation of each group, if groups were asked for (``by=``)."""
+    conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+    """The conventions behind the numbers, by name."""
+    equalized: tuple[str, ...] = ()
+    """Columns whose values were given the same weight."""
+    condition_weights: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
+    """Weight of each target and of each non-target by condition, where conditions were equalized."""
+    uncertainty: Uncertainty | None = None
+    """Intervals of the numbers, if they were asked for."""
+    tested: CalibrationTest | None = None
+    """The test of calibration with speakers, if they are known."""
+    information: tuple[float, float] = (1.0, 1.0)
+    """Independent trials that say as much as one target and as one non-target, where trials are weighted."""
+
+    @classmethod
+    def from_measurements(cls, measurements: Measurements) -> Evaluation:
+        """The same numbers, those of the groups included, without intervals.
+
+        Parameters
+        ----------
+        measurements
+            The numbers without intervals.
+        """
+        names = [item.name for item in fields(Measurements) if item.name != "groups"]
+        values = {name: getattr(measurements, name) for name in names}
+        groups = {name: cls.from_measurements(group) for name, group in measurements.groups.items()}
+        return cls(groups=MappingProxyType(groups), **values)
+
+    @property
+    def cross_entropy_curve(self) -> CrossEntropyCurve | None:
+        """The empirical cross-entropy over priors, also ``.ece``; None unless ``evaluate(..., ece=True)``."""
+        return self.ece
+
+    @property
+    def intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Lower and upper end by name of the number; empty unless ``evaluate(..., ci=...)`` was asked."""
+        return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
+
+    def __getitem__(self, point: AnyPoint) -> PointResult | PrimaryResult:
+        """What was measured at an operating point that was asked for, or the mean over those of a preset.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> result = lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre08", 0.5])
+        >>> result["sre08"].act_dcf, result[0.5].p_miss
+        (1.0, 0.0)
+        """
+        cost = cost_of(point, allow_unconfirmed=True)
+        measured: PointResult | PrimaryResult | None
+        if cost.averages:
+            measured = {primary.name: primary for primary in self.primaries}.get(cost.name)
+        else:
+            measured = next((one for one in self.points if _same_point(one.point, cost.points[0])), None)
+        if measured is None:
+            names = [primary.name for primary in self.primaries] + [one.point.name for one in self.points]
+            known = ", ".join(names) or "none"
+            raise UnknownNameError(
+                f"{cost.name} was not measured: ask for it with points=; there are {known}"
+            )
+        return measured
+
+    def __contains__(self, point: AnyPoint) -> bool:
+        """Whether an operating point was asked for."""
+        try:
+            self[point]
+        except UnknownNameError:
+            return False
+        return True
+
+    __iter__ = None
+    """Operating points are asked for by name; going through them is ``for point in result.points``."""
+
+    def min_dcf(self, point: AnyPoint) -> float:
+        """Normalized cost at the best threshold, of any operating point or preset.
+
+        Parameters
+        ----------
+        point
+            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
+            name of a preset.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0]).min_dcf("voxceleb")
+        0.0
+        """
+        points = cost_of(point).points
+        return sum(min_dcf_from_blocks(self.summaries.blocks, one) for one in points) / len(points)
+
+    def act_dcf(self, point: AnyPoint) -> float:
+        """Normalized cost at the Bayes threshold, of an operating point or preset that was asked for.
+
+        Parameters
+        ----------
+        point
+            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
+            name of a preset.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre12", 0.5]).act_dcf("sre12")
+        1.0
+        """
+        measured = self[point]
+        return measured.act if isinstance(measured, PrimaryResult) else measured.act_dcf
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the scores can be read as LLRs, as far as the trials can tell."""
+        return self._judged(sensitivity=True)
+
+    @cached_property
+    def _brief_verdict(self) -> Verdict:
+        """The verdict in fewer words, for warnings; what would have been found takes as long as the rest."""
+        return self._judged(sensitivity=False)
+
+    def _judged(self, *, sensitivity: bool) -> Verdict:
+        return judge(self, self._test, auc_error=self._auc_error, sensitivity=sensitivity)
+
+    @property
+    def _auc_error(self) -> float:
+        return 0.0 if self.uncertainty is None else self.uncertainty.standard_error.get("auc", 0.0)
+
+    @property
+    def apart(self) -> Separation:
+        """Whether the scores tell the classes apart, and which way."""
+        return separation_of(self, self._auc_error)
+
+    @cached_property
+    def _test(self) -> CalibrationTest:
+        return self.tested or check_cells(self, self.information)
+
+    @cached_property
+    def suspicions(self) -> tuple[str, ...]:
+        """What the scores may be instead of LLRs in nats; never more than a question."""
+        return suspicions(self, lambda: self._brief_verdict)
+
+    @property
+    def sentence(self) -> str:
+        """What the numbers mean, in plain words."""
+        return sentence(self)
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers, as in the JSON of the command line."""
+        plain: dict[str, Json] = {
+            "n_target": self.n_target,
+            "n_nontarget": self.n_nontarget,
+            "eer": self.eer,
+            "eer_roc": self.eer_roc,
+            "auc": self.auc,
+            "cllr": self.cllr,
+            "min_cllr": self.min_cllr,
+            "cllr_cal": self.cllr_cal,
+            "prbep": self.prbep,
+            "det_slope": self.det_slope.slope,
+            "points": [
+                {**point.to_dict(), **self._uncertain(f"points.{i}.")} for i, point in enumerate(self.points)
+            ],
+            **self._uncertain(""),
+        }
+        if self.uncertainty is not None:
+            plain["ci"] = self.uncertainty.settings()
+        if self.primary is not None:
+            rows = [
+                {"name": p.name, "min": p.min, "act": p.act, **self._uncertain(f"primaries.{i}.")}
+                for i, p in enumerate(self.primaries)
+            ]
+            plain |= {"primary": rows[0], "primaries": rows}
+        if self.fixed is not None:
+            fixed = self.fixed
+            plain["fixed_threshold"] = {
+                "threshold": fixed.threshold, "p_miss": fixed.p_miss, "p_fa": fixed.p_fa, "hter": fixed.hter,
+                **self._uncertain("fixed_threshold."),
+            }  # fmt: skip
+        if self.equalized:
+            weights = {name: list(pair) for name, pair in self.condition_weights.items()}
+            plain["equalized"] = {"columns": list(self.equalized), "weights": weights}
+        plain["conventions"] = dict(self.conventions)
+        if self.loss_split is not None:
+            plain["loss_split"] = self.loss_split.to_dict()
+        plain["verdict"] = self.verdict.to_dict()
+        plain["sentence"] = self.sentence
+        if self.groups or self.skipped_groups:
+            plain["groups"] = {group_name(key): group.to_dict() for key, group in self.groups.items()}
+            plain["skipped_groups"] = {group_name(key): why for key, why in self.skipped_groups.items()}
+        if self.groups:
+            plain["over_groups"] = over_groups(self.groups).to_dict()
+        if self.shared is not None:
+            plain["shared"] = self.shared.to_dict()
+        return plain
+
+    def _uncertain(self, prefix: str) -> dict[str, Json]:
+        return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
+
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
+        return group_rows_of(self)
+
+    def __repr__(self) -> str:
+        return plain_table(self)
+
+    def _repr_html_(self) -> str:
+        return html_page(self)
