@@ -45,7 +45,7 @@ COMMANDS: list[tuple[str, str]] = [
     ("convert eval.csv eval.parquet", ""),
     ("evaluate eval.parquet --workers 1", "dask"),
     ("convert eval.csv eval.h5 --key-output key.h5", "hdf5"),
-    ("compound p.csv -o compound.csv", ""),
+    ("convert p.csv compound.csv --compound 0.5", ""),
     ("simulate sample --system cosine -o cosine.csv", ""),
     ("compare-systems eval.csv cosine.csv", ""),
     ("fuse eval.csv cosine.csv -o fusion.json", ""),
@@ -64,7 +64,6 @@ COMMANDS: list[tuple[str, str]] = [
     ("reproduce prior-scan", ""),
     ("reproduce real --scores eval.csv --by gender", ""),
     ("theory --eer 5%", ""),
-    ("schema evaluate", ""),
 ]
 """Each with the extra it needs."""
 MODULES = {"llrkit.app.server": "app", "llrkit.sklearn": "sklearn", "llrkit.torch.detection_metrics": "torch"}

@@ -4,7 +4,7 @@ import importlib.util
 from collections import Counter
 from pathlib import Path
 
-LIMITS = {"modules": 286, "code": 55_367, "imports": 5_461, "classes": 674}
+LIMITS = {"modules": 276, "code": 54_130, "imports": 5_340, "classes": 672}
 
 
 def test_the_house_does_not_grow():

@@ -54,7 +54,7 @@ def test_known_that_cannot_be_honored_is_refused(table, tmp_path, options):
 
 def test_compound_llrs_of_a_file_against_the_formula(table, tmp_path):
     table.write_csv(tmp_path / "s.csv")
-    code, _, err = run("compound", tmp_path / "s.csv", "-o", tmp_path / "c.csv", "--p-known", "0.3")
+    code, _, err = run("convert", tmp_path / "s.csv", tmp_path / "c.csv", "--compound", "0.3")
     assert code == 0, err
     made = pl.read_csv(tmp_path / "c.csv")
     assert made["test"].to_list() == table["test"].to_list()
@@ -78,14 +78,14 @@ def test_compound_llrs_of_a_file_against_the_formula(table, tmp_path):
 )
 def test_tables_without_all_models_are_refused(table, tmp_path, change, said):
     change(table).write_csv(tmp_path / "s.csv")
-    code, _, err = run("compound", tmp_path / "s.csv", "-o", tmp_path / "c.csv")
+    code, _, err = run("convert", tmp_path / "s.csv", tmp_path / "c.csv", "--compound", "0.5")
     assert (code, said in err, (tmp_path / "c.csv").exists()) == (2, True, False), err
 
 
 def test_separate_lists_may_share_a_file(table, tmp_path):
     women = table.with_columns(pl.col("enroll") + "w", pl.col("test") + "w").filter(pl.col("enroll") != "m9w")
     pl.concat([table, women]).write_csv(tmp_path / "s.csv")
-    code, _, err = run("compound", tmp_path / "s.csv", "-o", tmp_path / "c.csv")
+    code, _, err = run("convert", tmp_path / "s.csv", tmp_path / "c.csv", "--compound", "0.5")
     assert (code, pl.read_csv(tmp_path / "c.csv").height) == (0, 2850), err
 
 

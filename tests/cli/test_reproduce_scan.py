@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from json_outputs import assert_fits_schema
 
 import llrkit as lk
 from llrkit.cli import cli
@@ -33,7 +32,7 @@ def test_prior_scan_of_own_scores_is_cross_validated_and_drawn(tmp_path):
     run("reproduce", "prior-scan", "--scores", file, "--point", "sre08", "--out", tmp_path / "out",
         "--json", tmp_path / "scan.json")  # fmt: skip
     found = json.loads((tmp_path / "scan.json").read_text())
-    assert assert_fits_schema(found) == "reproduce"
+    assert found["schema"] == "llrkit.reproduce/1"
     (case,) = found["cases"]
     assert (found["cost"], case["name"]) == ("cost at sre08", "scores")
     trials = lk.read_trials(file)
@@ -51,7 +50,7 @@ def test_prior_scan_with_known_non_targets_and_with_a_file_to_test_on(tmp_path):
     run("reproduce", "prior-scan", "--scores", train, "--test", test, "--known", "known", "--json",
         tmp_path / "scan.json")  # fmt: skip
     found = json.loads((tmp_path / "scan.json").read_text())
-    assert assert_fits_schema(found) == "reproduce"
+    assert found["schema"] == "llrkit.reproduce/1"
     assert found["cost"] == "C_primary of sre12, known and unknown non-targets"
     fitted = lk.fit_logistic(lk.read_trials(train), prior=0.5)
     at = found["cases"][0]["log_odds"].index(0.0)

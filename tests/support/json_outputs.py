@@ -1,15 +1,11 @@
-"""Commands whose JSON is compared with the schemas, and a schema that allows nothing it does not name."""
+"""Commands whose JSON is compared with what was frozen, and the files that they read."""
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
-
-from llrkit.cli.schemas.published import json_schema
 
 OUTPUTS = """
 adapt t.json sp.csv -o o/adapted.json
@@ -64,7 +60,7 @@ threshold x.csv --ci none
 validate x.csv --criteria c.toml --verbal
 validate sp.csv --criteria full.toml
 """.strip().splitlines()
-"""``demo`` and ``reproduce`` take long; their own tests compare their JSON with the schemas."""
+"""``demo`` and ``reproduce`` take long and have tests of their own."""
 
 CRITERIA = """
 [report]
@@ -116,35 +112,3 @@ def more_inputs(folder: Path) -> None:
         ts=pl.Series([f"s{i // 3 % 30}" for i in range(300)]),
     ).write_csv(folder / "w.csv")
     (folder / "full.toml").write_text(CRITERIA)
-
-
-def assert_fits_schema(document: Any, name: str | None = None) -> str:
-    """A document holds what its schema says and nothing else; gives the name of the schema."""
-    from jsonschema import Draft202012Validator
-
-    if name is None:
-        name = document["schema"].removeprefix("llrkit.").rpartition("/")[0]
-    faults = [
-        f"{'.'.join(map(str, fault.absolute_path))}: {fault.message[:500]}"
-        for fault in Draft202012Validator(closed(json_schema(name))).iter_errors(document)
-    ]
-    assert faults == [], faults
-    return name
-
-
-def closed(schema: Any) -> Any:
-    """The schema without names that it does not list; what is published allows those of later versions."""
-    return _closed(copy.deepcopy(schema))
-
-
-def _closed(part: Any) -> Any:
-    if isinstance(part, list):
-        return [_closed(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    if "anyOf" in part and "properties" in part:  # several forms, with a marker that all of them have
-        marker = part.pop("properties")
-        part["anyOf"] = [{**form, "properties": {**marker, **form["properties"]}} for form in part["anyOf"]]
-    part = {name: _closed(value) for name, value in part.items()}
-    is_record = part.get("type") == "object" and "properties" in part
-    return {"additionalProperties": False, **part} if is_record else part

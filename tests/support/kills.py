@@ -60,10 +60,10 @@ COMMANDS = {
     "compare-systems": each(
         "compare-systems x.csv y.csv --ids test --level {} --json o/n.json", "95%", "90%"
     ),
-    "compound": each("compound q.csv --p-known {} -o o/compound.csv", "0", "0.5"),
     "convert": each(
         "convert {} o/one.csv", "d --score-column plda", "x.csv", "d/p1.parquet --score-column cos --distance"
     ),
+    "convert to compound LLRs": each("convert q.csv o/c.csv --compound {}", "0", "0.5"),
     "convert with a key": each("convert {} o/s.kaldi --key-output o/k", "x.csv", "y.csv"),
     "convert to Parquet": each("convert {} o/one.parquet", "d --score-column plda", "y.csv --log10"),
     "demo": each("demo --out o/demo --seed {}", "2013", "7"),

@@ -32,12 +32,10 @@ MODULES = {
     "report": "report",
     "validate": "validate",
     "convert": "convert",
-    "compound": "compound",
     "recognize": "recognize",
     "simulate": "simulate_kinds",
     "reproduce": "reproduce",
     "theory": "theory",
-    "schema": "schema",
 }
 """The module of ``llrkit.cli`` in which a command is: ``evaluate_command`` in ``evaluate``, and so on."""
 

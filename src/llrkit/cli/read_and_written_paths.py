@@ -31,7 +31,8 @@ FILLED = frozenset({"out"})
 NO_PATHS = frozenset({
     "accept_rates", "adapt_where",
     "asv_column", "asv_threshold", "attack_column", "bound", "by",
-    "classes", "cllr", "cm_column", "cm_threshold", "cohort_where", "columns", "conditions", "costs",
+    "classes", "cllr", "cm_column", "cm_threshold", "cohort_where", "columns", "compound",
+    "conditions", "costs",
     "d_prime", "decide", "durations", "eer", "eer_full", "eer_short", "encoding", "enrolled_column",
     "equalize", "failures", "false_alarm_rates", "features", "fmr", "fmrs", "format", "fpirs",
     "gallery_column", "groups",

@@ -1,1 +1,0 @@
-"""JSON Schemas of what commands write with ``--json``, and of the files that llrkit keeps."""
