@@ -56,7 +56,7 @@ for name in {packages!r}:
     sys.modules[name] = None
 sys.path.insert(0, {folder!r})
 import installed_commands as checked
-needed = ("simulate sample", "simulate embeddings", "calibrate", "convert", "recognize train e.npz -o")
+needed = ("simulate sample", "simulate embeddings", "calibrate", "convert eval", "recognize train e.npz -o")
 checked.COMMANDS = [pair for pair in checked.COMMANDS if pair[1] or pair[0].startswith(needed)]
 from llrkit.cli import cli
 from llrkit.cli.read_and_written_paths import leaves
