@@ -13,10 +13,10 @@ from llrkit.base.arguments import Array, BoolArray, Counts, FloatArray, IntArray
 from llrkit.base.process import at_once, cached_property
 from llrkit.core.functions import blocks
 from llrkit.core.pav import ScoreBins, total
-from llrkit.core.summaries import SummaryBase
+from llrkit.core.summaries import Both, Summarizer, SummaryBase, both
 from llrkit.errors import EmptyClassError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
+from llrkit.scores.source import S
 
 _BUCKETS_PER_CUT = 16
 _FEWEST, _MOST = 1 << 10, 1 << 18
@@ -369,8 +369,9 @@ def require_both_classes(n_target: float, n_nontarget: float) -> None:
             raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
 
 
-def collect_again(source: ScoreSource, grid: Grid) -> Grid:
-    """The grid with the points of the smaller class, by another pass if they had been dropped."""
+def collect_again(source: ScoreSource, grid: Grid | None = None) -> Grid:
+    """The grid with the points of the smaller class, by another pass if a first one has dropped them."""
+    grid = source.reduce(Grid.of) if grid is None else grid
     require_both_classes(grid.n_target, grid.n_nontarget)
     if grid.points is not None:
         return grid
@@ -499,6 +500,21 @@ def count_on(grid: Grid) -> Callable[[Scores], TrialCounts]:
     return lambda chunk: TrialCounts.of(chunk, points, smaller)
 
 
+def count_beside(
+    grid: Grid, cuts: FloatArray, other: Summarizer[S]
+) -> Summarizer[Both[tuple[TrialCounts, S]]]:
+    """A summarizer that counts on a grid, and makes another summary that counts the trials below cuts."""
+    summarize, points, ascending = both(count_on(grid), other), grid.points, np.sort(cuts)
+
+    def prepared(chunk: Scores) -> Both[tuple[TrialCounts, S]]:
+        larger = score_indexes(chunk)[1 if grid.smaller == "target" else 0]
+        if points is not None and len(ascending):
+            larger.prepare(points, ascending)  # one look at the scores for both summaries
+        return summarize(chunk)
+
+    return prepared
+
+
 def count_trials(source: ScoreSource, grid: Grid | None = None) -> TrialCounts:
     """Count all trials of a source in cells: one pass for the grid, unless it is known, one for the counts.
 
@@ -508,7 +524,6 @@ def count_trials(source: ScoreSource, grid: Grid | None = None) -> TrialCounts:
     >>> counts.grid, counts.at, counts.cells
     (array([0., 1.]), array([1, 1]), array([0, 0, 0, 1, 2]))
     """
-    grid = as_source(source).reduce(Grid.of) if grid is None else grid
     counts = source.reduce(count_on(collect_again(source, grid)))
     require_both_classes(counts.n_target, counts.n_nontarget)
     return counts

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.base.arguments import Array, Counts, FloatArray, yes_or_no
-from llrkit.core.cells import Grid, TrialCounts, collect_again, count_on, require_both_classes, score_indexes
-from llrkit.core.counting import count_bins, in_order_if_kept
+from llrkit.core.cells import TrialCounts, collect_again, count_on, require_both_classes, score_indexes
+from llrkit.core.counting import count_bins, count_blocks, in_order_if_kept
 from llrkit.core.functions import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.groups import trials_with_value, truth_of
 from llrkit.core.losses import LossSums, ScoringRule, scoring_rule
-from llrkit.core.pav import error_path, pav_blocks
+from llrkit.core.pav import PavBlocks, error_path, pav_blocks
 from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase, grouped
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.discrimination import min_cllr, min_dcf_from_blocks
@@ -303,7 +303,7 @@ def c_primary(
         return _mean_actual_cost(
             chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)]
         )
-    return _mean_minimum_cost(chosen_preset, source.reduce(count_on(_grid_of_smaller_class(source))))
+    return _mean_minimum_cost(chosen_preset, count_blocks(source))
 
 
 COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
@@ -331,10 +331,6 @@ def _mean_over_sets(
 GroupWeights = Callable[[Weights], Weights]
 
 
-def _grid_of_smaller_class(source: ScoreSource) -> Grid:
-    return collect_again(source, as_source(source).reduce(Grid.of))
-
-
 def _weighted_cost(
     source: ScoreSource,
     chosen_preset: Preset,
@@ -353,7 +349,7 @@ def _weighted_cost(
             for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
         ]
         return _mean_actual_cost(chosen_preset, rows)
-    counts = wide.reduce(grouped(count_on(_grid_of_smaller_class(source)), column))
+    counts = wide.reduce(grouped(count_on(collect_again(source)), column))
     weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
     total: TrialCounts | None = None
     for key, group in counts.groups.items():
@@ -361,7 +357,8 @@ def _weighted_cost(
         total = weighted if total is None else total + weighted
     if total is None:
         raise EmptyClassError("there are no trials")
-    return _mean_minimum_cost(chosen_preset, total)
+    require_both_classes(total.n_target, total.n_nontarget)
+    return _mean_minimum_cost(chosen_preset, pav_blocks(total.bins()))
 
 
 def _mean_actual_cost(chosen_preset: Preset, rows: Sequence[tuple[float, float, Counts, Counts]]) -> float:
@@ -375,9 +372,7 @@ def _mean_actual_cost(chosen_preset: Preset, rows: Sequence[tuple[float, float, 
     return float(np.mean(costs))
 
 
-def _mean_minimum_cost(chosen_preset: Preset, counts: TrialCounts) -> float:
-    require_both_classes(counts.n_target, counts.n_nontarget)
-    blocks = pav_blocks(counts.bins())
+def _mean_minimum_cost(chosen_preset: Preset, blocks: PavBlocks) -> float:
     return float(np.mean([min_dcf_from_blocks(blocks, point) for point in chosen_preset.points]))
 
 

@@ -71,9 +71,8 @@ def separation(ranking: Ranking, auc: float) -> Separation:
     Examples
     --------
     >>> import numpy as np
-    >>> from llrkit.core.order import RankedBins
     >>> bins = ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
-    >>> separation(RankedBins(bins), auc=0.0).reversed
+    >>> separation(Ranking(bins), auc=0.0).reversed
     True
     """
     n_t, n_n = float(ranking.n_target), float(ranking.n_nontarget)

@@ -18,11 +18,10 @@ from llrkit.core.cells import (
     Grid,
     TrialCounts,
     collect_again,
-    count_on,
+    count_beside,
     require_both_classes,
-    score_indexes,
 )
-from llrkit.core.counting import FirstLook, below_in_order, count, keep_ranking
+from llrkit.core.counting import FirstLook, count, count_below
 from llrkit.core.functions import LN2
 from llrkit.core.groups import (
     By,
@@ -37,7 +36,7 @@ from llrkit.core.groups import (
     trials_with_values,
 )
 from llrkit.core.losses import LossSums
-from llrkit.core.order import RankedBins, Ranking
+from llrkit.core.order import Ranking
 from llrkit.core.pav import PavBlocks, ScoreBins
 from llrkit.core.summaries import Both, Moments, Sample, Summarizer, both, split_by
 from llrkit.errors import EmptyClassError, InputError
@@ -128,7 +127,8 @@ class CountedLater:
     def losses(self) -> LossSums:
         """The losses with the errors at all thresholds."""
         cuts = self.thresholds()
-        return self.sums.with_errors(cuts, *below_in_order(self.scores, cuts))
+        below = (count_below(of, cuts) for of in (self.scores.target, self.scores.nontarget))
+        return self.sums.with_errors(cuts, *below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,16 +416,14 @@ def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
         moments, losses = source.reduce(both(Moments.of, LossSums.of)).summaries
         look = FirstLook(*source.sizes)
     if isinstance(source, Scores) and source.ascending and sum(source.sizes) <= LATER_UP_TO:
-        counted = count(source, look, requested.thresholds)
-        at = losses.with_errors(requested.thresholds, counted.target_below, counted.nontarget_below)
+        ranking, *below = count(source, look, requested.thresholds)
+        at = losses.with_errors(requested.thresholds, *below)
         later = CountedLater(source, losses, partial(measurement_thresholds, moments, requested))
-        keep_ranking(source, counted.ranking)
-        return measurements_of(moments, counted.ranking, at, requested, later)
+        return measurements_of(moments, ranking, at, requested, later)
     thresholds = measurement_thresholds(moments, requested)
-    counted = count(source, look, thresholds)
-    keep_ranking(source, counted.ranking)
-    everywhere = losses.with_errors(thresholds, counted.target_below, counted.nontarget_below)
-    return measurements_of(moments, counted.ranking, at_points(everywhere, requested), requested, everywhere)
+    ranking, *below = count(source, look, thresholds)
+    everywhere = losses.with_errors(thresholds, *below)
+    return measurements_of(moments, ranking, at_points(everywhere, requested), requested, everywhere)
 
 
 def with_groups(
@@ -457,16 +455,7 @@ def measurement_summarizer(
 ) -> Summarizer[SecondLook]:
     """A summarizer of what an evaluation is made from, in cells; for weighted and grouped trials."""
     thresholds = measurement_thresholds(moments, requested)
-    summarize = both(count_on(grid), LossSums.at(thresholds=thresholds))
-    cuts, ascending = grid.points, np.sort(thresholds)
-
-    def prepared(chunk: Scores) -> SecondLook:
-        larger = score_indexes(chunk)[1 if grid.smaller == "target" else 0]
-        if cuts is not None:
-            larger.prepare(cuts, ascending)  # one look at the scores for both summaries
-        return summarize(chunk)
-
-    return prepared
+    return count_beside(grid, thresholds, LossSums.at(thresholds=thresholds))
 
 
 def measurements_from_summaries(
@@ -475,7 +464,7 @@ def measurements_from_summaries(
     """The numbers that the summaries of two passes give, where trials were counted in cells."""
     counts, losses = second.summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
-    ranking = RankedBins(counts.bins())
+    ranking = Ranking(counts.bins())
     return measurements_of(moments, ranking, at_points(losses, requested), requested, losses)
 
 
