@@ -26,7 +26,7 @@ from llrkit.core.summaries import FieldwiseSums, Grouped, Summarizer, SummaryBas
 from llrkit.errors import InputError, LabelError, PooledClassesWarning, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.scores.labels import KIND, KINDS, SPOOF_WORDS, Kind, classify_words, kind_of
+from llrkit.scores.labels import KIND, KINDS, SPOOF_WORDS, Kind, classify_words, kind_of, plain_word
 from llrkit.scores.source import S
 
 EXACT_UP_TO = 1 << 20
@@ -684,7 +684,7 @@ def speaks_of_spoofs(word: str | None) -> bool:
     >>> [speaks_of_spoofs(word) for word in ("bonafide", "Bona fide", "spoof", "target", None)]
     [True, True, True, False, False]
     """
-    plain = re.sub(r"[ _]+", "-", word.strip().lower()) if isinstance(word, str) else ""
+    plain = plain_word(word) if isinstance(word, str) else ""
     return plain in ("bonafide", "bona-fide") or plain in SPOOF_WORDS
 
 

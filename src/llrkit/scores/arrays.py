@@ -110,18 +110,14 @@ def _floats_from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
     converted = np.empty(array.shape, dtype=np.float64)
     for index, value in np.ndenumerate(array):
         try:
-            converted[index] = np.nan if value is None else _real_number(value)
+            if isinstance(value, (complex, np.complexfloating)):
+                raise TypeError("complex")  # float() would drop the imaginary part
+            converted[index] = np.nan if value is None else float(value)
         except (TypeError, ValueError):
             place = f" at index {index[0] if len(index) == 1 else index}" if index else ""
             shown = value.item() if isinstance(value, np.generic) else value
             raise InputError(f"{what}: {shown!r}{place} is not a number") from None
     return converted
-
-
-def _real_number(value: float | str) -> float:
-    if isinstance(value, (complex, np.complexfloating)):
-        raise TypeError("complex")  # float() would drop the imaginary part
-    return float(value)
 
 
 def read_only(array: Array) -> Array:
@@ -180,8 +176,14 @@ def _could_change(array: Array, given: object) -> bool:
         isinstance(given, np.ndarray) and not np.may_share_memory(array, given)
     ):
         return False  # a new array was made of it already
-    foreign = hasattr(given, "__dlpack__") and not hasattr(given, "__array__")
-    return foreign or _is_writeable(array)
+    if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
+        return True  # memory of another library
+    owner: object = array
+    while isinstance(owner, np.ndarray):  # Arrow hides arrays of NumPy, for one
+        if owner.flags.writeable:
+            return True
+        owner = owner.base
+    return owner is not None and type(owner).__name__ not in UNCHANGING_OWNERS
 
 
 def _smallest_of_array(array: Array) -> float:
@@ -196,15 +198,6 @@ def _pieces_in_threads(array: Array, work: Callable[[slice], Result]) -> list[Re
     """What ``work`` makes of the pieces of an array, by a pool of threads."""
     rows = max(1, min(_PIECE * len(array) // array.size, -(-len(array) // thread_count())))
     return each_in_threads(work, [slice(at, at + rows) for at in range(0, len(array), rows)])
-
-
-def _is_writeable(array: object) -> bool:
-    """Whether an array, or what it is a view of, can be written to; Arrow hides arrays of NumPy, for one."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return True
-        array = array.base
-    return array is not None and type(array).__name__ not in UNCHANGING_OWNERS
 
 
 def first_nan(array: Array) -> tuple[int, ...] | None:
@@ -228,17 +221,18 @@ def refuse_nan(array: Array, what: str, smallest: float | None = None) -> None:
         raise NaNScoreError(f"{what}: NaN at index {place}; every trial needs a score (+-inf is allowed)")
 
 
-def column_array(values: object, scores: Array, name: str) -> Array:
-    """The values of a column, one for each score."""
+def per_trial(values: object, n: int, name: str) -> Array:
+    """The values of a column, one for each of ``n`` trials, read-only."""
     array = np.asarray(values)
-    if array.shape[:1] != scores.shape[:1]:
+    if array.shape[:1] != (n,):
         has = counted(len(array), "value") if array.ndim else "no values"
-        raise InputError(f"column {name!r} has {has} for {counted(scores.shape[0], 'trial')}")
-    return unchanging(read_only(array), values)
+        raise InputError(f"column {name!r} has {has} for {counted(n, 'trial')}")
+    return read_only(array)
 
 
 Prepared = TypeVar("Prepared")
 
+# Chosen by benchmarks/bench_shapes.py.
 CHUNK, LARGEST_CHUNK = 1 << 21, 1 << 22
 DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread
 _LABELS_GIVEN = "the second array holds labels, not scores of non-targets"
@@ -332,15 +326,23 @@ class Scores(ScoreSource):
                     f"target scores are of the systems {', '.join(self._systems)}, nontarget scores of "
                     f"{', '.join(others_named)}: give both the same columns in the same order"
                 )
-        for name, array, low in (("target", self.target, t_low), ("nontarget", self.nontarget, n_low)):
-            if len(array) == 0:
-                raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
-            refuse_nan(array, f"{name} scores", low)
+        self._require_both_classes()
+        refuse_nan(self.target, "target scores", t_low)
+        refuse_nan(self.nontarget, "nontarget scores", n_low)
         self.columns = {
-            name: (column_array(values[0], self.target, name), column_array(values[1], self.nontarget, name))
-            for name, values in (columns or {}).items()
+            name: (self._own_column(t, self.n_target, name), self._own_column(n, self.n_nontarget, name))
+            for name, (t, n) in (columns or {}).items()
         }
         self.categories = {name: tuple(values) for name, values in (categories or {}).items()}
+
+    @staticmethod
+    def _own_column(values: object, n: int, name: str) -> Array:
+        return unchanging(per_trial(values, n, name), values)
+
+    def _require_both_classes(self) -> None:
+        for name, array in (("target", self.target), ("nontarget", self.nontarget)):
+            if len(array) == 0:
+                raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
 
     @classmethod
     def from_classes(
@@ -413,10 +415,13 @@ class Scores(ScoreSource):
         if len(mask) != len(values):
             raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
         refuse_nan(values, "scores")
-        whole = {name: column_array(column, values, name) for name, column in (columns or {}).items()}
+        whole = {name: per_trial(column, len(mask), name) for name, column in (columns or {}).items()}
+        # what a mask chooses is a copy, which nobody else has
         split = {name: (frozen(column[mask]), frozen(column[~mask])) for name, column in whole.items()}
-        made = cls.from_classes(frozen(values[mask]), frozen(values[~mask]), split, categories=categories)
-        return made.read_with(systems=named_systems(scores))
+        words = {name: tuple(names) for name, names in (categories or {}).items()}
+        trials = cls.part(frozen(values[mask]), frozen(values[~mask]), split, words)
+        trials._require_both_classes()
+        return trials.read_with(systems=named_systems(scores))
 
     @classmethod
     def part(

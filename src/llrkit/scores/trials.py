@@ -171,18 +171,6 @@ def is_plain_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() and not dtype.is_decimal() and not is_wide(dtype)
 
 
-def as_array(column: pl.Series) -> Array:
-    """The values of a column; whole numbers of 128 bits as Python has them."""
-    return np.array(column.to_list()) if is_wide(column.dtype) else column.to_numpy()
-
-
-def require_exact(column: pl.Series, place: Callable[[int], str]) -> None:
-    """Refuse scores that are whole numbers beyond 2^53, naming the first."""
-    row = inexact_row(column)
-    if row is not None:
-        raise InputError(f"{place(row)}, column {column.name!r}: {column[row]} {INEXACT}")
-
-
 def groupable(column: pl.Series, origin: str) -> pl.Series:
     """A column whose values can be told apart: lists, structures and objects are refused."""
     if column.dtype.is_nested() or column.dtype == pl.Object:
@@ -256,12 +244,15 @@ class Trials(ScoreSource):
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
-        refuse_after_fork("trials as tables")
-        self._table = own_table(table)
         names = (score,) if isinstance(score, str) else tuple(score)
-        self._roles = Roles(names, label, enroll, test, weight, carried=tuple(carried))
-        self.origin, self.lines = origin, lines
-        for name in (*self._roles.named, *(name for name in carried if name not in COUNTED)):
+        self._set(table, Roles(names, label, enroll, test, weight, carried=tuple(carried)), origin, lines)
+
+    def _set(
+        self, table: object, roles: Roles, origin: str, lines: Callable[[list[int]], list[int]] | None
+    ) -> None:
+        refuse_after_fork("trials as tables")
+        self._table, self._roles, self.origin, self.lines = own_table(table), roles, origin, lines
+        for name in (*roles.named, *(name for name in roles.carried if name not in COUNTED)):
             self._require(name)
 
     @classmethod
@@ -286,18 +277,8 @@ class Trials(ScoreSource):
         lines
             Function from row numbers to line numbers of the file.
         """
-        trials = cls(
-            table,
-            score=roles.score,
-            label=roles.label or "label",
-            enroll=roles.enroll,
-            test=roles.test,
-            weight=roles.weight,
-            carried=roles.carried,
-            origin=origin,
-            lines=lines,
-        )
-        trials._roles = replace(roles, label=trials.label)
+        trials = cls.__new__(cls)
+        trials._set(table, replace(roles, label=roles.label or "label"), origin, lines)
         return trials
 
     @property
@@ -373,24 +354,24 @@ class Trials(ScoreSource):
     @cached_property
     def score_array(self) -> Array:
         """Scores in row order, shape (n,) or (n, K)."""
-        arrays = [self._score_column(name) for name in self.score]
+        arrays = []
+        for name in self.score:
+            column = self.table[name]
+            if not column.dtype.is_numeric():
+                raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
+            if column.dtype not in (pl.Float32, pl.Float64):
+                row = inexact_row(column)
+                if row is not None:
+                    raise InputError(f"{self.place(row)}, column {name!r}: {column[row]} {INEXACT}")
+                column = column.cast(pl.Float64)
+            arrays.append(column.to_numpy())
+            if column.has_nulls() or first_nan(arrays[-1]) is not None:
+                row = int((column.is_null() | column.is_nan()).arg_max() or 0)
+                raise NaNScoreError(
+                    f"{self.place(row)}, column {name!r}: score is missing or NaN; every trial needs a score "
+                    "(+-inf is allowed)"
+                )
         return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
-
-    def _score_column(self, name: str) -> Array:
-        column = self.table[name]
-        if not column.dtype.is_numeric():
-            raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
-        if column.dtype not in (pl.Float32, pl.Float64):
-            require_exact(column, self.place)
-            column = column.cast(pl.Float64)
-        values = column.to_numpy()
-        if column.has_nulls() or first_nan(values) is not None:
-            row = int((column.is_null() | column.is_nan()).arg_max() or 0)
-            raise NaNScoreError(
-                f"{self.place(row)}, column {name!r}: score is missing or NaN; every trial needs a score "
-                "(+-inf is allowed)"
-            )
-        return values
 
     def scores(self) -> Scores:
         """The scores, split by label, with the columns that are carried."""
@@ -417,7 +398,7 @@ class Trials(ScoreSource):
         column = self.table[self._roles.weight or ""]
         plain, values, mask = self._scores, weight_numbers(column, self.origin, self.place), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
-        weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
+        weighed = Scores.part(plain.target, plain.nontarget, columns, plain.categories)
         return weighed.read_with(self._roles.factor, self._roles.calibrated, self.score)
 
     def coded(self, name: str) -> tuple[Array, list[Hashable] | None]:
@@ -454,7 +435,9 @@ class Trials(ScoreSource):
             mask = self.is_target
             return np.where(mask, np.cumsum(mask), np.cumsum(~mask)) - 1
         self._require(name)
-        return as_array(self.table[name])
+        column = self.table[name]
+        # whole numbers of 128 bits as Python has them
+        return np.array(column.to_list()) if is_wide(column.dtype) else column.to_numpy()
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every chunk and merge the summaries.
@@ -635,27 +618,19 @@ def trials_of(chunks: Iterable[Scores], *, enroll: str | None = None, test: str 
     for chunk in chunks:
         if chunk.n_systems > 1:
             systems = [f"score_{i + 1}" for i in range(chunk.n_systems)]
-        tables.append(_table_of_chunk(chunk, systems))
+        columns = []
+        for name, values in chunk.columns.items():
+            codes, words = np.concatenate(values), chunk.categories.get(name)
+            column = codes if words is None else pl.Series(words).gather(pl.Series(codes.astype(np.uint32)))
+            columns.append(pl.Series(name, column))
+        scores = np.concatenate([chunk.target, chunk.nontarget]).reshape(-1, len(systems))
+        columns += [pl.Series(name, scores[:, i]) for i, name in enumerate(systems)]
+        labels = np.repeat(np.array([0, 1], dtype=np.uint32), [chunk.n_target, chunk.n_nontarget])
+        columns.append(pl.Series("label", WORDS).gather(pl.Series(labels)))
+        tables.append(pl.DataFrame(columns))
     if not tables:
         raise InputError("there are no chunks to make trials of")
     return Trials(pl.concat(tables), score=systems, enroll=enroll, test=test)
-
-
-def _table_of_chunk(chunk: Scores, systems: list[str]) -> pl.DataFrame:
-    columns = [
-        _column_of_chunk(name, np.concatenate(values), chunk) for name, values in chunk.columns.items()
-    ]
-    scores = np.concatenate([chunk.target, chunk.nontarget]).reshape(-1, len(systems))
-    columns += [pl.Series(name, scores[:, i]) for i, name in enumerate(systems)]
-    labels = np.repeat(np.array([0, 1], dtype=np.uint32), [chunk.n_target, chunk.n_nontarget])
-    columns.append(pl.Series("label", WORDS).gather(pl.Series(labels)))
-    return pl.DataFrame(columns)
-
-
-def _column_of_chunk(name: str, values: Array, chunk: Scores) -> pl.Series:
-    if name not in chunk.categories:
-        return pl.Series(name, values)
-    return pl.Series(name, chunk.categories[name]).gather(pl.Series(values.astype(np.uint32))).alias(name)
 
 
 SameTrials = Literal["other trials", "same scores", "other scores"]
@@ -733,9 +708,10 @@ class KindTable:
 
     def _where_scored(self, *names: str) -> pl.DataFrame:
         """The trials that have all of these scores; the table itself where none is missing."""
-        if all(_has_all_scores(self.frame[name]) for name in names):
+        if all(map(_has_all_scores, self.frame.select(names))):
             return self.frame
-        return self.frame.filter(*map(_scored_rows, names))
+        values = (pl.col(name).cast(pl.Float64) for name in names)
+        return self.frame.filter(*(value.is_not_null() & value.is_not_nan() for value in values))
 
     def trials_of_both(self, first: str, second: str) -> Trials:
         """The trials that have both scores, targets against all others."""
@@ -746,7 +722,7 @@ class KindTable:
         self, first: str, second: str, name: str, fuse: Callable[[FloatArray], FloatArray]
     ) -> KindTable:
         """The trials that have both scores, with one more column made of them."""
-        kept = self.frame.filter(_scored_rows(first) & _scored_rows(second))
+        kept = self._where_scored(first, second)
         both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
         return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
 
@@ -758,8 +734,7 @@ class KindTable:
     def gated(self, gate: str, threshold: float, score: str) -> KindTable:
         """The trials that have both scores, the second -inf where the first is below a threshold."""
         passed = pl.when(pl.col(gate) >= threshold).then(pl.col(score).cast(pl.Float64)).otherwise(-np.inf)
-        both = self.frame.filter(_scored_rows(gate) & _scored_rows(score))
-        return KindTable(both.with_columns(passed.alias(score)), self.label)
+        return KindTable(self._where_scored(gate, score).with_columns(passed.alias(score)), self.label)
 
     def counts(self) -> dict[Kind, int]:
         """How many trials of each kind there are."""
@@ -784,8 +759,3 @@ def _has_all_scores(column: pl.Series) -> bool:
     if column.has_nulls() or not column.dtype.is_numeric():
         return False
     return not column.dtype.is_float() or not column.is_nan().any()
-
-
-def _scored_rows(name: str) -> pl.Expr:
-    value = pl.col(name).cast(pl.Float64)
-    return value.is_not_null() & value.is_not_nan()
