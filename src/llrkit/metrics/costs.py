@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit.base.arguments import Array, Counts, FloatArray, yes_or_no
-from llrkit.core.cells import TrialCounts, collect_again, count_on, require_both_classes, score_indexes
+from llrkit.core.cells import collect_again, count_on, require_both_classes, score_indexes
 from llrkit.core.counting import count_bins, count_blocks, in_order_if_kept
 from llrkit.core.functions import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.groups import trials_with_value, truth_of
@@ -51,8 +53,7 @@ def cllr(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> round(lk.cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
     0.7139542076921
     """
-    source = as_source(source, labels)
-    return float(cross_entropy_from_losses(losses_at(source))[0] / LN2)
+    return float(cross_entropy_from_losses(losses_at(as_source(source, labels)))[0] / LN2)
 
 
 def cllr_cal(source: AnyTrials, labels: Labels | None = None) -> float:
@@ -176,7 +177,7 @@ def rule_cost(
     """
     source = as_source(source, labels)
     rule, prior = scoring_rule(rule), probability(prior, "prior")
-    sums = as_source(source).reduce(RuleSums.at(rule, float(logit(prior))))
+    sums = source.reduce(RuleSums.at(rule, float(logit(prior))))
     require_both_classes(sums.n_target, sums.n_nontarget)
     return prior * sums.target / sums.n_target + (1.0 - prior) * sums.nontarget / sums.n_nontarget
 
@@ -297,9 +298,7 @@ def c_primary(
     if partition is not None:
         return _weighted_cost(source, chosen_preset, actual, partition, nist_weights)
     if actual:
-        losses = as_source(source).reduce(
-            LossSums.at(thresholds=[point.threshold for point in chosen_preset.points])
-        )
+        losses = losses_at(source, thresholds=[point.threshold for point in chosen_preset.points])
         return _mean_actual_cost(
             chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)]
         )
@@ -339,7 +338,7 @@ def _weighted_cost(
     weights_of: GroupWeights,
 ) -> float:
     """The cost with every group of a column weighted; the weights follow from the class counts."""
-    wide = as_source(source).with_columns(*([column] if isinstance(column, str) else column))
+    wide = source.with_columns(*([column] if isinstance(column, str) else column))
     if actual:
         thresholds = [point.threshold for point in chosen_preset.points]
         losses = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).groups
@@ -351,12 +350,7 @@ def _weighted_cost(
         return _mean_actual_cost(chosen_preset, rows)
     counts = wide.reduce(grouped(count_on(collect_again(source)), column))
     weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
-    total: TrialCounts | None = None
-    for key, group in counts.groups.items():
-        weighted = group.weighted(*weights[key])
-        total = weighted if total is None else total + weighted
-    if total is None:
-        raise EmptyClassError("there are no trials")
+    total = reduce(add, (group.weighted(*weights[key]) for key, group in counts.groups.items()))
     require_both_classes(total.n_target, total.n_nontarget)
     return _mean_minimum_cost(chosen_preset, pav_blocks(total.bins()))
 
@@ -486,13 +480,7 @@ def hter(source: AnyTrials, labels: Labels | None = None, *, dev: AnyTrials) -> 
     0.5
     """
     source = as_source(source, labels)
-    dev = as_source(dev)
-    return error_rate_at(source, eer_threshold(dev))
-
-
-def error_rate_at(source: ScoreSource, threshold: float) -> float:
-    """Mean of Pmiss and Pfa at a threshold."""
-    losses = losses_at(source, thresholds=[threshold])
+    losses = losses_at(source, thresholds=[eer_threshold(dev)])
     return float(losses.p_miss[0] + losses.p_fa[0]) / 2.0
 
 

@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -82,11 +83,6 @@ def separation(ranking: Ranking, auc: float) -> Separation:
     return Separation(auc, math.sqrt(variance))
 
 
-def reversed_bins(bins: ScoreBins) -> ScoreBins:
-    """The bins of the negated scores."""
-    return ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
-
-
 def eer_reversed(bins: ScoreBins) -> float:
     """ROCCH-EER of the negated scores.
 
@@ -96,8 +92,8 @@ def eer_reversed(bins: ScoreBins) -> float:
     >>> eer_reversed(ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
     0.0
     """
-    hull = error_path(pav_blocks(reversed_bins(bins)))
-    return crossing(hull.p_miss, hull.p_fa)
+    negated = ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
+    return eer_from_blocks(pav_blocks(negated))
 
 
 def reversed_text(bins: ScoreBins, auc: float) -> str:
@@ -129,8 +125,7 @@ def eer(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> lk.eer(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])) == 3 / 13
     True
     """
-    source = as_source(source, labels)
-    ranking = rank(source)
+    ranking = rank(as_source(source, labels))
     area = auc_from_ranking(ranking)
     if separation(ranking, area).reversed:
         warn_caller(reversed_text(ranking.bins, area), ReversedScoresWarning)
@@ -162,8 +157,7 @@ def eer_roc(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> lk.eer_roc(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
     0.25
     """
-    source = as_source(source, labels)
-    return eer_roc_from_ranking(rank(source))
+    return eer_roc_from_ranking(rank(as_source(source, labels)))
 
 
 def eer_roc_from_ranking(ranking: Ranking) -> float:
@@ -191,8 +185,7 @@ def prbep(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> round(lk.prbep(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 6)
     1.0
     """
-    source = as_source(source, labels)
-    return prbep_from_blocks(count_blocks(source))
+    return prbep_from_blocks(count_blocks(as_source(source, labels)))
 
 
 def prbep_from_blocks(blocks: PavBlocks) -> float:
@@ -218,8 +211,7 @@ def auc(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> lk.auc(lk.Scores([1, 2], [0, 1]))
     0.875
     """
-    source = as_source(source, labels)
-    return auc_from_ranking(rank(source))
+    return auc_from_ranking(rank(as_source(source, labels)))
 
 
 def auc_from_ranking(ranking: Ranking) -> float:
@@ -250,8 +242,7 @@ def min_dcf(source: AnyTrials, labels: Labels | None = None, *, point: Point) ->
     0.45
     """
     source = as_source(source, labels)
-    point = operating_point(point)
-    return min_dcf_from_blocks(count_blocks(source), point)
+    return min_dcf_from_blocks(count_blocks(source), operating_point(point))
 
 
 def min_dcf_from_blocks(blocks: PavBlocks, point: OperatingPoint) -> float:
@@ -289,8 +280,7 @@ def min_cllr(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> round(lk.min_cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
     0.5353940099985
     """
-    source = as_source(source, labels)
-    return min_cllr_from_blocks(count_blocks(source))
+    return min_cllr_from_blocks(count_blocks(as_source(source, labels)))
 
 
 def min_cllr_from_blocks(blocks: PavBlocks) -> float:
@@ -329,9 +319,8 @@ def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> f
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.core.cells import count_trials
     >>> scores = lk.Scores([1.0, 2.0, 3.0, 4.0], [0.0])
-    >>> highest_threshold(scores, count_trials(scores).bins(), lambda target, nontarget: target <= 2)
+    >>> highest_threshold(scores, count_bins(scores), lambda target, nontarget: target <= 2)
     3.0
     """
     path = error_path(bins)
@@ -360,9 +349,8 @@ def next_score(source: ScoreSource, bins: ScoreBins, score: float) -> float:
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.core.cells import count_trials
     >>> scores = lk.Scores([1.0, 2.0, 3.0, 4.0], [0.0])
-    >>> next_score(scores, count_trials(scores).bins(), 2.0)
+    >>> next_score(scores, count_bins(scores), 2.0)
     3.0
     """
     place = int(np.searchsorted(bins.low, score, side="right")) - 1
@@ -405,17 +393,15 @@ def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.core.cells import count_trials
     >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
-    >>> bins = count_trials(scores).bins()
+    >>> bins = count_bins(scores)
     >>> threshold_for_false_alarms(scores, bins, 0.2), threshold_for_false_alarms(scores, bins, 0.0)
     (0.5, 2.0)
     """
     if rate >= 1.0:
         return float(bins.low[0])
-    return next_score(
-        source, bins, highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
-    )
+    last = highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
+    return next_score(source, bins, last)
 
 
 def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
@@ -424,9 +410,8 @@ def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> f
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.core.cells import count_trials
     >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
-    >>> bins = count_trials(scores).bins()
+    >>> bins = count_bins(scores)
     >>> threshold_for_misses(scores, bins, 0.25), threshold_for_misses(scores, bins, 0.0)
     (0.5, -1.0)
     """
@@ -448,9 +433,7 @@ def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.core.pav import pav_blocks
-    >>> from llrkit.core.cells import count_trials
-    >>> blocks = pav_blocks(count_trials(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])).bins())
+    >>> blocks = count_blocks(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
     >>> threshold_for_cost(blocks, OperatingPoint(0.5)), threshold_for_cost(blocks, OperatingPoint(0.01))
     (0.5, 2.0)
     """
@@ -469,17 +452,12 @@ def same_rate(
     n = bins.n_nontarget if kind == "p_fa" else bins.n_target
     error = width * math.sqrt(effect * rate * (1.0 - rate) / n)
     if kind == "p_fa":
-        demands = (
-            _on_false_alarms(bins, operator.gt, rate + error),
-            _on_false_alarms(bins, operator.ge, rate - error),
-        )
+        first = _on_false_alarms(bins, operator.gt, rate + error)
+        last = _on_false_alarms(bins, operator.ge, rate - error)
     else:
-        demands = (
-            _on_misses(bins, operator.lt, rate - error),
-            _on_misses(bins, operator.le, rate + error),
-        )
-    low, high = (highest_threshold(source, bins, demand) for demand in demands)
-    return low, high
+        first = _on_misses(bins, operator.lt, rate - error)
+        last = _on_misses(bins, operator.le, rate + error)
+    return highest_threshold(source, bins, first), highest_threshold(source, bins, last)
 
 
 def equal_rates(path: ErrorPath, rate: float, width: float, effects: Range) -> Range:
@@ -533,7 +511,7 @@ class Curve(ReadOnlyArrays, Result):
 
     def _in_short(self) -> str:
         """How many points there are, and the numbers and words that all share."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        values = _fields_of(self)
         n = max((len(value) for value in values.values() if isinstance(value, np.ndarray)), default=0)
         shared = [
             f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value!r}"
@@ -547,7 +525,10 @@ class Curve(ReadOnlyArrays, Result):
     def _repr_html_(self) -> str:
         columns = curve_columns(self)
         n = max((len(values) for values in columns.values()), default=0)
-        rows = [[name, *_ends_of_array(values)] for name, values in columns.items()]
+        rows = []
+        for name, values in columns.items():
+            ends = (values[0], values[-1]) if values else ("", "")
+            rows.append([name, *(f"{end:.5g}" if isinstance(end, float) else str(end) for end in ends)])
         return html_table([f"{type(self).__name__} of {counted(n, 'point')}", "first", "last"], rows)
 
 
@@ -561,7 +542,7 @@ def curve_columns(curve: Curve) -> dict[str, list[object]]:
     >>> list(curve_columns(HistogramPair(np.array([0.0, 1.0, 2.0]), counts, counts, 4, 4)))
     ['edges_low', 'edges_high', 'target', 'nontarget', 'n_target', 'n_nontarget']
     """
-    values = _expanded_fields({field.name: getattr(curve, field.name) for field in fields(curve)})  # type: ignore[arg-type]
+    values = _expanded_fields(_fields_of(curve))
     lengths = [len(value) for value in values.values() if isinstance(value, list)]
     n = max(lengths, default=1)
     if lengths.count(n) == 1 and len(lengths) > 1 and n - 1 in lengths:  # edges of bins
@@ -576,15 +557,17 @@ def curve_columns(curve: Curve) -> dict[str, list[object]]:
     return columns
 
 
+def _fields_of(curve: Curve) -> dict[str, Any]:
+    return {field.name: getattr(curve, field.name) for field in fields(curve)}  # type: ignore[arg-type]
+
+
 def _expanded_fields(values: Mapping[str, object]) -> dict[str, Json]:
     """Lists of plain values, and single ones; nested curves, mappings and matrices are taken apart."""
     flat: dict[str, Json] = {}
     for name, value in values.items():
-        if isinstance(value, Curve):
-            inner = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+        if isinstance(value, (Curve, Mapping)):
+            inner = _fields_of(value) if isinstance(value, Curve) else value
             flat |= {f"{name}.{key}": item for key, item in _expanded_fields(inner).items()}
-        elif isinstance(value, Mapping):
-            flat |= {f"{name}.{key}": item for key, item in _expanded_fields(value).items()}
         elif isinstance(value, np.ndarray) and value.ndim > 1:
             matrix = value.reshape(len(value), -1)
             flat |= {f"{name}.{i}": matrix[:, i].tolist() for i in range(matrix.shape[1])}
@@ -595,11 +578,6 @@ def _expanded_fields(values: Mapping[str, object]) -> dict[str, Json]:
         else:
             flat[name] = plain(value)
     return flat
-
-
-def _ends_of_array(values: list[object]) -> tuple[str, str]:
-    shown = [f"{value:.5g}" if isinstance(value, float) else str(value) for value in values[:1] + values[-1:]]
-    return (shown[0], shown[-1]) if shown else ("", "")
 
 
 def as_floats(curve: Curve, *names: str) -> None:
@@ -671,8 +649,7 @@ def det_slope(source: AnyTrials, labels: Labels | None = None) -> DetSlope:
     >>> round(lk.det_slope(lk.Scores(quantiles + 1, 0.5 * quantiles - 1)).slope, 2)
     -0.5
     """
-    source = as_source(source, labels)
-    return det_slope_from_bins(count_bins(source))
+    return det_slope_from_bins(count_bins(as_source(source, labels)))
 
 
 def det_slope_from_bins(bins: ScoreBins) -> DetSlope:

@@ -287,9 +287,9 @@ def _sandwich_of_line(
         (cells.target, cells.n_target, p - 1.0), (cells.nontarget, cells.n_nontarget, p),
     ):  # fmt: skip
         mean = g @ (counts * residual) / n
-        second = np.einsum("ik,jk,k->ij", g, g, counts * residual**2) / n
+        second = _products_of_gradients(g, counts * residual**2) / n
         total += (second - np.outer(mean, mean)) / n
-        curvature += np.einsum("ik,jk,k->ij", g, g, counts * p * (1.0 - p)) / n
+        curvature += _products_of_gradients(g, counts * p * (1.0 - p)) / n
     with np.errstate(all="ignore"):
         try:
             inverse = np.linalg.inv(curvature)
