@@ -82,8 +82,9 @@ class CellFinder:
         return cell
 
 
-SORT_BELOW = 1 << 19  # sorting so few is faster than anything else (measured)
-_SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster (measured)
+# Measured by benchmarks/bench_shapes.py.
+SORT_BELOW = 1 << 19  # sorting so few is faster than anything else
+_SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster
 _SCORES_PER_BUCKET = 16
 _BLOCK = 1 << 15  # temporary arrays of this length stay in the inner caches
 
@@ -161,9 +162,7 @@ class ScoreIndex:
         """
         ordered, skipped = self._around(cuts, neighbors=True)
         left, right = _ranks_of_cuts(ordered, cuts)
-        kind: type[np.floating] = (
-            np.float32 if self.values.dtype == np.float32 else np.float64
-        )  # these arrays are long
+        kind = self.values.dtype if self.values.dtype == np.float32 else np.float64  # these arrays are long
         low, high = (np.full(len(cuts) + 1, end, dtype=kind) for end in (np.inf, -np.inf))
         # An interval begins after the scores at one cut and ends before those at the next.
         for start in range(1, len(cuts), _BLOCK):
@@ -337,16 +336,10 @@ class Grid(SummaryBase):
         n_t, n_n = self.n_target + other.n_target, self.n_nontarget + other.n_nontarget
         drop_target = self.only is None and _clearly_larger(n_t, n_n)
         drop_nontarget = self.only is None and _clearly_larger(n_n, n_t)
-        return Grid(
-            n_t,
-            n_n,
-            None if drop_target else _within_bounds(_merge_grids(self.target, other.target), self.only),
-            None
-            if drop_nontarget
-            else _within_bounds(_merge_grids(self.nontarget, other.nontarget), self.only),
-            self.only,
-            self.weighted or other.weighted,
-        )
+        target = None if drop_target else _merge_grids(self.target, other.target)
+        nontarget = None if drop_nontarget else _merge_grids(self.nontarget, other.nontarget)
+        bounded = _within_bounds(target, self.only), _within_bounds(nontarget, self.only)
+        return Grid(n_t, n_n, *bounded, self.only, self.weighted or other.weighted)
 
     def __mul__(self, weight: float) -> Grid:
         return replace(self, weighted=True)  # how often a score counts changes, not which scores there are
@@ -383,9 +376,8 @@ def _clearly_larger(n: int, than: int) -> bool:
 
 
 def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatArray | None:
-    return (
-        None if only is None and points is not None and len(points) > at_once(MOST_POINTS, unit=8) else points
-    )
+    too_many = only is None and points is not None and len(points) > at_once(MOST_POINTS, unit=8)
+    return None if too_many else points
 
 
 def distinct_ascending(ascending: FloatArray) -> FloatArray:
@@ -431,7 +423,10 @@ class TrialCounts(SummaryBase):
             own, other = score_indexes(scores)
         else:
             other, own = score_indexes(scores)
-        at = _count_points(own.ascending, grid)
+        at = np.zeros(len(grid), dtype=np.int64)
+        if len(own):
+            first = np.flatnonzero(np.append(True, own.ascending[1:] != own.ascending[:-1]))
+            at[np.searchsorted(grid, own.ascending[first])] = np.diff(np.append(first, len(own)))
         left, right, low, high = other.between(grid)
         cells = np.empty(2 * len(grid) + 1, dtype=np.int64)
         cells[1::2] = right - left
@@ -526,15 +521,6 @@ def count_trials(source: ScoreSource, grid: Grid | None = None) -> TrialCounts:
     """
     counts = source.reduce(count_on(collect_again(source, grid)))
     require_both_classes(counts.n_target, counts.n_nontarget)
-    return counts
-
-
-def _count_points(ascending: FloatArray, grid: FloatArray) -> IntArray:
-    counts = np.zeros(len(grid), dtype=np.int64)
-    if len(ascending):
-        first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-        where = np.searchsorted(grid, ascending[first])
-        counts[where] = np.diff(np.append(first, len(ascending)))
     return counts
 
 

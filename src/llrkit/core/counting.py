@@ -290,7 +290,8 @@ class SpilledScores:
 
         def count_at(i: int) -> RangeCounts:
             if self.ranges[i].single:
-                return _count_single(self.ranges[i].low, *self._counts[:, i].tolist(), cuts)
+                n_target, n_nontarget = self._counts[:, i].tolist()
+                return _count_single(self.ranges[i].low, n_target, n_nontarget, cuts)
             return _count_sorted(self._sorted(0, i), self._sorted(1, i), cuts, threads=1)
 
         return each_in_threads(count_at, range(len(self.ranges)))
@@ -308,15 +309,14 @@ def _by_passes(
     source: ScoreSource, look: FirstLook, ranges: Sequence[ScoreRange], cuts: FloatArray
 ) -> Iterator[RangeCounts]:
     """What each range comes to, by a pass over the trials for each and one for all single scores."""
-    sizes: list[tuple[int, int]] = [(0, 0)] * len(ranges)
+    target = nontarget = [0] * len(ranges)
     if any(one.single for one in ranges):
         below = source.reduce(BelowCounts.at([one.low for one in ranges[1:]]))
         target = np.diff(below.target, prepend=0, append=look.n_target).tolist()
         nontarget = np.diff(below.nontarget, prepend=0, append=look.n_nontarget).tolist()
-        sizes = list(zip(target, nontarget, strict=True))
-    for one, size in zip(ranges, sizes, strict=True):
+    for one, n_target, n_nontarget in zip(ranges, target, nontarget, strict=True):
         if one.single:
-            yield _count_single(one.low, *size, cuts)
+            yield _count_single(one.low, n_target, n_nontarget, cuts)
         else:
             yield _count_sorted(*_collected(source, one.low, one.high), cuts, threads=None)
 

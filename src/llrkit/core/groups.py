@@ -238,12 +238,10 @@ def positions_by_name(column: Array, names: tuple[Hashable, ...] | None) -> dict
 
 def positions_by_code(codes: IntArray) -> dict[int, IntArray]:
     """Where each of some whole numbers is."""
+    if not len(codes):
+        return {}
     distinct, places = np.unique(codes, return_inverse=True)
-    return (
-        dict(zip(distinct.tolist(), _positions_in_column(places, len(distinct)), strict=True))
-        if len(codes)
-        else {}
-    )
+    return dict(zip(distinct.tolist(), _positions_in_column(places, len(distinct)), strict=True))
 
 
 def _positions_in_column(codes: IntArray, n: int) -> list[IntArray]:
@@ -269,18 +267,13 @@ def trials_with_value(source: ScoreSource, column: str, value: object) -> Derive
     """
 
     def select_value(chunk: Scores) -> Scores:
-        names = chunk.categories.get(column)
-        return chunk.select(*(_has_value(values, value, names) for values in chunk.columns[column]))
+        names, both = chunk.categories.get(column), chunk.columns[column]
+        if names is not None:
+            codes = [code for code, name in enumerate(names) if plain_value(name) == value]
+            return chunk.select(*(np.isin(values, codes) for values in both))
+        return chunk.select(*(np.isnan(values) if value is None else values == value for values in both))
 
     return DerivedSource(source, select_value, (column,))
-
-
-def _has_value(values: Array, value: object, names: tuple[Hashable, ...] | None) -> BoolArray:
-    """Which trials have a value, of a column of values or of codes for the names."""
-    if names is not None:
-        codes = [code for code, name in enumerate(names) if plain_value(name) == value]
-        return np.isin(values, codes)
-    return np.asarray(np.isnan(values) if value is None else values == value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,11 +336,9 @@ def numbers_of(
             return every[column if low == 0 else column.astype(np.int64) - low]
     values, _ = _distinct_values(column)
     numbers = np.array([number_of[key] for key in _keys_of_values(values, names)], dtype=np.int64)
-    if len(column) == 0:
-        return numbers
-    if _lowest_of_few(column) is None:
+    low = _lowest_of_few(column)
+    if low is None:
         return numbers[np.searchsorted(values, column)]
-    low = int(values[0])
     table = np.zeros(int(values[-1]) - low + 1, dtype=np.int64)
     table[values - low] = numbers
     return table[column if low == 0 else column.astype(np.int64) - low]
@@ -647,7 +638,7 @@ def find_shared_class(
         here = [value for value, n in counts.items() if n[own] > 0]
         there = [value for value, n in counts.items() if n[other] > 0]
         alone = [value for value in here if value not in there]
-        marked = [value for value in here if _is_marker(value)]
+        marked = [value for value in here if value is None or str(value).strip().lower() in MARKERS]
         class_name: ClassName = "target" if own == 0 else "nontarget"
         if asked is not None:
             shared = SharedClass(class_name, tuple(dict.fromkeys([*alone, *marked])), automatic=False)
@@ -658,10 +649,6 @@ def find_shared_class(
         if groups and (len(marked) == len(here) or (len(here) == 1 == len(alone) and len(there) > 1)):
             return SharedClass(class_name, tuple(here), automatic=True)
     return None
-
-
-def _is_marker(value: object) -> bool:
-    return value is None or (isinstance(value, str) and value.strip().lower() in MARKERS)
 
 
 def each_group(

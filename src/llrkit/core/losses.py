@@ -26,8 +26,6 @@ from llrkit.scores import Scores
 LINEAR_ABOVE = 37.0
 _FACTORS = 16
 _WITHOUT_PRODUCTS = 1 << 10  # so few logarithms take no longer than the calls for products
-
-
 _NONE = np.zeros(0, dtype=np.int64)
 _NOWHERE = BelowCounts(np.zeros(0), _NONE, _NONE)
 
@@ -172,10 +170,8 @@ class LossSums(SummaryBase):
 
     def with_errors(self, thresholds: FloatArray, target_below: Array, nontarget_below: Array) -> LossSums:
         """The same losses with the errors at other thresholds, from the trials below each of them."""
-        return LossSums(
-            self.n_target, self.n_nontarget, self.log_odds, self.target_loss, self.nontarget_loss,
-            thresholds, target_below, self.n_nontarget - nontarget_below,
-        )  # fmt: skip
+        n_fa = self.n_nontarget - nontarget_below
+        return replace(self, thresholds=thresholds, n_miss=target_below, n_fa=n_fa)
 
     def slice_thresholds(self, start: int, stop: int | None) -> LossSums:
         """The same losses with only the thresholds from ``start`` to ``stop``."""
@@ -206,10 +202,6 @@ def _roots_of_posterior(z: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _angle_of_posterior(z: FloatArray) -> FloatArray:
     """``arccos(sqrt(q))``, small for large z without cancellation."""
     return np.asarray(np.arctan(np.exp(-0.5 * np.clip(z, -1400.0, None))))
-
-
-def _log_miss(z: FloatArray) -> FloatArray:
-    return np.asarray(softplus(-z))
 
 
 def _low_threshold_miss(z: FloatArray) -> FloatArray:
@@ -259,7 +251,7 @@ def _half_three_halves_miss(z: FloatArray) -> FloatArray:
 
 # C_miss for each (a, b) with a closed form; C_fa of (a, b) at z is C_miss of (b, a) at -z.
 _CLOSED_MISS: dict[tuple[float, float], Cost] = {
-    (1.0, 1.0): _log_miss,
+    (1.0, 1.0): lambda z: np.asarray(softplus(-z)),
     (2.0, 2.0): lambda z: np.asarray(3.0 * sigmoid(-z) ** 2),
     (0.5, 0.5): lambda z: 2 / np.pi * _boosting_loss(z),
     (2.0, 1.0): lambda z: np.asarray(2.0 * sigmoid(-z)),

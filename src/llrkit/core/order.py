@@ -227,7 +227,7 @@ def _merge_range(target: Array, nontarget: Array) -> tuple[Counts, Counts, int, 
         t_sums, n_sums = _with_ends(at, len(many)), _with_ends(edges[1:], len(few))
     else:
         t_sums, n_sums = _with_ends(edges[:-1], len(few)), _with_ends(at, len(many))
-    t_edges, n_edges, _ = pool_edges(t_sums, n_sums, few=_LEFT_FOR_LAST)
+    t_edges, n_edges = pool_edges(t_sums, n_sums, few=_LEFT_FOR_LAST)
     return t_edges, n_edges, wins, ties
 
 

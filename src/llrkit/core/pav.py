@@ -6,7 +6,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from llrkit.core.functions import blocks
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.scores.source import each_in_threads
 
+# Sizes measured by benchmarks/bench_shapes.py; docs/notes/decisions-speed.md has the figures.
 AT_A_TIME = 24_000
 """Bins pooled together: their temporary arrays are small enough for the allocator to reuse them."""
 FEW = 1 << 5
@@ -76,19 +76,11 @@ def from_zero(counts: Counts) -> Counts:
     return sums
 
 
-@overload
-def pool_edges(
-    t_sums: Counts, n_sums: Counts, edges: IntArray, *, few: int = FEW
-) -> tuple[Counts, Counts, IntArray]: ...
-@overload
-def pool_edges(t_sums: Counts, n_sums: Counts, *, few: int = FEW) -> tuple[Counts, Counts, None]: ...
-def pool_edges(
-    t_sums: Counts, n_sums: Counts, edges: IntArray | None = None, *, few: int = FEW
-) -> tuple[Counts, Counts, IntArray | None]:
+def pool_edges(t_sums: Counts, n_sums: Counts, *others: Array, few: int = FEW) -> tuple[Array, ...]:
     """Drop the edges of bins that are pooled, by passes over arrays; what would take many passes is left.
 
     The sums say how many trials of each class lie below each edge, in whole numbers, whose differences are
-    exact. Numbers of the edges, if given, are dropped likewise.
+    exact. ``others`` are arrays with a value for each edge, dropped likewise.
 
     Examples
     --------
@@ -103,8 +95,8 @@ def pool_edges(
         kept[0], kept[1:-1], kept[-1] = 0, rises + 1, len(target)
         hardly = len(kept) > _HARDLY_FEWER * len(t_sums)
         t_sums, n_sums = t_sums[kept], n_sums[kept]
-        edges = None if edges is None else edges[kept]
-    return t_sums, n_sums, edges
+        others = tuple(other[kept] for other in others)
+    return t_sums, n_sums, *others
 
 
 def block_edges(t_sums: IntArray, n_sums: IntArray) -> tuple[IntArray, IntArray]:
@@ -115,7 +107,7 @@ def block_edges(t_sums: IntArray, n_sums: IntArray) -> tuple[IntArray, IntArray]
     >>> block_edges(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 2]))
     (array([0, 0, 1, 2]), array([0, 1, 2, 2]))
     """
-    t_sums, n_sums, _ = pool_edges(t_sums, n_sums)
+    t_sums, n_sums = pool_edges(t_sums, n_sums)
     starts = _finished(np.arange(len(t_sums) - 1), t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1])
     kept = np.append(starts, len(t_sums) - 1)
     return t_sums[kept], n_sums[kept]
@@ -133,8 +125,7 @@ def _pooled_whole(target: Counts, nontarget: Counts, few: int) -> IntArray:
 def _pooled(target: Counts, nontarget: Counts, few: int) -> IntArray:
     start = np.arange(len(target))
     while len(start) > few:
-        rises = _rises(target, nontarget)
-        first = np.flatnonzero(np.append(True, rises))
+        first = np.flatnonzero(np.append(True, _rises(target, nontarget)))
         hardly = len(first) > _HARDLY_FEWER * len(start)
         start = start[first]
         target, nontarget = np.add.reduceat(target, first), np.add.reduceat(nontarget, first)
@@ -153,11 +144,8 @@ def _finished(start: IntArray, target: Counts, nontarget: Counts) -> IntArray:
         if 4 * reach * len(falls) > len(start):
             return start[_one_by_one(target, nontarget)]
         kept = _pooled_around(falls, reach, target, nontarget)
-        start, target, nontarget = (
-            start[kept],
-            np.add.reduceat(target, kept),
-            np.add.reduceat(nontarget, kept),
-        )
+        start = start[kept]
+        target, nontarget = np.add.reduceat(target, kept), np.add.reduceat(nontarget, kept)
         reach *= 2
     return start
 
@@ -270,8 +258,9 @@ def joined_bins(ranges: Iterable[ScoreBins]) -> ScoreBins:
         if not len(bins.low):
             continue
         here = [bins.target, bins.nontarget, bins.low, bins.high]
-        if columns and _same_class(columns[-1], here):
-            before = columns[-1]
+        before = columns[-1] if columns else None
+        # whether the last bin before the border and the first after it are runs of one class
+        if before and any(before[i][-1] == 0 == here[i][0] for i in (0, 1)):
             for i in (0, 1):
                 here[i] = np.append(here[i][0] + before[i][-1], here[i][1:])
             here[2] = np.append(before[2][-1], here[2][1:])
@@ -280,11 +269,6 @@ def joined_bins(ranges: Iterable[ScoreBins]) -> ScoreBins:
     if len(columns) == 1:
         return ScoreBins(*columns[0])
     return ScoreBins(*(np.concatenate(arrays) for arrays in zip(*columns, strict=True)))
-
-
-def _same_class(before: Sequence[Array], after: Sequence[Array]) -> bool:
-    """Whether the last bin before a border and the first after it are runs of one class."""
-    return bool((before[0][-1] == 0 and after[0][0] == 0) or (before[1][-1] == 0 and after[1][0] == 0))
 
 
 _FEW = 1 << 12
