@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from llrkit.base.arguments import Array, BoolArray, Counts, FloatArray, IntArray
 from llrkit.base.process import at_once, cached_property
 from llrkit.core.functions import blocks
 from llrkit.core.pav import ScoreBins, total
-from llrkit.core.summaries import Both, Summarizer, SummaryBase, both
+from llrkit.core.summaries import Both, FieldwiseSums, Summarizer, SummaryBase, both
 from llrkit.errors import EmptyClassError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import S
@@ -525,7 +525,7 @@ def count_trials(source: ScoreSource, grid: Grid | None = None) -> TrialCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class BelowCounts(SummaryBase):
+class BelowCounts(FieldwiseSums):
     """``target[j]`` and ``nontarget[j]`` count the trials below ``thresholds[j]``.
 
     Examples
@@ -538,6 +538,7 @@ class BelowCounts(SummaryBase):
     thresholds: FloatArray
     target: Counts
     nontarget: Counts
+    _alike: ClassVar[tuple[str, ...]] = ("thresholds",)
 
     @classmethod
     def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> Self:
@@ -559,9 +560,3 @@ class BelowCounts(SummaryBase):
     def at(cls, thresholds: npt.ArrayLike) -> Callable[[Scores], Self]:
         """A summarizer for given thresholds."""
         return lambda chunk: cls.of(chunk, thresholds)
-
-    def __add__(self, other: Self) -> Self:
-        return replace(self, target=self.target + other.target, nontarget=self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> Self:
-        return replace(self, target=self.target * weight, nontarget=self.nontarget * weight)

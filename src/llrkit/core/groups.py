@@ -336,12 +336,12 @@ def numbers_of(
             return every[column if low == 0 else column.astype(np.int64) - low]
     values, _ = _distinct_values(column)
     numbers = np.array([number_of[key] for key in _keys_of_values(values, names)], dtype=np.int64)
-    low = _lowest_of_few(column)
-    if low is None:
+    first = _lowest_of_few(column)
+    if first is None:
         return numbers[np.searchsorted(values, column)]
-    table = np.zeros(int(values[-1]) - low + 1, dtype=np.int64)
-    table[values - low] = numbers
-    return table[column if low == 0 else column.astype(np.int64) - low]
+    table = np.zeros(int(values[-1]) - first + 1, dtype=np.int64)
+    table[values - first] = numbers
+    return table[column if first == 0 else column.astype(np.int64) - first]
 
 
 def _keys_of_values(values: Array, names: tuple[Hashable, ...] | None) -> list[Hashable]:

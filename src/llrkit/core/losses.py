@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray
 from llrkit.core.cells import BelowCounts, ScoreIndex, score_indexes
 from llrkit.core.functions import BLOCK, LN2, ScoreRows, blocks, score_rows, sigmoid, softplus
-from llrkit.core.summaries import FieldwiseSums, SummaryBase
+from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores
 
@@ -90,7 +91,7 @@ def _losses(rows: ScoreRows | None, index: ScoreIndex, shifts: FloatArray, *, ne
 
 
 @dataclass(frozen=True, eq=False)
-class LossSums(SummaryBase):
+class LossSums(FieldwiseSums):
     """Soft and hard losses of scores read as LLRs.
 
     ``target_loss[i]`` is the sum over targets of ``log(1 + exp(-(x + log_odds[i])))``, ``nontarget_loss``
@@ -106,6 +107,7 @@ class LossSums(SummaryBase):
     thresholds: FloatArray
     n_miss: Array
     n_fa: Array
+    _alike: ClassVar[tuple[str, ...]] = ("log_odds", "thresholds")
 
     @classmethod
     def of(cls, scores: Scores, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
@@ -139,21 +141,6 @@ class LossSums(SummaryBase):
         (array([1]), array([0]))
         """
         return lambda chunk: cls.of(chunk, log_odds, thresholds)
-
-    def __add__(self, other: LossSums) -> LossSums:
-        return LossSums(
-            self.n_target + other.n_target,
-            self.n_nontarget + other.n_nontarget,
-            self.log_odds,
-            self.target_loss + other.target_loss,
-            self.nontarget_loss + other.nontarget_loss,
-            self.thresholds,
-            self.n_miss + other.n_miss,
-            self.n_fa + other.n_fa,
-        )
-
-    def __mul__(self, weight: float) -> LossSums:
-        return self.weighted(weight, weight)
 
     def weighted(self, target: float, nontarget: float) -> LossSums:
         """Count every target ``target`` times and every non-target ``nontarget`` times."""

@@ -44,15 +44,21 @@ class SummaryBase(ReadOnlyArrays):
 
 
 class FieldwiseSums(SummaryBase):
-    """Summaries whose fields are all sums: they are added and weighted field by field."""
+    """Summaries whose fields are sums, added and weighted one by one, but for those all chunks have alike."""
 
     __match_args__: ClassVar[tuple[str, ...]]
+    _alike: ClassVar[tuple[str, ...]] = ()
+    """The fields that say what was asked for (thresholds, the ends of a grid), not what was found."""
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__match_args__))
+        return self._of(lambda name: getattr(self, name) + getattr(other, name))
 
     def __mul__(self, weight: float) -> Self:
-        return type(self)(*(getattr(self, name) * weight for name in self.__match_args__))
+        return self._of(lambda name: getattr(self, name) * weight)
+
+    def _of(self, value: Callable[[str], object]) -> Self:
+        names = self.__match_args__
+        return type(self)(*(getattr(self, name) if name in self._alike else value(name) for name in names))
 
 
 def subclasses_of(cls: type[T]) -> Iterator[type[T]]:
