@@ -18,281 +18,18 @@ from llrkit.errors import EmptyClassError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import S
 
-_BUCKETS_PER_CUT = 16
-_FEWEST, _MOST = 1 << 10, 1 << 18
-
-
-class CellFinder:
-    """Numbers the cells between ascending cuts: cell ``i`` holds the scores with ``i`` cuts at or below them.
-
-    The same as ``np.searchsorted(cuts, scores, side="right")``. Scores and cuts are dropped into even
-    buckets by a non-decreasing function; a score that shares its bucket with no cut is looked up, only
-    the others are searched for.
-
-    Examples
-    --------
-    >>> CellFinder(np.array([0.0, 1.0]))(np.array([-1.0, 0.0, 0.5, 1.0, np.inf]))
-    array([0, 1, 1, 2, 2])
-    """
-
-    def __init__(self, cuts: npt.ArrayLike) -> None:
-        self.cuts: FloatArray = np.asarray(cuts, dtype=np.float64)
-        self._first: IntArray | None = None
-        finite = self.cuts[np.isfinite(self.cuts)]
-        spread = float(finite[-1]) - float(finite[0]) if len(finite) > 1 else 0.0
-        count = int(np.clip(_BUCKETS_PER_CUT * len(finite), _FEWEST, _MOST))
-        if not (0.0 < spread < np.inf and count / spread < np.inf):
-            return  # nothing to divide evenly
-        self._scale = count / spread
-        # one bucket more on either side, for everything beyond the cuts
-        self._low, self._high = float(finite[0]) - 1.5 / self._scale, float(finite[-1]) + 1.5 / self._scale
-        bucket = self._bucket(finite)
-        held = np.bincount(bucket, minlength=count + 4)
-        first = np.cumsum(held) - held + int((self.cuts == -np.inf).sum())
-        # -1 where a cut lies in the bucket, so that one look says both
-        self._first = np.where(held > 0, -1, first)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells: one more than cuts."""
-        return len(self.cuts) + 1
-
-    def _bucket(self, values: Array) -> IntArray:
-        position = np.clip(values, self._low, self._high, dtype=np.float64)
-        position -= self._low
-        position *= self._scale
-        return np.asarray(position, dtype=np.intp)
-
-    def __call__(self, values: Array) -> IntArray:
-        """The cell of each score."""
-        if self._first is None:
-            return np.searchsorted(self.cuts, values.astype(np.float64, copy=False), side="right")
-        cell = np.empty(len(values), dtype=np.intp)
-        for block in blocks(len(values)):
-            block_values = values[block]
-            block_cells = self._first[self._bucket(block_values)]
-            near = np.flatnonzero(block_cells < 0)
-            if len(near):
-                close = block_values[near].astype(np.float64, copy=False)
-                block_cells[near] = np.searchsorted(self.cuts, close, side="right")
-            infinite = self.cuts[-1] == np.inf and block_values.max() == np.inf
-            if infinite:
-                block_cells[block_values == np.inf] = len(self.cuts)
-            cell[block] = block_cells
-        return cell
-
-
-# Measured by benchmarks/bench_shapes.py.
-SORT_BELOW = 1 << 19  # sorting so few is faster than anything else
-_SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster
-_SCORES_PER_BUCKET = 16
-_BLOCK = 1 << 15  # temporary arrays of this length stay in the inner caches
-
-
-class ScoreIndex:
-    """One array of scores, prepared for counting.
-
-    Scores are dropped into even buckets by a non-decreasing function of the score, so that scores in
-    another bucket than a cut are known to lie below or above it. Only scores that share a bucket with a
-    cut are sorted and compared, which is a small part when there are many more scores than cuts.
-
-    Examples
-    --------
-    >>> index = ScoreIndex(np.array([3.0, 1.0, 2.0, 2.0]))
-    >>> index.count_below(np.array([2.0]))
-    (array([1]), array([3]))
-    """
-
-    def __init__(self, values: Array, *, ascending: bool = False, sort_below: int = SORT_BELOW) -> None:
-        require_one_system(values)
-        self.values = values
-        self._is_ascending = ascending
-        self._sort_below = sort_below
-        self._near: _Near | None = None
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @cached_property
-    def ascending(self) -> FloatArray:
-        """All scores in ascending order, as float64."""
-        # float32 sorts twice as fast and its order survives the conversion
-        ordered = self.values if self._is_ascending else np.sort(self.values)
-        return ordered.astype(np.float64, copy=False)
-
-    @property
-    def summands(self) -> Array:
-        """The scores to be summed over: in ascending order where sorting is cheap.
-
-        A sum of rounded numbers depends on their order by its last bit; this one does not depend on the order
-        in which the trials came, as long as there are fewer than about half a million.
-        """
-        return self.ascending if len(self.values) < self._sort_below else self.values
-
-    @cached_property
-    def extremes(self) -> tuple[float, float]:
-        """Smallest and largest score."""
-        return float(self.values.min()), float(self.values.max())
-
-    @cached_property
-    def _buckets(self) -> _Buckets | None:
-        """The scores in buckets, or None where sorting them all is the better way."""
-        n = len(self.values)
-        if n < self._sort_below or self._is_ascending:
-            return None
-        low, high = self.extremes
-        count = n // _SCORES_PER_BUCKET
-        scale = count / (high - low) if high - low > 0 else np.inf
-        if not (np.isfinite(scale) and np.isfinite(high - low)):
-            return None  # infinite scores, or all of them equal
-        return _Buckets(self.values, low, high, scale, count + 1)
-
-    def count_below(self, cuts: FloatArray) -> tuple[IntArray, IntArray]:
-        """For each of some ascending cuts, how many scores are below it and how many at or below it."""
-        ordered, skipped = self._around(cuts, neighbors=False)
-        left, right = _ranks_of_cuts(ordered, cuts)
-        return left + skipped, right + skipped
-
-    def between(self, cuts: FloatArray) -> tuple[IntArray, IntArray, Array, Array]:
-        """Like :meth:`count_below`, and the smallest and largest score in each open interval.
-
-        There are ``len(cuts) + 1`` intervals: below the first cut, between the cuts, above the last.
-        An empty one has inf as its smallest and -inf as its largest score. Extremes of 32-bit scores
-        have 32 bits.
-        """
-        ordered, skipped = self._around(cuts, neighbors=True)
-        left, right = _ranks_of_cuts(ordered, cuts)
-        kind = self.values.dtype if self.values.dtype == np.float32 else np.float64  # these arrays are long
-        low, high = (np.full(len(cuts) + 1, end, dtype=kind) for end in (np.inf, -np.inf))
-        # An interval begins after the scores at one cut and ends before those at the next.
-        for start in range(1, len(cuts), _BLOCK):
-            here = slice(start, min(start + _BLOCK, len(cuts)))
-            before = slice(here.start - 1, here.stop - 1)
-            filled = np.flatnonzero(left[here] + skipped[here] > right[before] + skipped[before])
-            low[start + filled] = ordered[right[before][filled]]
-            high[start + filled] = ordered[left[here][filled] - 1]
-        left += skipped
-        right += skipped
-        if len(self) and len(cuts):
-            smallest, largest = self.extremes
-            if left[0] > 0:
-                low[0], high[0] = smallest, ordered[left[0] - skipped[0] - 1]
-            if right[-1] < len(self):
-                low[-1], high[-1] = ordered[right[-1] - skipped[-1]], largest
-        elif len(self):
-            low[0], high[0] = self.extremes
-        return left, right, low, high
-
-    def prepare(self, cuts: FloatArray, more: FloatArray) -> None:
-        """Look once for what :meth:`between` the cuts and :meth:`count_below` of some more will need."""
-        buckets = self._buckets_for(len(cuts) + len(more))
-        if buckets is not None:
-            wanted = buckets.around(cuts, neighbors=True) | buckets.around(more, neighbors=False)
-            self._near = _Near(self.values, buckets, wanted, cuts)
-
-    def _buckets_for(self, n_cuts: int) -> _Buckets | None:
-        return None if _SCORES_PER_CUT * n_cuts > len(self.values) else self._buckets
-
-    def _around(self, cuts: FloatArray, *, neighbors: bool) -> tuple[FloatArray, IntArray]:
-        """The sorted scores near the cuts, and for each cut how many scores below it were left out."""
-        if len(cuts) == 0:
-            return np.empty(0), np.empty(0, dtype=np.intp)
-        buckets = self._buckets_for(len(cuts))
-        if buckets is None:
-            return self.ascending, np.zeros(len(cuts), dtype=np.intp)
-        near, where = self._near, buckets.of_cuts(cuts)
-        ready = near is not None and (near.around is cuts if neighbors else bool(near.wanted[where].all()))
-        if near is None or not ready:
-            wanted = buckets.around(cuts, neighbors=neighbors)
-            near = self._near = _Near(self.values, buckets, wanted, cuts if neighbors else None)
-        # a cut beyond all scores is put into an end bucket, which tells the same
-        return near.ascending, near.left_out[where]
-
-
-def require_one_system(values: Array) -> None:
-    """Refuse scores of several systems, which cannot be put in order."""
-    if values.ndim != 1:
-        raise SystemCountError(
-            f"one system expected, got {values.shape[1]}: choose one, scores[:, 1] say, or fuse them first"
-        )
-
-
-def score_indexes(chunk: Scores) -> tuple[ScoreIndex, ScoreIndex]:
-    """The target and the non-target scores of a chunk prepared for counting, once for all its summaries."""
-    return chunk.prepared(_sorted_index if chunk.ascending else ScoreIndex)
-
-
-def _sorted_index(ascending: Array) -> ScoreIndex:
-    return ScoreIndex(ascending, ascending=True)
-
-
-class _Near:
-    """The scores of some buckets in ascending order, and how many were left out up to each bucket.
-
-    ``around`` are the cuts whose nearest filled buckets are among them.
-    """
-
-    def __init__(
-        self, values: Array, buckets: _Buckets, wanted: BoolArray, around: FloatArray | None
-    ) -> None:
-        self.wanted, self.around = wanted, around
-        near = values[np.flatnonzero(wanted[buckets.bucket])]  # faster than the mask itself: few are wanted
-        self.ascending: FloatArray = np.sort(near).astype(np.float64, copy=False)
-        self.left_out = np.cumsum(np.where(wanted, 0, buckets.counts))
-
-
-class _Buckets:
-    """Scores in even buckets between their extremes."""
-
-    def __init__(self, values: Array, low: float, high: float, scale: float, n: int) -> None:
-        self.low, self.high, self.scale, self.n = low, high, scale, n
-        self.bucket: IntArray = np.empty(len(values), dtype=np.intp)
-        position = np.empty(min(len(values), _BLOCK))
-        for start in range(0, len(values), _BLOCK):
-            part = values[start : start + _BLOCK]
-            out = np.subtract(part, low, out=position[: len(part)], dtype=np.float64)
-            out *= scale
-            self.bucket[start : start + _BLOCK] = out
-        self.counts = np.bincount(self.bucket, minlength=n)
-        # rounding may put the largest score one bucket further
-        self.n = len(self.counts)
-
-    def of_cuts(self, cuts: FloatArray) -> IntArray:
-        """The bucket of each cut, by the same arithmetic as for the scores; the end ones for cuts outside."""
-        inside = np.clip(cuts, self.low, self.high)
-        return ((inside - self.low) * self.scale).astype(np.intp)
-
-    def around(self, cuts: FloatArray, *, neighbors: bool) -> BoolArray:
-        """Which buckets hold a cut or, if asked for, are the nearest filled ones on either side of one."""
-        where = self.of_cuts(cuts)
-        wanted = np.zeros(self.n, dtype=bool)
-        wanted[where] = True
-        if neighbors:
-            filled = np.flatnonzero(self.counts)
-            above = np.searchsorted(filled, where, side="right")
-            below = np.searchsorted(filled, where, side="left") - 1
-            wanted[filled[above[above < len(filled)]]] = True
-            wanted[filled[below[below >= 0]]] = True
-        return wanted
-
-
-def _ranks_of_cuts(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:
-    left = np.searchsorted(ascending, cuts, side="left")
-    right = left.copy()
-    for start in range(0, len(cuts), _BLOCK):  # large temporary arrays cost more than what is done with them
-        here, block = left[start : start + _BLOCK], cuts[start : start + _BLOCK]
-        inside = np.flatnonzero(here < len(ascending))
-        tied = inside[ascending[here[inside]] == block[inside]]
-        right[start + tied] = np.searchsorted(ascending, block[tied], side="right")
-    return left, right
-
-
 ClassName = Literal["target", "nontarget"]
-
 # Both classes are collected until one is clearly the larger; small sets keep both.
 _CLEARLY_LARGER, _KEEP_BOTH_BELOW = 4, 1 << 16
 MOST_POINTS = 1 << 21
 """A class with more distinct scores is dropped too: where both have more, they are sorted instead."""
+# Tuned for speed; benchmarks/bench_shapes.py times the sets on which they matter.
+SORT_BELOW = 1 << 19  # sorting so few is faster than anything else
+_SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster
+_SCORES_PER_BUCKET = 16
+_BLOCK = 1 << 15  # temporary arrays of this length stay in the inner caches
+_BUCKETS_PER_CUT = 16
+_FEWEST, _MOST = 1 << 10, 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,6 +99,14 @@ def require_both_classes(n_target: float, n_nontarget: float) -> None:
             raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
 
 
+def require_one_system(values: Array) -> None:
+    """Refuse scores of several systems, which cannot be put in order."""
+    if values.ndim != 1:
+        raise SystemCountError(
+            f"one system expected, got {values.shape[1]}: choose one, scores[:, 1] say, or fuse them first"
+        )
+
+
 def collect_again(source: ScoreSource, grid: Grid | None = None) -> Grid:
     """The grid with the points of the smaller class, by another pass if a first one has dropped them."""
     grid = source.reduce(Grid.of) if grid is None else grid
@@ -369,34 +114,6 @@ def collect_again(source: ScoreSource, grid: Grid | None = None) -> Grid:
     if grid.points is not None:
         return grid
     return source.reduce(Grid.of_class(grid.smaller))
-
-
-def _clearly_larger(n: int, than: int) -> bool:
-    return n > _CLEARLY_LARGER * than + at_once(_KEEP_BOTH_BELOW, unit=8)
-
-
-def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatArray | None:
-    too_many = only is None and points is not None and len(points) > at_once(MOST_POINTS, unit=8)
-    return None if too_many else points
-
-
-def distinct_ascending(ascending: FloatArray) -> FloatArray:
-    """Each value of an ascending array once."""
-    if len(ascending) < 2:
-        return ascending
-    first = np.empty(len(ascending), dtype=bool)
-    first[0] = True
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return ascending if first.all() else ascending[first]
-
-
-def _merge_grids(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
-    if a is None or b is None:
-        return None
-    if len(a) == 0 or len(b) == 0:
-        return b if len(a) == 0 else a
-    # the stable sort recognizes the two sorted runs and merges them
-    return distinct_ascending(np.sort(np.concatenate([a, b]), kind="stable"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -560,3 +277,281 @@ class BelowCounts(FieldwiseSums):
     def at(cls, thresholds: npt.ArrayLike) -> Callable[[Scores], Self]:
         """A summarizer for given thresholds."""
         return lambda chunk: cls.of(chunk, thresholds)
+
+
+def _clearly_larger(n: int, than: int) -> bool:
+    return n > _CLEARLY_LARGER * than + at_once(_KEEP_BOTH_BELOW, unit=8)
+
+
+def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatArray | None:
+    too_many = only is None and points is not None and len(points) > at_once(MOST_POINTS, unit=8)
+    return None if too_many else points
+
+
+def distinct_ascending(ascending: FloatArray) -> FloatArray:
+    """Each value of an ascending array once."""
+    if len(ascending) < 2:
+        return ascending
+    first = np.empty(len(ascending), dtype=bool)
+    first[0] = True
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return ascending if first.all() else ascending[first]
+
+
+def _merge_grids(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    if a is None or b is None:
+        return None
+    if len(a) == 0 or len(b) == 0:
+        return b if len(a) == 0 else a
+    # the stable sort recognizes the two sorted runs and merges them
+    return distinct_ascending(np.sort(np.concatenate([a, b]), kind="stable"))
+
+
+def score_indexes(chunk: Scores) -> tuple[ScoreIndex, ScoreIndex]:
+    """The target and the non-target scores of a chunk prepared for counting, once for all its summaries."""
+    return chunk.prepared(_sorted_index if chunk.ascending else ScoreIndex)
+
+
+def _sorted_index(ascending: Array) -> ScoreIndex:
+    return ScoreIndex(ascending, ascending=True)
+
+
+class ScoreIndex:
+    """One array of scores, prepared for counting.
+
+    Scores are dropped into even buckets by a non-decreasing function of the score, so that scores in
+    another bucket than a cut are known to lie below or above it. Only scores that share a bucket with a
+    cut are sorted and compared, which is a small part when there are many more scores than cuts.
+
+    Examples
+    --------
+    >>> index = ScoreIndex(np.array([3.0, 1.0, 2.0, 2.0]))
+    >>> index.count_below(np.array([2.0]))
+    (array([1]), array([3]))
+    """
+
+    def __init__(self, values: Array, *, ascending: bool = False, sort_below: int = SORT_BELOW) -> None:
+        require_one_system(values)
+        self.values = values
+        self._is_ascending = ascending
+        self._sort_below = sort_below
+        self._near: _Near | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def ascending(self) -> FloatArray:
+        """All scores in ascending order, as float64."""
+        # float32 sorts twice as fast and its order survives the conversion
+        ordered = self.values if self._is_ascending else np.sort(self.values)
+        return ordered.astype(np.float64, copy=False)
+
+    @property
+    def summands(self) -> Array:
+        """The scores to be summed over: in ascending order where sorting is cheap.
+
+        A sum of rounded numbers depends on their order by its last bit; this one does not depend on the order
+        in which the trials came, as long as there are fewer than about half a million.
+        """
+        return self.ascending if len(self.values) < self._sort_below else self.values
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """Smallest and largest score."""
+        return float(self.values.min()), float(self.values.max())
+
+    @cached_property
+    def _buckets(self) -> _Buckets | None:
+        """The scores in buckets, or None where sorting them all is the better way."""
+        n = len(self.values)
+        if n < self._sort_below or self._is_ascending:
+            return None
+        low, high = self.extremes
+        count = n // _SCORES_PER_BUCKET
+        scale = count / (high - low) if high - low > 0 else np.inf
+        if not (np.isfinite(scale) and np.isfinite(high - low)):
+            return None  # infinite scores, or all of them equal
+        return _Buckets(self.values, low, high, scale, count + 1)
+
+    def count_below(self, cuts: FloatArray) -> tuple[IntArray, IntArray]:
+        """For each of some ascending cuts, how many scores are below it and how many at or below it."""
+        ordered, skipped = self._around(cuts, neighbors=False)
+        left, right = _ranks_of_cuts(ordered, cuts)
+        return left + skipped, right + skipped
+
+    def between(self, cuts: FloatArray) -> tuple[IntArray, IntArray, Array, Array]:
+        """Like :meth:`count_below`, and the smallest and largest score in each open interval.
+
+        There are ``len(cuts) + 1`` intervals: below the first cut, between the cuts, above the last.
+        An empty one has inf as its smallest and -inf as its largest score. Extremes of 32-bit scores
+        have 32 bits.
+        """
+        ordered, skipped = self._around(cuts, neighbors=True)
+        left, right = _ranks_of_cuts(ordered, cuts)
+        kind = self.values.dtype if self.values.dtype == np.float32 else np.float64  # these arrays are long
+        low, high = (np.full(len(cuts) + 1, end, dtype=kind) for end in (np.inf, -np.inf))
+        # An interval begins after the scores at one cut and ends before those at the next.
+        for start in range(1, len(cuts), _BLOCK):
+            here = slice(start, min(start + _BLOCK, len(cuts)))
+            before = slice(here.start - 1, here.stop - 1)
+            filled = np.flatnonzero(left[here] + skipped[here] > right[before] + skipped[before])
+            low[start + filled] = ordered[right[before][filled]]
+            high[start + filled] = ordered[left[here][filled] - 1]
+        left += skipped
+        right += skipped
+        if len(self) and len(cuts):
+            smallest, largest = self.extremes
+            if left[0] > 0:
+                low[0], high[0] = smallest, ordered[left[0] - skipped[0] - 1]
+            if right[-1] < len(self):
+                low[-1], high[-1] = ordered[right[-1] - skipped[-1]], largest
+        elif len(self):
+            low[0], high[0] = self.extremes
+        return left, right, low, high
+
+    def prepare(self, cuts: FloatArray, more: FloatArray) -> None:
+        """Look once for what :meth:`between` the cuts and :meth:`count_below` of some more will need."""
+        buckets = self._buckets_for(len(cuts) + len(more))
+        if buckets is not None:
+            wanted = buckets.around(cuts, neighbors=True) | buckets.around(more, neighbors=False)
+            self._near = _Near(self.values, buckets, wanted, cuts)
+
+    def _buckets_for(self, n_cuts: int) -> _Buckets | None:
+        return None if _SCORES_PER_CUT * n_cuts > len(self.values) else self._buckets
+
+    def _around(self, cuts: FloatArray, *, neighbors: bool) -> tuple[FloatArray, IntArray]:
+        """The sorted scores near the cuts, and for each cut how many scores below it were left out."""
+        if len(cuts) == 0:
+            return np.empty(0), np.empty(0, dtype=np.intp)
+        buckets = self._buckets_for(len(cuts))
+        if buckets is None:
+            return self.ascending, np.zeros(len(cuts), dtype=np.intp)
+        near, where = self._near, buckets.of_cuts(cuts)
+        ready = near is not None and (near.around is cuts if neighbors else bool(near.wanted[where].all()))
+        if near is None or not ready:
+            wanted = buckets.around(cuts, neighbors=neighbors)
+            near = self._near = _Near(self.values, buckets, wanted, cuts if neighbors else None)
+        # a cut beyond all scores is put into an end bucket, which tells the same
+        return near.ascending, near.left_out[where]
+
+
+class _Near:
+    """The scores of some buckets in ascending order, and how many were left out up to each bucket.
+
+    ``around`` are the cuts whose nearest filled buckets are among them.
+    """
+
+    def __init__(
+        self, values: Array, buckets: _Buckets, wanted: BoolArray, around: FloatArray | None
+    ) -> None:
+        self.wanted, self.around = wanted, around
+        near = values[np.flatnonzero(wanted[buckets.bucket])]  # faster than the mask itself: few are wanted
+        self.ascending: FloatArray = np.sort(near).astype(np.float64, copy=False)
+        self.left_out = np.cumsum(np.where(wanted, 0, buckets.counts))
+
+
+class _Buckets:
+    """Scores in even buckets between their extremes."""
+
+    def __init__(self, values: Array, low: float, high: float, scale: float, n: int) -> None:
+        self.low, self.high, self.scale, self.n = low, high, scale, n
+        self.bucket: IntArray = np.empty(len(values), dtype=np.intp)
+        position = np.empty(min(len(values), _BLOCK))
+        for start in range(0, len(values), _BLOCK):
+            part = values[start : start + _BLOCK]
+            out = np.subtract(part, low, out=position[: len(part)], dtype=np.float64)
+            out *= scale
+            self.bucket[start : start + _BLOCK] = out
+        self.counts = np.bincount(self.bucket, minlength=n)
+        # rounding may put the largest score one bucket further
+        self.n = len(self.counts)
+
+    def of_cuts(self, cuts: FloatArray) -> IntArray:
+        """The bucket of each cut, by the same arithmetic as for the scores; the end ones for cuts outside."""
+        inside = np.clip(cuts, self.low, self.high)
+        return ((inside - self.low) * self.scale).astype(np.intp)
+
+    def around(self, cuts: FloatArray, *, neighbors: bool) -> BoolArray:
+        """Which buckets hold a cut or, if asked for, are the nearest filled ones on either side of one."""
+        where = self.of_cuts(cuts)
+        wanted = np.zeros(self.n, dtype=bool)
+        wanted[where] = True
+        if neighbors:
+            filled = np.flatnonzero(self.counts)
+            above = np.searchsorted(filled, where, side="right")
+            below = np.searchsorted(filled, where, side="left") - 1
+            wanted[filled[above[above < len(filled)]]] = True
+            wanted[filled[below[below >= 0]]] = True
+        return wanted
+
+
+def _ranks_of_cuts(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:
+    left = np.searchsorted(ascending, cuts, side="left")
+    right = left.copy()
+    for start in range(0, len(cuts), _BLOCK):  # large temporary arrays cost more than what is done with them
+        here, block = left[start : start + _BLOCK], cuts[start : start + _BLOCK]
+        inside = np.flatnonzero(here < len(ascending))
+        tied = inside[ascending[here[inside]] == block[inside]]
+        right[start + tied] = np.searchsorted(ascending, block[tied], side="right")
+    return left, right
+
+
+class CellFinder:
+    """Numbers the cells between ascending cuts: cell ``i`` holds the scores with ``i`` cuts at or below them.
+
+    The same as ``np.searchsorted(cuts, scores, side="right")``. Scores and cuts are dropped into even
+    buckets by a non-decreasing function; a score that shares its bucket with no cut is looked up, only
+    the others are searched for.
+
+    Examples
+    --------
+    >>> CellFinder(np.array([0.0, 1.0]))(np.array([-1.0, 0.0, 0.5, 1.0, np.inf]))
+    array([0, 1, 1, 2, 2])
+    """
+
+    def __init__(self, cuts: npt.ArrayLike) -> None:
+        self.cuts: FloatArray = np.asarray(cuts, dtype=np.float64)
+        self._first: IntArray | None = None
+        finite = self.cuts[np.isfinite(self.cuts)]
+        spread = float(finite[-1]) - float(finite[0]) if len(finite) > 1 else 0.0
+        count = int(np.clip(_BUCKETS_PER_CUT * len(finite), _FEWEST, _MOST))
+        if not (0.0 < spread < np.inf and count / spread < np.inf):
+            return  # nothing to divide evenly
+        self._scale = count / spread
+        # one bucket more on either side, for everything beyond the cuts
+        self._low, self._high = float(finite[0]) - 1.5 / self._scale, float(finite[-1]) + 1.5 / self._scale
+        bucket = self._bucket(finite)
+        held = np.bincount(bucket, minlength=count + 4)
+        first = np.cumsum(held) - held + int((self.cuts == -np.inf).sum())
+        # -1 where a cut lies in the bucket, so that one look says both
+        self._first = np.where(held > 0, -1, first)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells: one more than cuts."""
+        return len(self.cuts) + 1
+
+    def _bucket(self, values: Array) -> IntArray:
+        position = np.clip(values, self._low, self._high, dtype=np.float64)
+        position -= self._low
+        position *= self._scale
+        return np.asarray(position, dtype=np.intp)
+
+    def __call__(self, values: Array) -> IntArray:
+        """The cell of each score."""
+        if self._first is None:
+            return np.searchsorted(self.cuts, values.astype(np.float64, copy=False), side="right")
+        cell = np.empty(len(values), dtype=np.intp)
+        for block in blocks(len(values)):
+            block_values = values[block]
+            block_cells = self._first[self._bucket(block_values)]
+            near = np.flatnonzero(block_cells < 0)
+            if len(near):
+                close = block_values[near].astype(np.float64, copy=False)
+                block_cells[near] = np.searchsorted(self.cuts, close, side="right")
+            infinite = self.cuts[-1] == np.inf and block_values.max() == np.inf
+            if infinite:
+                block_cells[block_values == np.inf] = len(self.cuts)
+            cell[block] = block_cells
+        return cell

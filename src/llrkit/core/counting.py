@@ -36,7 +36,7 @@ from llrkit.core.summaries import Sample, both
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.source import each_in_threads
 
-# These sizes were chosen by benchmarks/bench_shapes.py (in memory) and benchmarks/out_of_core.py (files).
+# Tuned for speed; benchmarks/bench_shapes.py times sets in memory, benchmarks/out_of_core.py large files.
 ALWAYS_SORTED = 1 << 16
 """So few trials are sorted whatever their classes."""
 MUCH_SMALLER = 16

@@ -1,8 +1,6 @@
 """Elementary functions that are exact in the tails, sums by rows, a root finder and Newton's method.
 
-Numerically safe elementary functions: log-odds, softplus, entropy, and the probit. The probit is that of
-Wichura (1988), algorithm AS 241, which is exact to about 1 part in 10^16. SciPy has it too, but takes longer
-to import than a small set of trials to evaluate.
+They are written with NumPy alone: SciPy takes longer to import than a small set of trials to evaluate.
 """
 
 from __future__ import annotations
@@ -170,6 +168,8 @@ def probit(p: float) -> float: ...
 def probit(p: Numbers) -> FloatArray: ...
 def probit(p: float | Numbers) -> float | FloatArray:
     """Inverse of the standard normal distribution function: -inf at 0, inf at 1, nan outside.
+
+    Algorithm AS 241 of Wichura (1988), exact to about 1 part in 10^16.
 
     Examples
     --------

@@ -1,10 +1,4 @@
-"""Groups of trials: values of columns, a class that all groups share, and kinds of trials.
-
-GroupCells: counts by group (speaker, attack, device) and cell, and what they say of the spread of shares. A
-trial belongs to one group or, with two columns, to the groups of its two sides. The variance of a share is
-that of sums over groups: with ``t_p`` the deviations of all trials that touch group p, ``sum_p t_p t_p'``.
-The trials between two groups are counted in both, which errs on the side of a larger variance.
-"""
+"""Groups of trials: values of columns, kinds of trials, and a class that all groups share."""
 
 from __future__ import annotations
 
@@ -376,7 +370,11 @@ MOST_GROUPS = 4096
 
 @dataclass(frozen=True, eq=False)
 class GroupCells(FieldwiseSums):
-    """Counts by group and cell of each class; the last row is that of all trials, each counted once."""
+    """Counts by group and cell of each class; the last row is that of all trials, each counted once.
+
+    A trial belongs to one group (speaker, attack, device) or, with two columns, to the groups of its two
+    sides, and is counted in both, which errs on the side of a larger variance.
+    """
 
     target: FloatArray
     nontarget: FloatArray
@@ -426,6 +424,9 @@ def group_cells(source: ScoreSource, columns: Sequence[str], cuts: FloatArray) -
 
 def share_covariance(cells: FloatArray) -> tuple[FloatArray, float]:
     """Covariance of the shares of trials below each cut, and its degrees of freedom.
+
+    It is that of sums over groups: with ``t_p`` the deviations of all trials that touch group p, ``sum_p t_p
+    t_p'``.
 
     ``cells`` are counts by group, with those of all trials in the last row. Never smaller than that of
     independent trials, group by group being a way to see more spread, not less.

@@ -1,9 +1,9 @@
-"""Densities and counts of scores on grids, and smooth densities made of them.
+"""Scores in even cells: with moments between known ends, or counted by themselves, and smooth densities.
 
-ScoreHistogram: each class as counts in at most 1,024 even cells, made in one pass and merged to the bit. The
-width of the cells is a power of two, the finest at which the scores fit into so many cells. What is merged
-goes to the coarser of the two widths first, cells in pairs becoming one: the cells of a whole set depend
-neither on how it was cut into pieces nor on the order in which these were merged.
+``DensityGrid`` needs a first pass for the extremes and is for fits. ``ScoreHistogram`` is made in one pass
+and merged to the bit: its cells, at most 1,024, are as wide as the finest power of two at which the scores
+fit. What is merged goes to the coarser of the two widths first, cells in pairs becoming one, so the cells of
+a whole set depend neither on how it was cut into pieces nor on the order in which these were merged.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Sums of losses and of their derivatives, for the Beta family of proper scoring rules.
 
-The Beta family of proper scoring rules (Brümmer & Doddington 2013), in the log-odds domain. For a posterior
-``q = sigmoid(z)`` the costs are weighted over thresholds eta by a Beta(a, b) density: ``C_miss = int_q^1
-Beta(eta) / eta`` for a target and ``C_fa = int_0^q Beta(eta) / (1 - eta)`` for a non-target. Everything is
-written in ``z`` so that neither q nor 1 - q loses digits.
+For a posterior ``q = sigmoid(z)`` the costs of a rule (Brümmer & Doddington 2013) are weighted over
+thresholds eta by a Beta(a, b) density: ``C_miss = int_q^1 Beta(eta) / eta`` for a target and ``C_fa = int_0^q
+Beta(eta) / (1 - eta)`` for a non-target. Everything is written in ``z`` so that neither q nor 1 - q loses
+digits.
 """
 
 from __future__ import annotations

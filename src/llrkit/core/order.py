@@ -22,7 +22,7 @@ from llrkit.core.pav import (
 )
 from llrkit.scores.source import each_in_threads
 
-# All sizes below were chosen by benchmarks/bench_shapes.py; docs/notes/decisions-speed.md has the figures.
+# Tuned for speed (docs/notes/decisions-speed.md); benchmarks/bench_shapes.py times sets of every shape.
 RANGE = 1 << 14
 """Scores of a class from one possible border of ranges to the next."""
 _BORDERS_IN_RANGE = 2

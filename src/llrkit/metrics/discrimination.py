@@ -1,7 +1,7 @@
-"""What no monotone map changes: EER, AUC, minimum costs, the shape of a DET curve.
+"""What depends on the order of scores only: EER, AUC, minimum costs, thresholds, the shape of a DET curve.
 
-What depends on the order of scores only: EER, AUC, minimum costs, minimum Cllr. Each metric has one
-definition, as a function of PAV blocks or of a ranking; the public function counts a source first.
+No increasing map of the scores changes these numbers. Each metric has one definition, as a function of PAV
+blocks or of a ranking; the public function counts a source first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Probabilities as forecasts: Brier score, its decomposition, and reliability.
+"""LLRs as those who forecast probabilities judge them: Brier score, its decomposition, and reliability.
 
-LLRs as people who forecast probabilities judge them: Brier score, calibration error, decomposition. A prior
-turns LLRs into posterior probabilities; by default it is the share of the targets among the trials, so that
-every trial counts the same and the numbers are those of a list of forecasts and outcomes.
+A prior turns LLRs into posterior probabilities; by default it is the share of the targets among the trials,
+so that every trial counts the same and the numbers are those of a list of forecasts and outcomes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""What a loss consists of: scale, shape and chance; and a test of the identity.
+"""What a loss consists of, discrimination, scale and offset, shape and chance; and a test of the identity.
 
-What a loss consists of: scale and offset, shape, discrimination; and what chance alone would cost. The best
-straight line is fitted to the cells of :class:`LlrCells`, not to the trials: without another pass, and with
-an error of the order of the square of the width of a cell.
+The best straight line is fitted to the cells of :class:`LlrCells`, not to the trials: without another pass,
+and with an error of the order of the square of the width of a cell.
 
-Are scale and offset of LLRs right? A score test of the identity, with the variance calibration implies. The
-map ``a x + b`` of LLRs x has, at prior 1/2, the cross-entropy
+Whether scale and offset of LLRs are right is a score test of the identity, with the variance that calibration
+implies. The map ``a x + b`` of LLRs x has, at prior 1/2, the cross-entropy
 
     C(a, b) = 1/2 mean_tar log(1 + e^-(a x + b)) + 1/2 mean_non log(1 + e^(a x + b)).
 

@@ -232,7 +232,7 @@ def per_trial(values: object, n: int, name: str) -> Array:
 
 Prepared = TypeVar("Prepared")
 
-# Chosen by benchmarks/bench_shapes.py.
+# Tuned for speed; benchmarks/bench_shapes.py times the sets on which they matter.
 CHUNK, LARGEST_CHUNK = 1 << 21, 1 << 22
 DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread
 _LABELS_GIVEN = "the second array holds labels, not scores of non-targets"

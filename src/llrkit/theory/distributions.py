@@ -1,8 +1,8 @@
-"""Distributions of an LLR: normal, mixed and tabulated, with quadrature.
+"""Distributions of an LLR in one class: normal, mixed, mirrored and by quadrature.
 
-The distribution of an LLR in one class: the interface, and mirror images. ``Distribution`` does the
-bookkeeping once (numbers or arrays in, the same out; infinities; quantiles by root finding; sampling by
-inversion), so a new distribution only says what its density, its two tails and its first two moments are.
+``Distribution`` does the bookkeeping once (numbers or arrays in, the same out; infinities; quantiles by root
+finding; sampling by inversion), so a new distribution only says what its density, its two tails and its first
+two moments are.
 """
 
 from __future__ import annotations

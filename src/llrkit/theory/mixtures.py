@@ -1,6 +1,6 @@
 """Mixtures of calibrated pairs, the pair of a PLDA model, and moments of the likelihood ratio.
 
-Exact distribution of the LLRs of a two-covariance (PLDA) model whose data follow the model. In each latent
+The LLRs of a two-covariance (PLDA) model whose data follow it have an exact distribution. In each latent
 dimension the two embeddings of a target trial have correlation ``rho = b / (b + w)`` (between- and
 within-class variance), and the LLR is a quadratic form: a difference of two independent chi-squares. The
 distributions follow from their cumulant generating function by one contour integral.

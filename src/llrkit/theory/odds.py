@@ -1,8 +1,8 @@
 """Bayes' rule, operating points, the presets of evaluations, and verbal scales.
 
-Operating points: what an error costs and how often a target comes. An operating point is mathematics without
-data, so it lives here, where both the closed forms and the metrics can reach it. Presets are data: each
-carries its source, and one whose definition could not be confirmed is refused unless asked for with
+An operating point says what an error costs and how often a target comes. It is mathematics without data, so
+it lives here, where both the closed forms and the metrics can reach it. Presets are data: each carries its
+source, and one whose definition could not be confirmed is refused unless asked for with
 ``allow_unconfirmed=True``.
 """
 

@@ -1,9 +1,8 @@
-"""Pairs of distributions that are calibrated: any density tilted, gamma and hyperbolic pairs.
+"""Pairs of distributions that are calibrated: what all of them can do; tilted, gamma and hyperbolic pairs.
 
-What every pair of calibrated LLR distributions can do, computed once from the two distributions. A pair is
-calibrated when the LLR of the LLR is the LLR: ``log target.pdf(x) - log nontarget.pdf(x) = x``. That one
-equation gives more than a definition: the Bayes threshold is optimal, so minimum and actual cost agree;
-``Pmiss(t) <= e^t`` and ``Pfa(t) <= e^-t``, so every integral below lives on a short interval; and
+A pair is calibrated when the LLR of the LLR is the LLR: ``log target.pdf(x) - log nontarget.pdf(x) = x``.
+That one equation gives more than a definition: the Bayes threshold is optimal, so minimum and actual cost
+agree; ``Pmiss(t) <= e^t`` and ``Pfa(t) <= e^-t``, so every integral below lives on a short interval; and
 
     1 - AUC = 1/2 ∫ e^t Pfa(t)^2 dt
 
