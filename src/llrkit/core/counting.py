@@ -137,13 +137,12 @@ def count(
         look = FirstLook.of(*source.reduce(both(Grid.of, Sample.of)).summaries)
     require_both_classes(look.n_target, look.n_nontarget)
     cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    kept = source.kept_counts
-    if look.sorts:
-        source = source.in_order()
-    if isinstance(source, Scores) and source.ascending:
-        counted = _in_order(source.target, source.nontarget, cuts)
+    ordered = source.in_order() if look.sorts else source
+    if isinstance(ordered, Scores) and ordered.ascending:
+        counted = _in_order(ordered.target, ordered.nontarget, cuts)
     else:
         counted = (_by_sorting if look.sorts else _in_cells)(source, look, cuts)
+    kept = source.kept_counts  # asked for afterwards: files are kept in memory once they have been read
     if kept is not None and counted[0].nbytes <= at_once(KEEP_BYTES):
         kept["ranking"] = counted[0]
     return counted
