@@ -41,67 +41,22 @@ from llrkit.theory.odds import OperatingPoint, Point, operating_point
 
 BEYOND_CHANCE = 2.576
 """Standard errors from 1/2, two-sided 1 %."""
-
-
-@dataclass(frozen=True)
-class Separation:
-    """AUC beside 1/2, with the standard error it has if scores say nothing about the class."""
-
-    auc: float
-    standard_error: float
-
-    @property
-    def reversed(self) -> bool:
-        """Targets score below non-targets, beyond chance."""
-        return self.auc - 0.5 < -BEYOND_CHANCE * self.standard_error
-
-    @property
-    def none(self) -> bool:
-        """AUC cannot be told from 1/2."""
-        return abs(self.auc - 0.5) <= BEYOND_CHANCE * self.standard_error
-
-    @property
-    def would_show(self) -> float:
-        """The smallest AUC above 1/2 that would have been told from it."""
-        return 0.5 + BEYOND_CHANCE * self.standard_error
-
-
-def separation(ranking: Ranking, auc: float) -> Separation:
-    """The Mann-Whitney test of ordered trials; ties between the classes are taken into account.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bins = ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
-    >>> separation(Ranking(bins), auc=0.0).reversed
-    True
-    """
-    n_t, n_n = float(ranking.n_target), float(ranking.n_nontarget)
-    total = n_t + n_n
-    ties = ranking.tie_sum / (total * max(total - 1.0, 1.0))
-    variance = max(total + 1.0 - ties, 0.0) / (12.0 * n_t * n_n)
-    return Separation(auc, math.sqrt(variance))
-
-
-def eer_reversed(bins: ScoreBins) -> float:
-    """ROCCH-EER of the negated scores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> eer_reversed(ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
-    0.0
-    """
-    negated = ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
-    return eer_from_blocks(pav_blocks(negated))
-
-
-def reversed_text(bins: ScoreBins, auc: float) -> str:
-    """What is wrong, and what the equal error rate would be."""
-    return (
-        f"targets score below non-targets (AUC {auc:.3f}): is a higher score really more target-like? "
-        f"The other way round the EER is {100 * eer_reversed(bins):.2f} %"
-    )
+RANGE = (0.001, 0.5)
+"""Both error rates are between these where the slope of a DET curve is measured."""
+_LINES = 403  # of equal difference of probits, whose crossings with the DET the slope is fitted to
+_STEPS = 60  # more than halving alone needs
+_SETTLED = 1e-13
+"""In probits; one more step of Newton's leaves rounding errors only."""
+_ROOT_2_PI = math.sqrt(2.0 * math.pi)
+MOST = 100_000
+"""Simulated trials of a class. More trials vary less, so for larger sets the null is a little too wide."""
+_CUTS = 1 << 16
+"""Thresholds tried in one pass: four passes find any of the 2^64 floats."""
+_SIGN = np.uint64(1 << 63)
+Demand = Callable[[Counts, Counts], BoolArray]
+"""What holds for the numbers of targets and of non-targets below a threshold, up to some threshold."""
+Range = tuple[float, float]
+Compare = Callable[[Array, float], npt.ArrayLike]
 
 
 def eer(source: AnyTrials, labels: Labels | None = None) -> float:
@@ -302,12 +257,119 @@ def block_losses(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray
     return target, nontarget
 
 
-_CUTS = 1 << 16
-"""Thresholds tried in one pass: four passes find any of the 2^64 floats."""
-_SIGN = np.uint64(1 << 63)
+@dataclass(frozen=True)
+class Separation:
+    """AUC beside 1/2, with the standard error it has if scores say nothing about the class."""
 
-Demand = Callable[[Counts, Counts], BoolArray]
-"""What holds for the numbers of targets and of non-targets below a threshold, up to some threshold."""
+    auc: float
+    standard_error: float
+
+    @property
+    def reversed(self) -> bool:
+        """Targets score below non-targets, beyond chance."""
+        return self.auc - 0.5 < -BEYOND_CHANCE * self.standard_error
+
+    @property
+    def none(self) -> bool:
+        """AUC cannot be told from 1/2."""
+        return abs(self.auc - 0.5) <= BEYOND_CHANCE * self.standard_error
+
+    @property
+    def would_show(self) -> float:
+        """The smallest AUC above 1/2 that would have been told from it."""
+        return 0.5 + BEYOND_CHANCE * self.standard_error
+
+
+def separation(ranking: Ranking, auc: float) -> Separation:
+    """The Mann-Whitney test of ordered trials; ties between the classes are taken into account.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bins = ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
+    >>> separation(Ranking(bins), auc=0.0).reversed
+    True
+    """
+    n_t, n_n = float(ranking.n_target), float(ranking.n_nontarget)
+    total = n_t + n_n
+    ties = ranking.tie_sum / (total * max(total - 1.0, 1.0))
+    variance = max(total + 1.0 - ties, 0.0) / (12.0 * n_t * n_n)
+    return Separation(auc, math.sqrt(variance))
+
+
+def eer_reversed(bins: ScoreBins) -> float:
+    """ROCCH-EER of the negated scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eer_reversed(ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
+    0.0
+    """
+    negated = ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
+    return eer_from_blocks(pav_blocks(negated))
+
+
+def reversed_text(bins: ScoreBins, auc: float) -> str:
+    """What is wrong, and what the equal error rate would be."""
+    return (
+        f"targets score below non-targets (AUC {auc:.3f}): is a higher score really more target-like? "
+        f"The other way round the EER is {100 * eer_reversed(bins):.2f} %"
+    )
+
+
+def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+    """The lowest threshold with at most this false-alarm rate: the score above the last one that has more.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> bins = count_bins(scores)
+    >>> threshold_for_false_alarms(scores, bins, 0.2), threshold_for_false_alarms(scores, bins, 0.0)
+    (0.5, 2.0)
+    """
+    if rate >= 1.0:
+        return float(bins.low[0])
+    last = highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
+    return next_score(source, bins, last)
+
+
+def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+    """The highest threshold with at most this miss rate.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> bins = count_bins(scores)
+    >>> threshold_for_misses(scores, bins, 0.25), threshold_for_misses(scores, bins, 0.0)
+    (0.5, -1.0)
+    """
+    return highest_threshold(source, bins, _on_misses(bins, operator.le, rate))
+
+
+def _on_misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+    return lambda target, _: np.asarray(compare(target / bins.n_target, rate))
+
+
+def _on_false_alarms(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+    n = bins.n_nontarget
+    return lambda _, nontarget: np.asarray(compare((n - nontarget) / n, rate))
+
+
+def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
+    """The threshold with the lowest cost on these trials, a vertex of the ROC convex hull.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> blocks = count_blocks(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
+    >>> threshold_for_cost(blocks, OperatingPoint(0.5)), threshold_for_cost(blocks, OperatingPoint(0.01))
+    (0.5, 2.0)
+    """
+    vertex = int(np.searchsorted(blocks.llr, point.threshold))
+    return float(error_path(blocks).threshold[vertex])
 
 
 def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> float:
@@ -381,64 +443,6 @@ def _as_float(order: npt.ArrayLike) -> FloatArray:
     """The floats of such whole numbers."""
     order = np.asarray(order, dtype=np.uint64)
     return np.where(order & _SIGN, order & ~_SIGN, ~order).view(np.float64)
-
-
-Range = tuple[float, float]
-Compare = Callable[[Array, float], npt.ArrayLike]
-
-
-def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
-    """The lowest threshold with at most this false-alarm rate: the score above the last one that has more.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
-    >>> bins = count_bins(scores)
-    >>> threshold_for_false_alarms(scores, bins, 0.2), threshold_for_false_alarms(scores, bins, 0.0)
-    (0.5, 2.0)
-    """
-    if rate >= 1.0:
-        return float(bins.low[0])
-    last = highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
-    return next_score(source, bins, last)
-
-
-def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
-    """The highest threshold with at most this miss rate.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
-    >>> bins = count_bins(scores)
-    >>> threshold_for_misses(scores, bins, 0.25), threshold_for_misses(scores, bins, 0.0)
-    (0.5, -1.0)
-    """
-    return highest_threshold(source, bins, _on_misses(bins, operator.le, rate))
-
-
-def _on_misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
-    return lambda target, _: np.asarray(compare(target / bins.n_target, rate))
-
-
-def _on_false_alarms(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
-    n = bins.n_nontarget
-    return lambda _, nontarget: np.asarray(compare((n - nontarget) / n, rate))
-
-
-def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
-    """The threshold with the lowest cost on these trials, a vertex of the ROC convex hull.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> blocks = count_blocks(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
-    >>> threshold_for_cost(blocks, OperatingPoint(0.5)), threshold_for_cost(blocks, OperatingPoint(0.01))
-    (0.5, 2.0)
-    """
-    vertex = int(np.searchsorted(blocks.llr, point.threshold))
-    return float(error_path(blocks).threshold[vertex])
 
 
 def same_rate(
@@ -605,14 +609,6 @@ def named_arrays(values: Mapping[str, FloatArray], length: int, what: str) -> Ma
     return MappingProxyType(arrays)
 
 
-RANGE = (0.001, 0.5)
-_LINES = 403
-_STEPS = 60
-_SETTLED = 1e-13
-"""In probits; one more step of Newton's leaves rounding errors only."""
-_ROOT_2_PI = math.sqrt(2.0 * math.pi)
-
-
 @dataclass(frozen=True, eq=False)
 class DetSlope(Curve):
     """A straight line through a DET curve: ``probit Pmiss = slope * probit Pfa + intercept``.
@@ -707,10 +703,6 @@ def _total_least_squares(x: FloatArray, y: FloatArray) -> float:
     root = float(np.hypot(gap, 2.0 * xy))
     # of the two equal forms take the one that adds
     return (gap + root) / (2.0 * xy) if gap >= 0 else 2.0 * xy / (root - gap)
-
-
-MOST = 100_000
-"""Simulated trials of a class. More trials vary less, so for larger sets the null is a little too wide."""
 
 
 @dataclass(frozen=True, eq=False)

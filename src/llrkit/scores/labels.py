@@ -39,7 +39,7 @@ def as_numpy(values: object, what: str) -> Array:
             return np.asarray(values.data)
         return values
     foreign: Any = values  # of polars, torch or others, told apart by their methods without an import
-    if hasattr(foreign, "collect") and hasattr(foreign, "collect_schema"):  # a table that is not lazy has one
+    if hasattr(foreign, "collect") and hasattr(foreign, "collect_schema"):  # a DataFrame has only the schema
         foreign = foreign.collect()
     if hasattr(foreign, "detach") and hasattr(foreign, "cpu"):
         foreign = foreign.detach().cpu()

@@ -31,175 +31,12 @@ from llrkit.scores.source import (
     row_in_words,
 )
 
-
-def own_table(table: object) -> pl.DataFrame:
-    """A polars table of anything that can be one, with memory that whoever gave it cannot write to.
-
-    polars takes over arrays of NumPy, pandas and Arrow without a copy, so their numbers are copied here.
-    Tables and columns of polars, which cannot be written to, are used as they are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mine = np.array([1.5, -0.5])
-    >>> table = own_table({"score": mine})
-    >>> mine[:] = 0.0
-    >>> table["score"].to_list()
-    [1.5, -0.5]
-    """
-    frame = as_table(table)
-    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
-        return frame
-    safe = (pl.Series, list, tuple)
-    columns = table if isinstance(table, Mapping) else {}
-    shared = [
-        name
-        for name, dtype in frame.schema.items()
-        if (dtype.is_numeric() or dtype.is_temporal()) and not isinstance(columns.get(name), safe)
-    ]
-    # Two pieces that become one are always copied; one piece, even a clone, never is.
-    numbers = frame.select(shared)
-    copy = pl.concat([numbers, numbers.head(1)], rechunk=True).head(frame.height) if shared else numbers
-    return frame.with_columns(copy.get_columns())
-
-
-def as_table(table: object) -> pl.DataFrame:
-    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
-    try:
-        if isinstance(table, pl.DataFrame):
-            return table
-        if isinstance(table, pl.LazyFrame):
-            return table.collect()
-        foreign: Any = table  # polars finds out itself what it is
-        return pl.from_pandas(foreign) if hasattr(table, "iloc") else pl.DataFrame(foreign)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None
-
-
 Label: TypeAlias = str | int | float | bool
 """A value of a column of labels."""
-
-
-def target_rows(
-    column: pl.Series, place: Callable[[int], str], expected: Iterable[str] = ()
-) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
-    """Which rows of a column of labels are targets, and the words in it (none if it is boolean).
-
-    ``expected`` are words that are likely to occur, for speed.
-    """
-    if column.has_nulls():
-        row = int(column.is_null().arg_max() or 0)
-        raise LabelError(f"{place(row)}: no label in column {column.name!r}")
-    if column.dtype == pl.Boolean:
-        return column.to_numpy(), frozenset()
-    if not is_label_type(column.dtype):
-        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
-    distinct, masks = distinct_labels(column, expected)
-    words = [
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        for value in distinct
-    ]
-    meaning = classify_words(words)
-    unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
-    if unknown or {"0", "-1"} <= set(words):
-        where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
-        seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
-        raise LabelError(
-            f"{where}: labels in column {column.name!r} are not two classes: saw {seen}; "
-            f"accepted are {ACCEPTED}"
-        )
-    targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
-    only = masks.get(targets[0]) if len(targets) == 1 else None
-    mask = column.is_in(targets) if only is None else only
-    return mask.to_numpy(), frozenset(words)
-
-
-def is_label_type(dtype: pl.DataType) -> bool:
-    """Whether a column of this type can hold labels: words, numbers, or true and false."""
-    words = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
-    return words or dtype.is_integer() or dtype.is_float()
-
-
-def distinct_labels(
-    column: pl.Series, expected: Iterable[str] = ()
-) -> tuple[list[Label], dict[Label, pl.Series]]:
-    """The values of a column of labels, as they come first, and where some of them are.
-
-    Comparing all rows with the words that are likely is several times faster than looking for distinct ones.
-    """
-    likely = list(expected) or column.head(1000).unique(maintain_order=True).to_list()
-    if column.dtype != pl.String or not 0 < len(likely) <= 4:
-        return column.unique(maintain_order=True).to_list(), {}
-    masks = {word: column == word for word in likely}
-    known = reduce(or_, masks.values())
-    there = [word for word, mask in masks.items() if mask.any()]
-    return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
-
-
-_WEIGHT_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
-
-
-def inexact_row(column: pl.Series) -> int | None:
-    """The first row with a whole number beyond 2^53, which is not exact as floating point; None without.
-
-    Examples
-    --------
-    >>> inexact_row(pl.Series([1, 2**53 + 1])), inexact_row(pl.Series([1, 2]))
-    (1, None)
-    """
-    if not column.dtype.is_integer() or column.len() == 0:
-        return None
-    low, high = column.min(), column.max()
-    if low is None or (int(low) >= -EXACT and int(high) <= EXACT):  # type: ignore[arg-type]
-        return None
-    return next(i for i, value in enumerate(column) if value is not None and abs(value) > EXACT)
-
-
-def is_wide(dtype: pl.DataType) -> bool:
-    """Whether these are whole numbers of more than 64 bits, which NumPy does not have."""
-    return dtype.is_integer() and str(dtype).endswith("128")
-
-
-def is_plain_number(dtype: pl.DataType) -> bool:
-    """Whether these are numbers that NumPy has too; decimals and 128 bits are not.
-
-    Examples
-    --------
-    >>> is_plain_number(pl.Int64()), is_plain_number(pl.Decimal(10, 2)), is_plain_number(pl.Int128())
-    (True, False, False)
-    """
-    return dtype.is_numeric() and not dtype.is_decimal() and not is_wide(dtype)
-
-
-def groupable(column: pl.Series, origin: str) -> pl.Series:
-    """A column whose values can be told apart: lists, structures and objects are refused."""
-    if column.dtype.is_nested() or column.dtype == pl.Object:
-        where = f"{origin}, " if origin else ""
-        raise InputError(
-            f"{where}column {column.name!r}: holds {column.dtype}, expected numbers, text, dates or booleans"
-        )
-    return column
-
-
-def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
-    """The weights of trials; what is none is named by its row."""
-    if not column.dtype.is_numeric() and column.dtype not in _WEIGHT_TYPES:
-        where = f"{origin}, " if origin else ""
-        raise InputError(f"{where}column {column.name!r}: holds {column.dtype}, not weights")
-    words = column.dtype in (pl.Categorical, pl.Enum)
-    numbers = (column.cast(pl.String) if words else column).cast(pl.Float64, strict=False)
-    weights = numbers.fill_null(np.nan).to_numpy()
-    bad = ~acceptable_weights(weights)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"{place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
-            f"expected {WEIGHTS_IN_WORDS}"
-        )
-    return np.asarray(weights)
-
-
+SameTrials = Literal["other trials", "same scores", "other scores"]
 WEIGHT = "how often each trial counts"
+WORDS = ("target", "nontarget")
+_WEIGHT_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 
 
 class Trials(ScoreSource):
@@ -587,21 +424,6 @@ class Trials(ScoreSource):
         return f"Trials({counted(self.table.height, 'row')}: {', '.join(roles)}{more})"
 
 
-def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
-    """What the JSON of an evaluation says of trials that occur more than once; nothing where none does.
-
-    Nothing is said either where trials cannot be told apart by their ids. None stands for what is not known:
-    ids are not held in memory for what is read in batches.
-    """
-    if len(trials.roles.ids) < 2:
-        return {}
-    n = trials.n_repeated if isinstance(trials, Trials) else None
-    return {} if n == 0 else {"repeated_trials": n}
-
-
-WORDS = ("target", "nontarget")
-
-
 def trials_of(chunks: Iterable[Scores], *, enroll: str | None = None, test: str | None = None) -> Trials:
     """Trials of consecutive chunks of scores: in each the targets first, all columns beside the scores.
 
@@ -633,7 +455,16 @@ def trials_of(chunks: Iterable[Scores], *, enroll: str | None = None, test: str 
     return Trials(pl.concat(tables), score=systems, enroll=enroll, test=test)
 
 
-SameTrials = Literal["other trials", "same scores", "other scores"]
+def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
+    """What the JSON of an evaluation says of trials that occur more than once; nothing where none does.
+
+    Nothing is said either where trials cannot be told apart by their ids. None stands for what is not known:
+    ids are not held in memory for what is read in batches.
+    """
+    if len(trials.roles.ids) < 2:
+        return {}
+    n = trials.n_repeated if isinstance(trials, Trials) else None
+    return {} if n == 0 else {"repeated_trials": n}
 
 
 def same_trials(first: Trials, second: Trials) -> SameTrials:
@@ -759,3 +590,163 @@ def _has_all_scores(column: pl.Series) -> bool:
     if column.has_nulls() or not column.dtype.is_numeric():
         return False
     return not column.dtype.is_float() or not column.is_nan().any()
+
+
+def own_table(table: object) -> pl.DataFrame:
+    """A polars table of anything that can be one, with memory that whoever gave it cannot write to.
+
+    polars takes over arrays of NumPy, pandas and Arrow without a copy, so their numbers are copied here.
+    Tables and columns of polars, which cannot be written to, are used as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mine = np.array([1.5, -0.5])
+    >>> table = own_table({"score": mine})
+    >>> mine[:] = 0.0
+    >>> table["score"].to_list()
+    [1.5, -0.5]
+    """
+    frame = as_table(table)
+    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
+        return frame
+    safe = (pl.Series, list, tuple)
+    columns = table if isinstance(table, Mapping) else {}
+    shared = [
+        name
+        for name, dtype in frame.schema.items()
+        if (dtype.is_numeric() or dtype.is_temporal()) and not isinstance(columns.get(name), safe)
+    ]
+    # Two pieces that become one are always copied; one piece, even a clone, never is.
+    numbers = frame.select(shared)
+    copy = pl.concat([numbers, numbers.head(1)], rechunk=True).head(frame.height) if shared else numbers
+    return frame.with_columns(copy.get_columns())
+
+
+def as_table(table: object) -> pl.DataFrame:
+    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
+    try:
+        if isinstance(table, pl.DataFrame):
+            return table
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
+        foreign: Any = table  # polars finds out itself what it is
+        return pl.from_pandas(foreign) if hasattr(table, "iloc") else pl.DataFrame(foreign)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None
+
+
+def target_rows(
+    column: pl.Series, place: Callable[[int], str], expected: Iterable[str] = ()
+) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+    """Which rows of a column of labels are targets, and the words in it (none if it is boolean).
+
+    ``expected`` are words that are likely to occur, for speed.
+    """
+    if column.has_nulls():
+        row = int(column.is_null().arg_max() or 0)
+        raise LabelError(f"{place(row)}: no label in column {column.name!r}")
+    if column.dtype == pl.Boolean:
+        return column.to_numpy(), frozenset()
+    if not is_label_type(column.dtype):
+        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
+    distinct, masks = distinct_labels(column, expected)
+    words = [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in distinct
+    ]
+    meaning = classify_words(words)
+    unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
+    if unknown or {"0", "-1"} <= set(words):
+        where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
+        seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
+        raise LabelError(
+            f"{where}: labels in column {column.name!r} are not two classes: saw {seen}; "
+            f"accepted are {ACCEPTED}"
+        )
+    targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
+    only = masks.get(targets[0]) if len(targets) == 1 else None
+    mask = column.is_in(targets) if only is None else only
+    return mask.to_numpy(), frozenset(words)
+
+
+def is_label_type(dtype: pl.DataType) -> bool:
+    """Whether a column of this type can hold labels: words, numbers, or true and false."""
+    words = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
+    return words or dtype.is_integer() or dtype.is_float()
+
+
+def distinct_labels(
+    column: pl.Series, expected: Iterable[str] = ()
+) -> tuple[list[Label], dict[Label, pl.Series]]:
+    """The values of a column of labels, as they come first, and where some of them are.
+
+    Comparing all rows with the words that are likely is several times faster than looking for distinct ones.
+    """
+    likely = list(expected) or column.head(1000).unique(maintain_order=True).to_list()
+    if column.dtype != pl.String or not 0 < len(likely) <= 4:
+        return column.unique(maintain_order=True).to_list(), {}
+    masks = {word: column == word for word in likely}
+    known = reduce(or_, masks.values())
+    there = [word for word, mask in masks.items() if mask.any()]
+    return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
+
+
+def inexact_row(column: pl.Series) -> int | None:
+    """The first row with a whole number beyond 2^53, which is not exact as floating point; None without.
+
+    Examples
+    --------
+    >>> inexact_row(pl.Series([1, 2**53 + 1])), inexact_row(pl.Series([1, 2]))
+    (1, None)
+    """
+    if not column.dtype.is_integer() or column.len() == 0:
+        return None
+    low, high = column.min(), column.max()
+    if low is None or (int(low) >= -EXACT and int(high) <= EXACT):  # type: ignore[arg-type]
+        return None
+    return next(i for i, value in enumerate(column) if value is not None and abs(value) > EXACT)
+
+
+def is_wide(dtype: pl.DataType) -> bool:
+    """Whether these are whole numbers of more than 64 bits, which NumPy does not have."""
+    return dtype.is_integer() and str(dtype).endswith("128")
+
+
+def is_plain_number(dtype: pl.DataType) -> bool:
+    """Whether these are numbers that NumPy has too; decimals and 128 bits are not.
+
+    Examples
+    --------
+    >>> is_plain_number(pl.Int64()), is_plain_number(pl.Decimal(10, 2)), is_plain_number(pl.Int128())
+    (True, False, False)
+    """
+    return dtype.is_numeric() and not dtype.is_decimal() and not is_wide(dtype)
+
+
+def groupable(column: pl.Series, origin: str) -> pl.Series:
+    """A column whose values can be told apart: lists, structures and objects are refused."""
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        where = f"{origin}, " if origin else ""
+        raise InputError(
+            f"{where}column {column.name!r}: holds {column.dtype}, expected numbers, text, dates or booleans"
+        )
+    return column
+
+
+def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+    """The weights of trials; what is none is named by its row."""
+    if not column.dtype.is_numeric() and column.dtype not in _WEIGHT_TYPES:
+        where = f"{origin}, " if origin else ""
+        raise InputError(f"{where}column {column.name!r}: holds {column.dtype}, not weights")
+    words = column.dtype in (pl.Categorical, pl.Enum)
+    numbers = (column.cast(pl.String) if words else column).cast(pl.Float64, strict=False)
+    weights = numbers.fill_null(np.nan).to_numpy()
+    bad = ~acceptable_weights(weights)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"{place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
+            f"expected {WEIGHTS_IN_WORDS}"
+        )
+    return np.asarray(weights)
