@@ -14,7 +14,7 @@ import llrkit as lk
 from llrkit.core import counting
 from llrkit.core.cells import Grid, count_trials
 from llrkit.core.counting import FirstLook, count
-from llrkit.core.order import RankedBins, RankedClasses, bins_of_sorted
+from llrkit.core.order import Ranking, bins_of_sorted
 from llrkit.core.pav import ScoreBins, pav_blocks, pooled_starts
 from llrkit.core.summaries import Sample
 from llrkit.metrics.discrimination import eer_roc_from_ranking
@@ -117,13 +117,12 @@ def test_counts_are_the_same_to_the_last_bit_against_brute_force(sets, size, ran
             patch.setattr(counting, "MOST_PASSES", passes)
             assert look.sorts == (always > 0)
             for one in (source, PiecesReadAgain(scores, size, threads), scores):
-                counted = count(one, look, THRESHOLDS)
-                assert_bins(counted.ranking.bins, expected)
-                assert_array_equal(counted.target_below, below[0])
-                assert_array_equal(counted.nontarget_below, below[1])
-                made.append(counted.ranking.bins)
-        in_ranges = RankedClasses(*map(np.sort, sets), range_size=size)
-        assert_rankings_agree(in_ranges, RankedBins(made[0]), sets)
+                ranking, *counted = count(one, look, THRESHOLDS)
+                assert_bins(ranking.bins, expected)
+                assert_array_equal(counted, below)
+                made.append(ranking.bins)
+        in_ranges = Ranking(classes=tuple(map(np.sort, sets)), range_size=size)
+        assert_rankings_agree(in_ranges, Ranking(made[0]), sets)
         starts = [bins.block_starts for bins in made]
     assert_bins(bins_of_sorted(*map(np.sort, sets)), expected)
     assert_bins(bins_of_sorted(*map(np.sort, sets), range_size=size, threads=threads), expected)
@@ -170,14 +169,15 @@ def test_a_score_that_most_trials_have_is_counted_not_collected(monkeypatch):
     monkeypatch.setenv("LLRKIT_AT_ONCE", "8000")
     source = Pieces(lk.Scores(target, nontarget), 500)
     look = FirstLook.of(source.reduce(Grid.of), source.reduce(Sample.of))
-    ranges = counting.score_ranges(4000, 6000, lambda: look.sample)
-    assert [chosen.repeated for chosen in ranges if chosen.repeated] == [(0.25,)]
-    kept = [source.reduce(counting.CollectedScores.within(chosen)) for chosen in ranges]
+    ranges = counting.score_ranges(look, look.sample, look.ranges)
+    assert [one.low for one in ranges if one.single] == [0.25]
+    kept = [
+        source.reduce(counting.CollectedScores.within(one.low, one.high)) for one in ranges if not one.single
+    ]
     largest = max(sum(map(len, (*one.target, *one.nontarget))) for one in kept)
     assert largest < 10_000 / 4
     for one in (source, PiecesReadAgain(lk.Scores(target, nontarget), 500)):
-        counted = count(one, look, THRESHOLDS)
-        assert_bins(counted.ranking.bins, brute_force(target, nontarget))
+        assert_bins(count(one, look, THRESHOLDS)[0].bins, brute_force(target, nontarget))
 
 
 def test_files_are_read_twice_however_many_ranges_there_are(monkeypatch):
@@ -271,7 +271,7 @@ def test_large_classes_are_ranked_without_bins_as_with_them(digits):
     if digits is not None:
         target, nontarget = target.round(digits), nontarget.round(digits)
     target, nontarget = np.sort(target), np.sort(nontarget)
-    classes, bins = RankedClasses(target, nontarget), RankedBins(bins_of_sorted(target, nontarget))
+    classes, bins = Ranking(classes=(target, nontarget)), Ranking(bins_of_sorted(target, nontarget))
     for name in ("target", "nontarget", "low", "high"):
         assert_array_equal(getattr(classes.blocks, name), getattr(bins.blocks, name))
     assert (classes.doubled_wins, classes.tie_sum) == (bins.doubled_wins, bins.tie_sum)

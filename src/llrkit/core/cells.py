@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,79 +13,307 @@ from llrkit.base.arguments import Array, BoolArray, Counts, FloatArray, IntArray
 from llrkit.base.process import at_once, cached_property
 from llrkit.core.functions import blocks
 from llrkit.core.pav import ScoreBins, total
-from llrkit.core.summaries import SummaryBase
+from llrkit.core.summaries import Both, FieldwiseSums, Summarizer, SummaryBase, both
 from llrkit.errors import EmptyClassError, SystemCountError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
+from llrkit.scores.source import S
 
+ClassName = Literal["target", "nontarget"]
+# Both classes are collected until one is clearly the larger; small sets keep both.
+_CLEARLY_LARGER, _KEEP_BOTH_BELOW = 4, 1 << 16
+MOST_POINTS = 1 << 21
+"""A class with more distinct scores is dropped too: where both have more, they are sorted instead."""
+# Tuned for speed; benchmarks/bench_shapes.py times the sets on which they matter.
+SORT_BELOW = 1 << 19  # sorting so few is faster than anything else
+_SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster
+_SCORES_PER_BUCKET = 16
+_BLOCK = 1 << 15  # temporary arrays of this length stay in the inner caches
 _BUCKETS_PER_CUT = 16
 _FEWEST, _MOST = 1 << 10, 1 << 18
 
 
-class CellFinder:
-    """Numbers the cells between ascending cuts: cell ``i`` holds the scores with ``i`` cuts at or below them.
+@dataclass(frozen=True, eq=False)
+class Grid(SummaryBase):
+    """Distinct scores of each class, in ascending order; ``None`` for a class that was dropped.
 
-    The same as ``np.searchsorted(cuts, scores, side="right")``. Scores and cuts are dropped into even
-    buckets by a non-decreasing function; a score that shares its bucket with no cut is looked up, only
-    the others are searched for.
+    Between two neighboring scores of one class lie only scores of the other, so no threshold in between
+    can be better than one at the ends: the smaller class has all the thresholds there are.
+    """
+
+    n_target: int
+    n_nontarget: int
+    target: FloatArray | None
+    nontarget: FloatArray | None
+    only: ClassName | None = None
+    """Set when one class was asked for: that class is kept however large it is."""
+    weighted: bool = False
+    """Whether trials may count more or less than once."""
+
+    @classmethod
+    def of(cls, scores: Scores, only: ClassName | None = None) -> Grid:
+        """The distinct scores of a chunk, of both classes or of one."""
+        n_t, n_n = scores.n_target, scores.n_nontarget
+        keep_target = only == "target" or (only is None and not _clearly_larger(n_t, n_n))
+        keep_nontarget = only == "nontarget" or (only is None and not _clearly_larger(n_n, n_t))
+        target, nontarget = score_indexes(scores)
+        return cls(
+            n_t,
+            n_n,
+            _within_bounds(distinct_ascending(target.ascending), only) if keep_target else None,
+            _within_bounds(distinct_ascending(nontarget.ascending), only) if keep_nontarget else None,
+            only,
+        )
+
+    @classmethod
+    def of_class(cls, only: ClassName) -> Callable[[Scores], Grid]:
+        """A summarizer that keeps the scores of one class, however many."""
+        return lambda chunk: cls.of(chunk, only)
+
+    def __add__(self, other: Grid) -> Grid:
+        n_t, n_n = self.n_target + other.n_target, self.n_nontarget + other.n_nontarget
+        drop_target = self.only is None and _clearly_larger(n_t, n_n)
+        drop_nontarget = self.only is None and _clearly_larger(n_n, n_t)
+        target = None if drop_target else _merge_grids(self.target, other.target)
+        nontarget = None if drop_nontarget else _merge_grids(self.nontarget, other.nontarget)
+        bounded = _within_bounds(target, self.only), _within_bounds(nontarget, self.only)
+        return Grid(n_t, n_n, *bounded, self.only, self.weighted or other.weighted)
+
+    def __mul__(self, weight: float) -> Grid:
+        return replace(self, weighted=True)  # how often a score counts changes, not which scores there are
+
+    @property
+    def smaller(self) -> ClassName:
+        """Which class is the smaller one."""
+        return "target" if self.n_target <= self.n_nontarget else "nontarget"
+
+    @property
+    def points(self) -> FloatArray | None:
+        """The distinct scores of the smaller class, unless they were dropped on the way."""
+        return self.target if self.smaller == "target" else self.nontarget
+
+
+def require_both_classes(n_target: float, n_nontarget: float) -> None:
+    """Refuse a set in which one class has no trials."""
+    for name, n in (("target", n_target), ("nontarget", n_nontarget)):
+        if n == 0:
+            raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
+
+
+def require_one_system(values: Array) -> None:
+    """Refuse scores of several systems, which cannot be put in order."""
+    if values.ndim != 1:
+        raise SystemCountError(
+            f"one system expected, got {values.shape[1]}: choose one, scores[:, 1] say, or fuse them first"
+        )
+
+
+def collect_again(source: ScoreSource, grid: Grid | None = None) -> Grid:
+    """The grid with the points of the smaller class, by another pass if a first one has dropped them."""
+    grid = source.reduce(Grid.of) if grid is None else grid
+    require_both_classes(grid.n_target, grid.n_nontarget)
+    if grid.points is not None:
+        return grid
+    return source.reduce(Grid.of_class(grid.smaller))
+
+
+@dataclass(frozen=True, eq=False)
+class TrialCounts(SummaryBase):
+    """How the scores of both classes lie on a grid t1 < t2 < ... < tK.
+
+    ``at`` counts the class that made the grid at each of its K points. ``cells`` counts the other class in
+    the 2K + 1 cells: below t1, at t1, between t1 and t2, at t2, ..., above tK. ``low`` and ``high`` are the
+    smallest and largest of its scores in the K + 1 open cells (inf and -inf where there are none).
+    From these every ROC-based number follows exactly, ties included.
+    """
+
+    grid: FloatArray
+    grid_class: ClassName
+    at: Counts
+    cells: Counts
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, scores: Scores, grid: FloatArray, grid_class: ClassName) -> TrialCounts:
+        """Count a chunk; every score of ``grid_class`` must be a grid point."""
+        if grid_class == "target":
+            own, other = score_indexes(scores)
+        else:
+            other, own = score_indexes(scores)
+        at = np.zeros(len(grid), dtype=np.int64)
+        if len(own):
+            first = np.flatnonzero(np.append(True, own.ascending[1:] != own.ascending[:-1]))
+            at[np.searchsorted(grid, own.ascending[first])] = np.diff(np.append(first, len(own)))
+        left, right, low, high = other.between(grid)
+        cells = np.empty(2 * len(grid) + 1, dtype=np.int64)
+        cells[1::2] = right - left
+        cells[0::2] = np.append(left, len(other)) - np.append(0, right)
+        return cls(grid, grid_class, at, cells, low, high)
+
+    def __add__(self, other: TrialCounts) -> TrialCounts:
+        return TrialCounts(
+            self.grid,
+            self.grid_class,
+            self.at + other.at,
+            self.cells + other.cells,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
+
+    def __mul__(self, weight: float) -> TrialCounts:
+        return self.weighted(weight, weight)
+
+    def weighted(self, target: float, nontarget: float) -> TrialCounts:
+        """Count every target ``target`` times and every non-target ``nontarget`` times."""
+        own, other = (target, nontarget) if self.grid_class == "target" else (nontarget, target)
+        return TrialCounts(self.grid, self.grid_class, self.at * own, self.cells * other, self.low, self.high)
+
+    @property
+    def n_target(self) -> float:
+        """Number (or total weight) of targets."""
+        return total(self.at if self.grid_class == "target" else self.cells)
+
+    @property
+    def n_nontarget(self) -> float:
+        """Number (or total weight) of non-targets."""
+        return total(self.cells if self.grid_class == "target" else self.at)
+
+    def bins(self) -> ScoreBins:
+        """The same counts as bins in ascending order, empty ones left out, runs of one class joined."""
+        k = len(self.grid)
+        own = np.zeros(2 * k + 1, dtype=self.at.dtype)
+        own[1::2] = self.at
+        low, high = np.empty(2 * k + 1), np.empty(2 * k + 1)
+        low[1::2] = high[1::2] = self.grid
+        low[0::2], high[0::2] = self.low, self.high
+        target, nontarget = (own, self.cells) if self.grid_class == "target" else (self.cells, own)
+        # Pure bins next to each other are one run: no threshold inside it can matter.
+        has_target, has_nontarget = target > 0, nontarget > 0
+        filled = np.flatnonzero(has_target | has_nontarget)
+        has_target, has_nontarget = has_target[filled], has_nontarget[filled]
+        first = np.ones(len(filled), dtype=bool)
+        first[1:] = (has_target[1:] != has_target[:-1]) | (has_target[1:] & has_nontarget[1:])
+        first[1:] |= has_nontarget[1:] != has_nontarget[:-1]
+        start = np.flatnonzero(first)
+        stop = np.append(start[1:], len(filled)) - 1
+        return ScoreBins(
+            target=np.add.reduceat(target[filled], start),
+            nontarget=np.add.reduceat(nontarget[filled], start),
+            low=low[filled[start]],
+            high=high[filled[stop]],
+        )
+
+
+def count_on(grid: Grid) -> Callable[[Scores], TrialCounts]:
+    """A summarizer that counts on a grid."""
+    points, smaller = grid.points, grid.smaller
+    if points is None:
+        raise ValueError("the grid has lost the points of its smaller class; call collect_again first")
+    return lambda chunk: TrialCounts.of(chunk, points, smaller)
+
+
+def count_beside(
+    grid: Grid, cuts: FloatArray, other: Summarizer[S]
+) -> Summarizer[Both[tuple[TrialCounts, S]]]:
+    """A summarizer that counts on a grid, and makes another summary that counts the trials below cuts."""
+    summarize, points, ascending = both(count_on(grid), other), grid.points, np.sort(cuts)
+
+    def prepared(chunk: Scores) -> Both[tuple[TrialCounts, S]]:
+        larger = score_indexes(chunk)[1 if grid.smaller == "target" else 0]
+        if points is not None and len(ascending):
+            larger.prepare(points, ascending)  # one look at the scores for both summaries
+        return summarize(chunk)
+
+    return prepared
+
+
+def count_trials(source: ScoreSource, grid: Grid | None = None) -> TrialCounts:
+    """Count all trials of a source in cells: one pass for the grid, unless it is known, one for the counts.
 
     Examples
     --------
-    >>> CellFinder(np.array([0.0, 1.0]))(np.array([-1.0, 0.0, 0.5, 1.0, np.inf]))
-    array([0, 1, 1, 2, 2])
+    >>> counts = count_trials(Scores([1.0, 2.0, 2.0], [0.0, 1.0]))
+    >>> counts.grid, counts.at, counts.cells
+    (array([0., 1.]), array([1, 1]), array([0, 0, 0, 1, 2]))
+    """
+    counts = source.reduce(count_on(collect_again(source, grid)))
+    require_both_classes(counts.n_target, counts.n_nontarget)
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class BelowCounts(FieldwiseSums):
+    """``target[j]`` and ``nontarget[j]`` count the trials below ``thresholds[j]``.
+
+    Examples
+    --------
+    >>> below = Scores([2.0, -1.0], [-3.0]).reduce(BelowCounts.at([0.0, -2.0]))
+    >>> below.target, below.nontarget
+    (array([1, 0]), array([1, 1]))
     """
 
-    def __init__(self, cuts: npt.ArrayLike) -> None:
-        self.cuts: FloatArray = np.asarray(cuts, dtype=np.float64)
-        self._first: IntArray | None = None
-        finite = self.cuts[np.isfinite(self.cuts)]
-        spread = float(finite[-1]) - float(finite[0]) if len(finite) > 1 else 0.0
-        count = int(np.clip(_BUCKETS_PER_CUT * len(finite), _FEWEST, _MOST))
-        if not (0.0 < spread < np.inf and count / spread < np.inf):
-            return  # nothing to divide evenly
-        self._scale = count / spread
-        # one bucket more on either side, for everything beyond the cuts
-        self._low, self._high = float(finite[0]) - 1.5 / self._scale, float(finite[-1]) + 1.5 / self._scale
-        bucket = self._bucket(finite)
-        held = np.bincount(bucket, minlength=count + 4)
-        first = np.cumsum(held) - held + int((self.cuts == -np.inf).sum())
-        # -1 where a cut lies in the bucket, so that one look says both
-        self._first = np.where(held > 0, -1, first)
+    thresholds: FloatArray
+    target: Counts
+    nontarget: Counts
+    _alike: ClassVar[tuple[str, ...]] = ("thresholds",)
 
-    @property
-    def n_cells(self) -> int:
-        """Number of cells: one more than cuts."""
-        return len(self.cuts) + 1
+    @classmethod
+    def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> Self:
+        """The counts of a chunk; thresholds may be in any order."""
+        cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+        indexes = score_indexes(scores)
+        if not len(cuts):
+            none = np.zeros(0, dtype=np.int64)
+            return cls(cuts, none, none)
+        order = np.argsort(cuts)
+        below = []
+        for index in indexes:
+            counts = np.empty(len(cuts), dtype=np.int64)
+            counts[order] = index.count_below(cuts[order])[0]
+            below.append(counts)
+        return cls(cuts, *below)
 
-    def _bucket(self, values: Array) -> IntArray:
-        position = np.clip(values, self._low, self._high, dtype=np.float64)
-        position -= self._low
-        position *= self._scale
-        return np.asarray(position, dtype=np.intp)
-
-    def __call__(self, values: Array) -> IntArray:
-        """The cell of each score."""
-        if self._first is None:
-            return np.searchsorted(self.cuts, values.astype(np.float64, copy=False), side="right")
-        cell = np.empty(len(values), dtype=np.intp)
-        for block in blocks(len(values)):
-            block_values = values[block]
-            block_cells = self._first[self._bucket(block_values)]
-            near = np.flatnonzero(block_cells < 0)
-            if len(near):
-                close = block_values[near].astype(np.float64, copy=False)
-                block_cells[near] = np.searchsorted(self.cuts, close, side="right")
-            infinite = self.cuts[-1] == np.inf and block_values.max() == np.inf
-            if infinite:
-                block_cells[block_values == np.inf] = len(self.cuts)
-            cell[block] = block_cells
-        return cell
+    @classmethod
+    def at(cls, thresholds: npt.ArrayLike) -> Callable[[Scores], Self]:
+        """A summarizer for given thresholds."""
+        return lambda chunk: cls.of(chunk, thresholds)
 
 
-SORT_BELOW = 1 << 19  # sorting so few is faster than anything else (measured)
-_SCORES_PER_CUT = 3  # with fewer, sorting all of them is faster (measured)
-_SCORES_PER_BUCKET = 16
-_BLOCK = 1 << 15  # temporary arrays of this length stay in the inner caches
+def _clearly_larger(n: int, than: int) -> bool:
+    return n > _CLEARLY_LARGER * than + at_once(_KEEP_BOTH_BELOW, unit=8)
+
+
+def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatArray | None:
+    too_many = only is None and points is not None and len(points) > at_once(MOST_POINTS, unit=8)
+    return None if too_many else points
+
+
+def distinct_ascending(ascending: FloatArray) -> FloatArray:
+    """Each value of an ascending array once."""
+    if len(ascending) < 2:
+        return ascending
+    first = np.empty(len(ascending), dtype=bool)
+    first[0] = True
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return ascending if first.all() else ascending[first]
+
+
+def _merge_grids(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    if a is None or b is None:
+        return None
+    if len(a) == 0 or len(b) == 0:
+        return b if len(a) == 0 else a
+    # the stable sort recognizes the two sorted runs and merges them
+    return distinct_ascending(np.sort(np.concatenate([a, b]), kind="stable"))
+
+
+def score_indexes(chunk: Scores) -> tuple[ScoreIndex, ScoreIndex]:
+    """The target and the non-target scores of a chunk prepared for counting, once for all its summaries."""
+    return chunk.prepared(_sorted_index if chunk.ascending else ScoreIndex)
+
+
+def _sorted_index(ascending: Array) -> ScoreIndex:
+    return ScoreIndex(ascending, ascending=True)
 
 
 class ScoreIndex:
@@ -161,9 +389,7 @@ class ScoreIndex:
         """
         ordered, skipped = self._around(cuts, neighbors=True)
         left, right = _ranks_of_cuts(ordered, cuts)
-        kind: type[np.floating] = (
-            np.float32 if self.values.dtype == np.float32 else np.float64
-        )  # these arrays are long
+        kind = self.values.dtype if self.values.dtype == np.float32 else np.float64  # these arrays are long
         low, high = (np.full(len(cuts) + 1, end, dtype=kind) for end in (np.inf, -np.inf))
         # An interval begins after the scores at one cut and ends before those at the next.
         for start in range(1, len(cuts), _BLOCK):
@@ -208,23 +434,6 @@ class ScoreIndex:
             near = self._near = _Near(self.values, buckets, wanted, cuts if neighbors else None)
         # a cut beyond all scores is put into an end bucket, which tells the same
         return near.ascending, near.left_out[where]
-
-
-def require_one_system(values: Array) -> None:
-    """Refuse scores of several systems, which cannot be put in order."""
-    if values.ndim != 1:
-        raise SystemCountError(
-            f"one system expected, got {values.shape[1]}: choose one, scores[:, 1] say, or fuse them first"
-        )
-
-
-def score_indexes(chunk: Scores) -> tuple[ScoreIndex, ScoreIndex]:
-    """The target and the non-target scores of a chunk prepared for counting, once for all its summaries."""
-    return chunk.prepared(_sorted_index if chunk.ascending else ScoreIndex)
-
-
-def _sorted_index(ascending: Array) -> ScoreIndex:
-    return ScoreIndex(ascending, ascending=True)
 
 
 class _Near:
@@ -288,279 +497,61 @@ def _ranks_of_cuts(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, I
     return left, right
 
 
-ClassName = Literal["target", "nontarget"]
+class CellFinder:
+    """Numbers the cells between ascending cuts: cell ``i`` holds the scores with ``i`` cuts at or below them.
 
-# Both classes are collected until one is clearly the larger; small sets keep both.
-_CLEARLY_LARGER, _KEEP_BOTH_BELOW = 4, 1 << 16
-MOST_POINTS = 1 << 21
-"""A class with more distinct scores is dropped too: where both have more, they are sorted instead."""
-
-
-@dataclass(frozen=True, eq=False)
-class Grid(SummaryBase):
-    """Distinct scores of each class, in ascending order; ``None`` for a class that was dropped.
-
-    Between two neighboring scores of one class lie only scores of the other, so no threshold in between
-    can be better than one at the ends: the smaller class has all the thresholds there are.
-    """
-
-    n_target: int
-    n_nontarget: int
-    target: FloatArray | None
-    nontarget: FloatArray | None
-    only: ClassName | None = None
-    """Set when one class was asked for: that class is kept however large it is."""
-    weighted: bool = False
-    """Whether trials may count more or less than once."""
-
-    @classmethod
-    def of(cls, scores: Scores, only: ClassName | None = None) -> Grid:
-        """The distinct scores of a chunk, of both classes or of one."""
-        n_t, n_n = scores.n_target, scores.n_nontarget
-        keep_target = only == "target" or (only is None and not _clearly_larger(n_t, n_n))
-        keep_nontarget = only == "nontarget" or (only is None and not _clearly_larger(n_n, n_t))
-        target, nontarget = score_indexes(scores)
-        return cls(
-            n_t,
-            n_n,
-            _within_bounds(distinct_ascending(target.ascending), only) if keep_target else None,
-            _within_bounds(distinct_ascending(nontarget.ascending), only) if keep_nontarget else None,
-            only,
-        )
-
-    @classmethod
-    def of_class(cls, only: ClassName) -> Callable[[Scores], Grid]:
-        """A summarizer that keeps the scores of one class, however many."""
-        return lambda chunk: cls.of(chunk, only)
-
-    def __add__(self, other: Grid) -> Grid:
-        n_t, n_n = self.n_target + other.n_target, self.n_nontarget + other.n_nontarget
-        drop_target = self.only is None and _clearly_larger(n_t, n_n)
-        drop_nontarget = self.only is None and _clearly_larger(n_n, n_t)
-        return Grid(
-            n_t,
-            n_n,
-            None if drop_target else _within_bounds(_merge_grids(self.target, other.target), self.only),
-            None
-            if drop_nontarget
-            else _within_bounds(_merge_grids(self.nontarget, other.nontarget), self.only),
-            self.only,
-            self.weighted or other.weighted,
-        )
-
-    def __mul__(self, weight: float) -> Grid:
-        return replace(self, weighted=True)  # how often a score counts changes, not which scores there are
-
-    @property
-    def smaller(self) -> ClassName:
-        """Which class is the smaller one."""
-        return "target" if self.n_target <= self.n_nontarget else "nontarget"
-
-    @property
-    def points(self) -> FloatArray | None:
-        """The distinct scores of the smaller class, unless they were dropped on the way."""
-        return self.target if self.smaller == "target" else self.nontarget
-
-
-def require_both_classes(n_target: float, n_nontarget: float) -> None:
-    """Refuse a set in which one class has no trials."""
-    for name, n in (("target", n_target), ("nontarget", n_nontarget)):
-        if n == 0:
-            raise EmptyClassError(f"there are no {name} trials; both classes need at least one")
-
-
-def collect_again(source: ScoreSource, grid: Grid) -> Grid:
-    """The grid with the points of the smaller class, by another pass if they had been dropped."""
-    require_both_classes(grid.n_target, grid.n_nontarget)
-    if grid.points is not None:
-        return grid
-    return source.reduce(Grid.of_class(grid.smaller))
-
-
-def _clearly_larger(n: int, than: int) -> bool:
-    return n > _CLEARLY_LARGER * than + at_once(_KEEP_BOTH_BELOW, unit=8)
-
-
-def _within_bounds(points: FloatArray | None, only: ClassName | None) -> FloatArray | None:
-    return (
-        None if only is None and points is not None and len(points) > at_once(MOST_POINTS, unit=8) else points
-    )
-
-
-def distinct_ascending(ascending: FloatArray) -> FloatArray:
-    """Each value of an ascending array once."""
-    if len(ascending) < 2:
-        return ascending
-    first = np.empty(len(ascending), dtype=bool)
-    first[0] = True
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return ascending if first.all() else ascending[first]
-
-
-def _merge_grids(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
-    if a is None or b is None:
-        return None
-    if len(a) == 0 or len(b) == 0:
-        return b if len(a) == 0 else a
-    # the stable sort recognizes the two sorted runs and merges them
-    return distinct_ascending(np.sort(np.concatenate([a, b]), kind="stable"))
-
-
-@dataclass(frozen=True, eq=False)
-class TrialCounts(SummaryBase):
-    """How the scores of both classes lie on a grid t1 < t2 < ... < tK.
-
-    ``at`` counts the class that made the grid at each of its K points. ``cells`` counts the other class in
-    the 2K + 1 cells: below t1, at t1, between t1 and t2, at t2, ..., above tK. ``low`` and ``high`` are the
-    smallest and largest of its scores in the K + 1 open cells (inf and -inf where there are none).
-    From these every ROC-based number follows exactly, ties included.
-    """
-
-    grid: FloatArray
-    grid_class: ClassName
-    at: Counts
-    cells: Counts
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def of(cls, scores: Scores, grid: FloatArray, grid_class: ClassName) -> TrialCounts:
-        """Count a chunk; every score of ``grid_class`` must be a grid point."""
-        if grid_class == "target":
-            own, other = score_indexes(scores)
-        else:
-            other, own = score_indexes(scores)
-        at = _count_points(own.ascending, grid)
-        left, right, low, high = other.between(grid)
-        cells = np.empty(2 * len(grid) + 1, dtype=np.int64)
-        cells[1::2] = right - left
-        cells[0::2] = np.append(left, len(other)) - np.append(0, right)
-        return cls(grid, grid_class, at, cells, low, high)
-
-    def __add__(self, other: TrialCounts) -> TrialCounts:
-        return TrialCounts(
-            self.grid,
-            self.grid_class,
-            self.at + other.at,
-            self.cells + other.cells,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-        )
-
-    def __mul__(self, weight: float) -> TrialCounts:
-        return self.weighted(weight, weight)
-
-    def weighted(self, target: float, nontarget: float) -> TrialCounts:
-        """Count every target ``target`` times and every non-target ``nontarget`` times."""
-        own, other = (target, nontarget) if self.grid_class == "target" else (nontarget, target)
-        return TrialCounts(self.grid, self.grid_class, self.at * own, self.cells * other, self.low, self.high)
-
-    @property
-    def n_target(self) -> float:
-        """Number (or total weight) of targets."""
-        return total(self.at if self.grid_class == "target" else self.cells)
-
-    @property
-    def n_nontarget(self) -> float:
-        """Number (or total weight) of non-targets."""
-        return total(self.cells if self.grid_class == "target" else self.at)
-
-    def bins(self) -> ScoreBins:
-        """The same counts as bins in ascending order, empty ones left out, runs of one class joined."""
-        k = len(self.grid)
-        own = np.zeros(2 * k + 1, dtype=self.at.dtype)
-        own[1::2] = self.at
-        low, high = np.empty(2 * k + 1), np.empty(2 * k + 1)
-        low[1::2] = high[1::2] = self.grid
-        low[0::2], high[0::2] = self.low, self.high
-        target, nontarget = (own, self.cells) if self.grid_class == "target" else (self.cells, own)
-        # Pure bins next to each other are one run: no threshold inside it can matter.
-        has_target, has_nontarget = target > 0, nontarget > 0
-        filled = np.flatnonzero(has_target | has_nontarget)
-        has_target, has_nontarget = has_target[filled], has_nontarget[filled]
-        first = np.ones(len(filled), dtype=bool)
-        first[1:] = (has_target[1:] != has_target[:-1]) | (has_target[1:] & has_nontarget[1:])
-        first[1:] |= has_nontarget[1:] != has_nontarget[:-1]
-        start = np.flatnonzero(first)
-        stop = np.append(start[1:], len(filled)) - 1
-        return ScoreBins(
-            target=np.add.reduceat(target[filled], start),
-            nontarget=np.add.reduceat(nontarget[filled], start),
-            low=low[filled[start]],
-            high=high[filled[stop]],
-        )
-
-
-def count_on(grid: Grid) -> Callable[[Scores], TrialCounts]:
-    """A summarizer that counts on a grid."""
-    points, smaller = grid.points, grid.smaller
-    if points is None:
-        raise ValueError("the grid has lost the points of its smaller class; call collect_again first")
-    return lambda chunk: TrialCounts.of(chunk, points, smaller)
-
-
-def count_trials(source: ScoreSource, grid: Grid | None = None) -> TrialCounts:
-    """Count all trials of a source in cells: one pass for the grid, unless it is known, one for the counts.
+    The same as ``np.searchsorted(cuts, scores, side="right")``. Scores and cuts are dropped into even
+    buckets by a non-decreasing function; a score that shares its bucket with no cut is looked up, only
+    the others are searched for.
 
     Examples
     --------
-    >>> counts = count_trials(Scores([1.0, 2.0, 2.0], [0.0, 1.0]))
-    >>> counts.grid, counts.at, counts.cells
-    (array([0., 1.]), array([1, 1]), array([0, 0, 0, 1, 2]))
-    """
-    grid = as_source(source).reduce(Grid.of) if grid is None else grid
-    counts = source.reduce(count_on(collect_again(source, grid)))
-    require_both_classes(counts.n_target, counts.n_nontarget)
-    return counts
-
-
-def _count_points(ascending: FloatArray, grid: FloatArray) -> IntArray:
-    counts = np.zeros(len(grid), dtype=np.int64)
-    if len(ascending):
-        first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-        where = np.searchsorted(grid, ascending[first])
-        counts[where] = np.diff(np.append(first, len(ascending)))
-    return counts
-
-
-@dataclass(frozen=True, eq=False)
-class BelowCounts(SummaryBase):
-    """``target[j]`` and ``nontarget[j]`` count the trials below ``thresholds[j]``.
-
-    Examples
-    --------
-    >>> below = Scores([2.0, -1.0], [-3.0]).reduce(BelowCounts.at([0.0, -2.0]))
-    >>> below.target, below.nontarget
-    (array([1, 0]), array([1, 1]))
+    >>> CellFinder(np.array([0.0, 1.0]))(np.array([-1.0, 0.0, 0.5, 1.0, np.inf]))
+    array([0, 1, 1, 2, 2])
     """
 
-    thresholds: FloatArray
-    target: Counts
-    nontarget: Counts
+    def __init__(self, cuts: npt.ArrayLike) -> None:
+        self.cuts: FloatArray = np.asarray(cuts, dtype=np.float64)
+        self._first: IntArray | None = None
+        finite = self.cuts[np.isfinite(self.cuts)]
+        spread = float(finite[-1]) - float(finite[0]) if len(finite) > 1 else 0.0
+        count = int(np.clip(_BUCKETS_PER_CUT * len(finite), _FEWEST, _MOST))
+        if not (0.0 < spread < np.inf and count / spread < np.inf):
+            return  # nothing to divide evenly
+        self._scale = count / spread
+        # one bucket more on either side, for everything beyond the cuts
+        self._low, self._high = float(finite[0]) - 1.5 / self._scale, float(finite[-1]) + 1.5 / self._scale
+        bucket = self._bucket(finite)
+        held = np.bincount(bucket, minlength=count + 4)
+        first = np.cumsum(held) - held + int((self.cuts == -np.inf).sum())
+        # -1 where a cut lies in the bucket, so that one look says both
+        self._first = np.where(held > 0, -1, first)
 
-    @classmethod
-    def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> Self:
-        """The counts of a chunk; thresholds may be in any order."""
-        cuts = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-        indexes = score_indexes(scores)
-        if not len(cuts):
-            none = np.zeros(0, dtype=np.int64)
-            return cls(cuts, none, none)
-        order = np.argsort(cuts)
-        below = []
-        for index in indexes:
-            counts = np.empty(len(cuts), dtype=np.int64)
-            counts[order] = index.count_below(cuts[order])[0]
-            below.append(counts)
-        return cls(cuts, *below)
+    @property
+    def n_cells(self) -> int:
+        """Number of cells: one more than cuts."""
+        return len(self.cuts) + 1
 
-    @classmethod
-    def at(cls, thresholds: npt.ArrayLike) -> Callable[[Scores], Self]:
-        """A summarizer for given thresholds."""
-        return lambda chunk: cls.of(chunk, thresholds)
+    def _bucket(self, values: Array) -> IntArray:
+        position = np.clip(values, self._low, self._high, dtype=np.float64)
+        position -= self._low
+        position *= self._scale
+        return np.asarray(position, dtype=np.intp)
 
-    def __add__(self, other: Self) -> Self:
-        return replace(self, target=self.target + other.target, nontarget=self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> Self:
-        return replace(self, target=self.target * weight, nontarget=self.nontarget * weight)
+    def __call__(self, values: Array) -> IntArray:
+        """The cell of each score."""
+        if self._first is None:
+            return np.searchsorted(self.cuts, values.astype(np.float64, copy=False), side="right")
+        cell = np.empty(len(values), dtype=np.intp)
+        for block in blocks(len(values)):
+            block_values = values[block]
+            block_cells = self._first[self._bucket(block_values)]
+            near = np.flatnonzero(block_cells < 0)
+            if len(near):
+                close = block_values[near].astype(np.float64, copy=False)
+                block_cells[near] = np.searchsorted(self.cuts, close, side="right")
+            infinite = self.cuts[-1] == np.inf and block_values.max() == np.inf
+            if infinite:
+                block_cells[block_values == np.inf] = len(self.cuts)
+            cell[block] = block_cells
+        return cell

@@ -1,10 +1,4 @@
-"""Groups of trials: values of columns, a class that all groups share, and kinds of trials.
-
-GroupCells: counts by group (speaker, attack, device) and cell, and what they say of the spread of shares. A
-trial belongs to one group or, with two columns, to the groups of its two sides. The variance of a share is
-that of sums over groups: with ``t_p`` the deviations of all trials that touch group p, ``sum_p t_p t_p'``.
-The trials between two groups are counted in both, which errs on the side of a larger variance.
-"""
+"""Groups of trials: values of columns, kinds of trials, and a class that all groups share."""
 
 from __future__ import annotations
 
@@ -26,7 +20,7 @@ from llrkit.core.summaries import FieldwiseSums, Grouped, Summarizer, SummaryBas
 from llrkit.errors import InputError, LabelError, PooledClassesWarning, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.scores.labels import KIND, KINDS, SPOOF_WORDS, Kind, classify_words, kind_of
+from llrkit.scores.labels import KIND, KINDS, SPOOF_WORDS, Kind, classify_words, kind_of, plain_word
 from llrkit.scores.source import S
 
 EXACT_UP_TO = 1 << 20
@@ -238,12 +232,10 @@ def positions_by_name(column: Array, names: tuple[Hashable, ...] | None) -> dict
 
 def positions_by_code(codes: IntArray) -> dict[int, IntArray]:
     """Where each of some whole numbers is."""
+    if not len(codes):
+        return {}
     distinct, places = np.unique(codes, return_inverse=True)
-    return (
-        dict(zip(distinct.tolist(), _positions_in_column(places, len(distinct)), strict=True))
-        if len(codes)
-        else {}
-    )
+    return dict(zip(distinct.tolist(), _positions_in_column(places, len(distinct)), strict=True))
 
 
 def _positions_in_column(codes: IntArray, n: int) -> list[IntArray]:
@@ -269,18 +261,13 @@ def trials_with_value(source: ScoreSource, column: str, value: object) -> Derive
     """
 
     def select_value(chunk: Scores) -> Scores:
-        names = chunk.categories.get(column)
-        return chunk.select(*(_has_value(values, value, names) for values in chunk.columns[column]))
+        names, both = chunk.categories.get(column), chunk.columns[column]
+        if names is not None:
+            codes = [code for code, name in enumerate(names) if plain_value(name) == value]
+            return chunk.select(*(np.isin(values, codes) for values in both))
+        return chunk.select(*(np.isnan(values) if value is None else values == value for values in both))
 
     return DerivedSource(source, select_value, (column,))
-
-
-def _has_value(values: Array, value: object, names: tuple[Hashable, ...] | None) -> BoolArray:
-    """Which trials have a value, of a column of values or of codes for the names."""
-    if names is not None:
-        codes = [code for code, name in enumerate(names) if plain_value(name) == value]
-        return np.isin(values, codes)
-    return np.asarray(np.isnan(values) if value is None else values == value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,14 +330,12 @@ def numbers_of(
             return every[column if low == 0 else column.astype(np.int64) - low]
     values, _ = _distinct_values(column)
     numbers = np.array([number_of[key] for key in _keys_of_values(values, names)], dtype=np.int64)
-    if len(column) == 0:
-        return numbers
-    if _lowest_of_few(column) is None:
+    first = _lowest_of_few(column)
+    if first is None:
         return numbers[np.searchsorted(values, column)]
-    low = int(values[0])
-    table = np.zeros(int(values[-1]) - low + 1, dtype=np.int64)
-    table[values - low] = numbers
-    return table[column if low == 0 else column.astype(np.int64) - low]
+    table = np.zeros(int(values[-1]) - first + 1, dtype=np.int64)
+    table[values - first] = numbers
+    return table[column if first == 0 else column.astype(np.int64) - first]
 
 
 def _keys_of_values(values: Array, names: tuple[Hashable, ...] | None) -> list[Hashable]:
@@ -385,7 +370,11 @@ MOST_GROUPS = 4096
 
 @dataclass(frozen=True, eq=False)
 class GroupCells(FieldwiseSums):
-    """Counts by group and cell of each class; the last row is that of all trials, each counted once."""
+    """Counts by group and cell of each class; the last row is that of all trials, each counted once.
+
+    A trial belongs to one group (speaker, attack, device) or, with two columns, to the groups of its two
+    sides, and is counted in both, which errs on the side of a larger variance.
+    """
 
     target: FloatArray
     nontarget: FloatArray
@@ -435,6 +424,9 @@ def group_cells(source: ScoreSource, columns: Sequence[str], cuts: FloatArray) -
 
 def share_covariance(cells: FloatArray) -> tuple[FloatArray, float]:
     """Covariance of the shares of trials below each cut, and its degrees of freedom.
+
+    It is that of sums over groups: with ``t_p`` the deviations of all trials that touch group p, ``sum_p t_p
+    t_p'``.
 
     ``cells`` are counts by group, with those of all trials in the last row. Never smaller than that of
     independent trials, group by group being a way to see more spread, not less.
@@ -647,7 +639,7 @@ def find_shared_class(
         here = [value for value, n in counts.items() if n[own] > 0]
         there = [value for value, n in counts.items() if n[other] > 0]
         alone = [value for value in here if value not in there]
-        marked = [value for value in here if _is_marker(value)]
+        marked = [value for value in here if value is None or str(value).strip().lower() in MARKERS]
         class_name: ClassName = "target" if own == 0 else "nontarget"
         if asked is not None:
             shared = SharedClass(class_name, tuple(dict.fromkeys([*alone, *marked])), automatic=False)
@@ -658,10 +650,6 @@ def find_shared_class(
         if groups and (len(marked) == len(here) or (len(here) == 1 == len(alone) and len(there) > 1)):
             return SharedClass(class_name, tuple(here), automatic=True)
     return None
-
-
-def _is_marker(value: object) -> bool:
-    return value is None or (isinstance(value, str) and value.strip().lower() in MARKERS)
 
 
 def each_group(
@@ -684,7 +672,7 @@ def speaks_of_spoofs(word: str | None) -> bool:
     >>> [speaks_of_spoofs(word) for word in ("bonafide", "Bona fide", "spoof", "target", None)]
     [True, True, True, False, False]
     """
-    plain = re.sub(r"[ _]+", "-", word.strip().lower()) if isinstance(word, str) else ""
+    plain = plain_word(word) if isinstance(word, str) else ""
     return plain in ("bonafide", "bona-fide") or plain in SPOOF_WORDS
 
 

@@ -1,9 +1,9 @@
-"""Densities and counts of scores on grids, and smooth densities made of them.
+"""Scores in even cells: with moments between known ends, or counted by themselves, and smooth densities.
 
-ScoreHistogram: each class as counts in at most 1,024 even cells, made in one pass and merged to the bit. The
-width of the cells is a power of two, the finest at which the scores fit into so many cells. What is merged
-goes to the coarser of the two widths first, cells in pairs becoming one: the cells of a whole set depend
-neither on how it was cut into pieces nor on the order in which these were merged.
+``DensityGrid`` needs a first pass for the extremes and is for fits. ``ScoreHistogram`` is made in one pass
+and merged to the bit: its cells, at most 1,024, are as wide as the finest power of two at which the scores
+fit. What is merged goes to the coarser of the two widths first, cells in pairs becoming one, so the cells of
+a whole set depend neither on how it was cut into pieces nor on the order in which these were merged.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class CellSums(FieldwiseSums):
 
 
 @dataclass(frozen=True, eq=False)
-class DensityGrid(SummaryBase):
+class DensityGrid(FieldwiseSums):
     """Both classes on the same even cells between the extremes of the scores.
 
     Examples
@@ -74,6 +75,7 @@ class DensityGrid(SummaryBase):
     high: float
     target: CellSums
     nontarget: CellSums
+    _alike: ClassVar[tuple[str, ...]] = ("low", "high")
 
     @classmethod
     def of(cls, scores: Scores, low: float, high: float, cells: int = CELLS) -> DensityGrid:
@@ -91,12 +93,6 @@ class DensityGrid(SummaryBase):
     def at(cls, low: float, high: float, cells: int = CELLS) -> Callable[[Scores], DensityGrid]:
         """A summarizer for given extremes."""
         return lambda chunk: cls.of(chunk, low, high, cells)
-
-    def __add__(self, other: DensityGrid) -> DensityGrid:
-        return DensityGrid(self.low, self.high, self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> DensityGrid:
-        return DensityGrid(self.low, self.high, self.target * weight, self.nontarget * weight)
 
     @property
     def cells(self) -> int:

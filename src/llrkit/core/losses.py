@@ -1,9 +1,9 @@
 """Sums of losses and of their derivatives, for the Beta family of proper scoring rules.
 
-The Beta family of proper scoring rules (Brümmer & Doddington 2013), in the log-odds domain. For a posterior
-``q = sigmoid(z)`` the costs are weighted over thresholds eta by a Beta(a, b) density: ``C_miss = int_q^1
-Beta(eta) / eta`` for a target and ``C_fa = int_0^q Beta(eta) / (1 - eta)`` for a non-target. Everything is
-written in ``z`` so that neither q nor 1 - q loses digits.
+For a posterior ``q = sigmoid(z)`` the costs of a rule (Brümmer & Doddington 2013) are weighted over
+thresholds eta by a Beta(a, b) density: ``C_miss = int_q^1 Beta(eta) / eta`` for a target and ``C_fa = int_0^q
+Beta(eta) / (1 - eta)`` for a non-target. Everything is written in ``z`` so that neither q nor 1 - q loses
+digits.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray
 from llrkit.core.cells import BelowCounts, ScoreIndex, score_indexes
 from llrkit.core.functions import BLOCK, LN2, ScoreRows, blocks, score_rows, sigmoid, softplus
-from llrkit.core.summaries import FieldwiseSums, SummaryBase
+from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores
 
@@ -26,8 +27,6 @@ from llrkit.scores import Scores
 LINEAR_ABOVE = 37.0
 _FACTORS = 16
 _WITHOUT_PRODUCTS = 1 << 10  # so few logarithms take no longer than the calls for products
-
-
 _NONE = np.zeros(0, dtype=np.int64)
 _NOWHERE = BelowCounts(np.zeros(0), _NONE, _NONE)
 
@@ -92,7 +91,7 @@ def _losses(rows: ScoreRows | None, index: ScoreIndex, shifts: FloatArray, *, ne
 
 
 @dataclass(frozen=True, eq=False)
-class LossSums(SummaryBase):
+class LossSums(FieldwiseSums):
     """Soft and hard losses of scores read as LLRs.
 
     ``target_loss[i]`` is the sum over targets of ``log(1 + exp(-(x + log_odds[i])))``, ``nontarget_loss``
@@ -108,6 +107,7 @@ class LossSums(SummaryBase):
     thresholds: FloatArray
     n_miss: Array
     n_fa: Array
+    _alike: ClassVar[tuple[str, ...]] = ("log_odds", "thresholds")
 
     @classmethod
     def of(cls, scores: Scores, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
@@ -142,21 +142,6 @@ class LossSums(SummaryBase):
         """
         return lambda chunk: cls.of(chunk, log_odds, thresholds)
 
-    def __add__(self, other: LossSums) -> LossSums:
-        return LossSums(
-            self.n_target + other.n_target,
-            self.n_nontarget + other.n_nontarget,
-            self.log_odds,
-            self.target_loss + other.target_loss,
-            self.nontarget_loss + other.nontarget_loss,
-            self.thresholds,
-            self.n_miss + other.n_miss,
-            self.n_fa + other.n_fa,
-        )
-
-    def __mul__(self, weight: float) -> LossSums:
-        return self.weighted(weight, weight)
-
     def weighted(self, target: float, nontarget: float) -> LossSums:
         """Count every target ``target`` times and every non-target ``nontarget`` times."""
         return LossSums(
@@ -172,10 +157,8 @@ class LossSums(SummaryBase):
 
     def with_errors(self, thresholds: FloatArray, target_below: Array, nontarget_below: Array) -> LossSums:
         """The same losses with the errors at other thresholds, from the trials below each of them."""
-        return LossSums(
-            self.n_target, self.n_nontarget, self.log_odds, self.target_loss, self.nontarget_loss,
-            thresholds, target_below, self.n_nontarget - nontarget_below,
-        )  # fmt: skip
+        n_fa = self.n_nontarget - nontarget_below
+        return replace(self, thresholds=thresholds, n_miss=target_below, n_fa=n_fa)
 
     def slice_thresholds(self, start: int, stop: int | None) -> LossSums:
         """The same losses with only the thresholds from ``start`` to ``stop``."""
@@ -206,10 +189,6 @@ def _roots_of_posterior(z: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _angle_of_posterior(z: FloatArray) -> FloatArray:
     """``arccos(sqrt(q))``, small for large z without cancellation."""
     return np.asarray(np.arctan(np.exp(-0.5 * np.clip(z, -1400.0, None))))
-
-
-def _log_miss(z: FloatArray) -> FloatArray:
-    return np.asarray(softplus(-z))
 
 
 def _low_threshold_miss(z: FloatArray) -> FloatArray:
@@ -259,7 +238,7 @@ def _half_three_halves_miss(z: FloatArray) -> FloatArray:
 
 # C_miss for each (a, b) with a closed form; C_fa of (a, b) at z is C_miss of (b, a) at -z.
 _CLOSED_MISS: dict[tuple[float, float], Cost] = {
-    (1.0, 1.0): _log_miss,
+    (1.0, 1.0): lambda z: np.asarray(softplus(-z)),
     (2.0, 2.0): lambda z: np.asarray(3.0 * sigmoid(-z) ** 2),
     (0.5, 0.5): lambda z: 2 / np.pi * _boosting_loss(z),
     (2.0, 1.0): lambda z: np.asarray(2.0 * sigmoid(-z)),

@@ -44,15 +44,21 @@ class SummaryBase(ReadOnlyArrays):
 
 
 class FieldwiseSums(SummaryBase):
-    """Summaries whose fields are all sums: they are added and weighted field by field."""
+    """Summaries whose fields are sums, added and weighted one by one, but for those all chunks have alike."""
 
     __match_args__: ClassVar[tuple[str, ...]]
+    _alike: ClassVar[tuple[str, ...]] = ()
+    """The fields that say what was asked for (thresholds, the ends of a grid), not what was found."""
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__match_args__))
+        return self._of(lambda name: getattr(self, name) + getattr(other, name))
 
     def __mul__(self, weight: float) -> Self:
-        return type(self)(*(getattr(self, name) * weight for name in self.__match_args__))
+        return self._of(lambda name: getattr(self, name) * weight)
+
+    def _of(self, value: Callable[[str], object]) -> Self:
+        names = self.__match_args__
+        return type(self)(*(getattr(self, name) if name in self._alike else value(name) for name in names))
 
 
 def subclasses_of(cls: type[T]) -> Iterator[type[T]]:
@@ -96,7 +102,6 @@ def both(*summarize: Summarizer[Summary]) -> Summarizer[Both[tuple[Summary, ...]
 
     Examples
     --------
-    >>> from llrkit.core.summaries import Moments
     >>> from llrkit.core.losses import LossSums
     >>> moments, losses = Scores([1.0], [0.0]).reduce(both(Moments.of, LossSums.of)).summaries
     >>> moments.target.n
@@ -126,7 +131,6 @@ def grouped(summarize: Summarizer[S], column: str | Sequence[str]) -> Summarizer
 
     Examples
     --------
-    >>> from llrkit.core.summaries import Moments
     >>> scores = Scores([1.0, 2.0], [0.0], {"sex": (["f", "m"], ["f"])})
     >>> by_sex = scores.reduce(grouped(Moments.of, "sex"))
     >>> {sex: moments.target.n for sex, moments in sorted(by_sex.groups.items())}
@@ -214,43 +218,33 @@ class ClassMoments(SummaryBase):
     @classmethod
     def _of_columns(cls, columns: list[Array]) -> ClassMoments:
         if len(columns[0]) == 0:
-            return cls._empty(len(columns))
+            none, k = np.zeros(len(columns)), len(columns)
+            return cls(0, none, np.zeros((k, k)), none, none, none + np.inf, none - np.inf)
         with np.errstate(over="ignore", invalid="ignore"):
             # moments of scores beyond 1e75 are inf or nan; all that goes by order is still right
             guess = [float(column[:BLOCK].mean()) for column in columns]
             mean, m2, m3, m4, low, high = _central(columns, guess)
         return cls(len(columns[0]), mean, m2, m3, m4, low, high)
 
-    @classmethod
-    def _empty(cls, k: int, n_neg_inf: float = 0, n_pos_inf: float = 0) -> ClassMoments:
-        zero = np.zeros(k)
-        return cls(0, zero, np.zeros((k, k)), zero, zero, zero + np.inf, zero - np.inf, n_neg_inf, n_pos_inf)
-
     def __add__(self, other: ClassMoments) -> ClassMoments:
         n = self.n + other.n
-        infinities = (self.n_neg_inf + other.n_neg_inf, self.n_pos_inf + other.n_pos_inf)
+        n_neg_inf, n_pos_inf = self.n_neg_inf + other.n_neg_inf, self.n_pos_inf + other.n_pos_inf
         if self.n == 0 or other.n == 0:
             filled = other if self.n == 0 else self
-            return replace(filled, n_neg_inf=infinities[0], n_pos_inf=infinities[1])
+            return replace(filled, n_neg_inf=n_neg_inf, n_pos_inf=n_pos_inf)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._merged(other, n, infinities)
-
-    def _merged(self, other: ClassMoments, n: float, infinities: tuple[float, float]) -> ClassMoments:
-        a, b = self.n / n, other.n / n
-        delta = other.mean - self.mean
-        va, vb = np.diag(self.m2), np.diag(other.m2)
-        return ClassMoments(
-            n=n,
-            mean=self.mean + delta * b,
-            m2=self.m2 + other.m2 + np.outer(delta, delta) * (a * other.n),
-            m3=self.m3 + other.m3 + delta**3 * (a * other.n) * (a - b) + 3 * delta * (a * vb - b * va),
-            m4=self.m4 + other.m4 + delta**4 * (a * other.n) * (a * a - a * b + b * b)
-            + 6 * delta**2 * (a * a * vb + b * b * va) + 4 * delta * (a * other.m3 - b * self.m3),
-            low=np.minimum(self.low, other.low),
-            high=np.maximum(self.high, other.high),
-            n_neg_inf=infinities[0],
-            n_pos_inf=infinities[1],
-        )  # fmt: skip
+            a, b = self.n / n, other.n / n
+            delta = other.mean - self.mean
+            va, vb = np.diag(self.m2), np.diag(other.m2)
+            return ClassMoments(
+                n,
+                self.mean + delta * b,
+                self.m2 + other.m2 + np.outer(delta, delta) * (a * other.n),
+                self.m3 + other.m3 + delta**3 * (a * other.n) * (a - b) + 3 * delta * (a * vb - b * va),
+                self.m4 + other.m4 + delta**4 * (a * other.n) * (a * a - a * b + b * b)
+                + 6 * delta**2 * (a * a * vb + b * b * va) + 4 * delta * (a * other.m3 - b * self.m3),
+                np.minimum(self.low, other.low), np.maximum(self.high, other.high), n_neg_inf, n_pos_inf,
+            )  # fmt: skip
 
     def __mul__(self, weight: float) -> ClassMoments:
         return ClassMoments(
@@ -290,7 +284,7 @@ class ClassMoments(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class Moments(SummaryBase):
+class Moments(FieldwiseSums):
     """Moments of both classes.
 
     Examples
@@ -311,12 +305,6 @@ class Moments(SummaryBase):
         return cls(
             *(ClassMoments.of(values) if of is None else moments_of_rows(of) for of, values in classes)
         )
-
-    def __add__(self, other: Moments) -> Moments:
-        return Moments(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> Moments:
-        return self.weighted(weight, weight)
 
     def weighted(self, target: float, nontarget: float) -> Moments:
         """Count every target ``target`` times and every non-target ``nontarget`` times."""
@@ -454,7 +442,7 @@ class ClassSample(SummaryBase):
 
 
 @dataclass(frozen=True, eq=False)
-class Sample(SummaryBase):
+class Sample(FieldwiseSums):
     """Some 8,000 targets and 65,000 non-targets, or all where there are fewer.
 
     Examples
@@ -470,12 +458,6 @@ class Sample(SummaryBase):
     def of(cls, scores: Scores, n_target: int = 1 << 13, n_nontarget: int = 1 << 16) -> Sample:
         """A sample of a chunk."""
         return cls(ClassSample.of(scores.target, n_target), ClassSample.of(scores.nontarget, n_nontarget))
-
-    def __add__(self, other: Sample) -> Sample:
-        return Sample(self.target + other.target, self.nontarget + other.nontarget)
-
-    def __mul__(self, weight: float) -> Sample:
-        return self
 
     def scores(self) -> Scores:
         """The sampled trials."""

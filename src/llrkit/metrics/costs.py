@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from llrkit.base.arguments import Array, Counts, FloatArray, yes_or_no
-from llrkit.core.cells import Grid, TrialCounts, collect_again, count_on, require_both_classes, score_indexes
-from llrkit.core.counting import count_bins, in_order_if_kept
+from llrkit.core.cells import collect_again, count_on, require_both_classes, score_indexes
+from llrkit.core.counting import count_bins, count_blocks, in_order_if_kept
 from llrkit.core.functions import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.groups import trials_with_value, truth_of
 from llrkit.core.losses import LossSums, ScoringRule, scoring_rule
-from llrkit.core.pav import error_path, pav_blocks
+from llrkit.core.pav import PavBlocks, error_path, pav_blocks
 from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase, grouped
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.discrimination import min_cllr, min_dcf_from_blocks
@@ -51,8 +53,7 @@ def cllr(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> round(lk.cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
     0.7139542076921
     """
-    source = as_source(source, labels)
-    return float(cross_entropy_from_losses(losses_at(source))[0] / LN2)
+    return float(cross_entropy_from_losses(losses_at(as_source(source, labels)))[0] / LN2)
 
 
 def cllr_cal(source: AnyTrials, labels: Labels | None = None) -> float:
@@ -176,7 +177,7 @@ def rule_cost(
     """
     source = as_source(source, labels)
     rule, prior = scoring_rule(rule), probability(prior, "prior")
-    sums = as_source(source).reduce(RuleSums.at(rule, float(logit(prior))))
+    sums = source.reduce(RuleSums.at(rule, float(logit(prior))))
     require_both_classes(sums.n_target, sums.n_nontarget)
     return prior * sums.target / sums.n_target + (1.0 - prior) * sums.nontarget / sums.n_nontarget
 
@@ -297,13 +298,11 @@ def c_primary(
     if partition is not None:
         return _weighted_cost(source, chosen_preset, actual, partition, nist_weights)
     if actual:
-        losses = as_source(source).reduce(
-            LossSums.at(thresholds=[point.threshold for point in chosen_preset.points])
-        )
+        losses = losses_at(source, thresholds=[point.threshold for point in chosen_preset.points])
         return _mean_actual_cost(
             chosen_preset, [(losses.n_target, losses.n_nontarget, losses.n_miss, losses.n_fa)]
         )
-    return _mean_minimum_cost(chosen_preset, source.reduce(count_on(_grid_of_smaller_class(source))))
+    return _mean_minimum_cost(chosen_preset, count_blocks(source))
 
 
 COMPOSED = {"sre18": {"cmn2": "sre18-cmn2", "vast": "sre18-vast"}}
@@ -331,10 +330,6 @@ def _mean_over_sets(
 GroupWeights = Callable[[Weights], Weights]
 
 
-def _grid_of_smaller_class(source: ScoreSource) -> Grid:
-    return collect_again(source, as_source(source).reduce(Grid.of))
-
-
 def _weighted_cost(
     source: ScoreSource,
     chosen_preset: Preset,
@@ -343,7 +338,7 @@ def _weighted_cost(
     weights_of: GroupWeights,
 ) -> float:
     """The cost with every group of a column weighted; the weights follow from the class counts."""
-    wide = as_source(source).with_columns(*([column] if isinstance(column, str) else column))
+    wide = source.with_columns(*([column] if isinstance(column, str) else column))
     if actual:
         thresholds = [point.threshold for point in chosen_preset.points]
         losses = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).groups
@@ -353,15 +348,11 @@ def _weighted_cost(
             for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
         ]
         return _mean_actual_cost(chosen_preset, rows)
-    counts = wide.reduce(grouped(count_on(_grid_of_smaller_class(source)), column))
+    counts = wide.reduce(grouped(count_on(collect_again(source)), column))
     weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
-    total: TrialCounts | None = None
-    for key, group in counts.groups.items():
-        weighted = group.weighted(*weights[key])
-        total = weighted if total is None else total + weighted
-    if total is None:
-        raise EmptyClassError("there are no trials")
-    return _mean_minimum_cost(chosen_preset, total)
+    total = reduce(add, (group.weighted(*weights[key]) for key, group in counts.groups.items()))
+    require_both_classes(total.n_target, total.n_nontarget)
+    return _mean_minimum_cost(chosen_preset, pav_blocks(total.bins()))
 
 
 def _mean_actual_cost(chosen_preset: Preset, rows: Sequence[tuple[float, float, Counts, Counts]]) -> float:
@@ -375,9 +366,7 @@ def _mean_actual_cost(chosen_preset: Preset, rows: Sequence[tuple[float, float, 
     return float(np.mean(costs))
 
 
-def _mean_minimum_cost(chosen_preset: Preset, counts: TrialCounts) -> float:
-    require_both_classes(counts.n_target, counts.n_nontarget)
-    blocks = pav_blocks(counts.bins())
+def _mean_minimum_cost(chosen_preset: Preset, blocks: PavBlocks) -> float:
     return float(np.mean([min_dcf_from_blocks(blocks, point) for point in chosen_preset.points]))
 
 
@@ -491,13 +480,7 @@ def hter(source: AnyTrials, labels: Labels | None = None, *, dev: AnyTrials) -> 
     0.5
     """
     source = as_source(source, labels)
-    dev = as_source(dev)
-    return error_rate_at(source, eer_threshold(dev))
-
-
-def error_rate_at(source: ScoreSource, threshold: float) -> float:
-    """Mean of Pmiss and Pfa at a threshold."""
-    losses = losses_at(source, thresholds=[threshold])
+    losses = losses_at(source, thresholds=[eer_threshold(dev)])
     return float(losses.p_miss[0] + losses.p_fa[0]) / 2.0
 
 

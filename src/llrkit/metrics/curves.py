@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from numpy import asarray, float64
 
 from llrkit.base.arguments import Array, FloatArray
 from llrkit.core.counting import count_blocks
@@ -146,18 +145,11 @@ class BayesErrorCurve(Curve):
 def bayes_error_curve(blocks: PavBlocks, log_odds: FloatArray, losses: LossSums) -> BayesErrorCurve:
     """The Bayes-error curve; ``losses`` holds the errors at the thresholds ``-log_odds``."""
     best_miss, best_fa = best_errors(blocks, log_odds)
-    return BayesErrorCurve(
-        log_odds, losses.p_miss, losses.p_fa, best_miss, best_fa, _rule_of_30_limits(log_odds, losses)
-    )
-
-
-def _rule_of_30_limits(log_odds: FloatArray, losses: LossSums) -> tuple[float, float]:
     # thresholds fall as log-odds rise: misses become rarer to the right, false alarms to the left
-    enough_fa = np.flatnonzero(losses.n_fa >= 30)
-    enough_miss = np.flatnonzero(losses.n_miss >= 30)
+    enough_fa, enough_miss = np.flatnonzero(losses.n_fa >= 30), np.flatnonzero(losses.n_miss >= 30)
     left = float(log_odds[enough_fa[0]]) if len(enough_fa) else np.inf
     right = float(log_odds[enough_miss[-1]]) if len(enough_miss) else -np.inf
-    return left, right
+    return BayesErrorCurve(log_odds, losses.p_miss, losses.p_fa, best_miss, best_fa, (left, right))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +168,7 @@ class CrossEntropyCurve(Curve):
 
 
 def cross_entropy_from_blocks(
-    source: ScoreSource, blocks: PavBlocks, log_odds: FloatArray | None = None
+    source: ScoreSource, blocks: PavBlocks, log_odds: npt.ArrayLike | None = None
 ) -> CrossEntropyCurve:
     """The ECE curve of a source; one more pass over the trials."""
     odds = ECE_LOG10_ODDS * np.log(10.0) if log_odds is None else np.asarray(log_odds, dtype=np.float64)
@@ -208,11 +200,6 @@ class TippettCurve(Curve):
         return np.asarray(1.0 - self.target_at_or_above)
 
 
-def tippett_curve(losses: LossSums, misleading: tuple[float, float]) -> TippettCurve:
-    """A Tippett curve from the errors at ascending thresholds."""
-    return TippettCurve(losses.thresholds, 1.0 - losses.p_miss, losses.p_fa, misleading)
-
-
 @dataclass(frozen=True, eq=False)
 class PavCurve(Curve):
     """The optimal non-decreasing map: ``llr[i]`` for scores from ``low[i]`` to ``high[i]``."""
@@ -222,11 +209,6 @@ class PavCurve(Curve):
     llr: FloatArray
     n_target: Array
     n_nontarget: Array
-
-
-def pav_curve(blocks: PavBlocks) -> PavCurve:
-    """The PAV map of pooled bins."""
-    return PavCurve(blocks.low, blocks.high, blocks.llr, blocks.target, blocks.nontarget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,5 +279,4 @@ def cross_entropy_curve(
     array([ True])
     """
     source = as_source(source, labels)
-    odds = None if log_odds is None else asarray(log_odds, dtype=float64)
-    return cross_entropy_from_blocks(as_source(source), count_blocks(source), odds)
+    return cross_entropy_from_blocks(source, count_blocks(source), log_odds)

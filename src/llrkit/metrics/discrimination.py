@@ -1,7 +1,7 @@
-"""What no monotone map changes: EER, AUC, minimum costs, the shape of a DET curve.
+"""What depends on the order of scores only: EER, AUC, minimum costs, thresholds, the shape of a DET curve.
 
-What depends on the order of scores only: EER, AUC, minimum costs, minimum Cllr. Each metric has one
-definition, as a function of PAV blocks or of a ranking; the public function counts a source first.
+No increasing map of the scores changes these numbers. Each metric has one definition, as a function of PAV
+blocks or of a ranking; the public function counts a source first.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,73 +41,22 @@ from llrkit.theory.odds import OperatingPoint, Point, operating_point
 
 BEYOND_CHANCE = 2.576
 """Standard errors from 1/2, two-sided 1 %."""
-
-
-@dataclass(frozen=True)
-class Separation:
-    """AUC beside 1/2, with the standard error it has if scores say nothing about the class."""
-
-    auc: float
-    standard_error: float
-
-    @property
-    def reversed(self) -> bool:
-        """Targets score below non-targets, beyond chance."""
-        return self.auc - 0.5 < -BEYOND_CHANCE * self.standard_error
-
-    @property
-    def none(self) -> bool:
-        """AUC cannot be told from 1/2."""
-        return abs(self.auc - 0.5) <= BEYOND_CHANCE * self.standard_error
-
-    @property
-    def would_show(self) -> float:
-        """The smallest AUC above 1/2 that would have been told from it."""
-        return 0.5 + BEYOND_CHANCE * self.standard_error
-
-
-def separation(ranking: Ranking, auc: float) -> Separation:
-    """The Mann-Whitney test of ordered trials; ties between the classes are taken into account.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llrkit.core.order import RankedBins
-    >>> bins = ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
-    >>> separation(RankedBins(bins), auc=0.0).reversed
-    True
-    """
-    n_t, n_n = float(ranking.n_target), float(ranking.n_nontarget)
-    total = n_t + n_n
-    ties = ranking.tie_sum / (total * max(total - 1.0, 1.0))
-    variance = max(total + 1.0 - ties, 0.0) / (12.0 * n_t * n_n)
-    return Separation(auc, math.sqrt(variance))
-
-
-def reversed_bins(bins: ScoreBins) -> ScoreBins:
-    """The bins of the negated scores."""
-    return ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
-
-
-def eer_reversed(bins: ScoreBins) -> float:
-    """ROCCH-EER of the negated scores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> eer_reversed(ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
-    0.0
-    """
-    hull = error_path(pav_blocks(reversed_bins(bins)))
-    return crossing(hull.p_miss, hull.p_fa)
-
-
-def reversed_text(bins: ScoreBins, auc: float) -> str:
-    """What is wrong, and what the equal error rate would be."""
-    return (
-        f"targets score below non-targets (AUC {auc:.3f}): is a higher score really more target-like? "
-        f"The other way round the EER is {100 * eer_reversed(bins):.2f} %"
-    )
+RANGE = (0.001, 0.5)
+"""Both error rates are between these where the slope of a DET curve is measured."""
+_LINES = 403  # of equal difference of probits, whose crossings with the DET the slope is fitted to
+_STEPS = 60  # more than halving alone needs
+_SETTLED = 1e-13
+"""In probits; one more step of Newton's leaves rounding errors only."""
+_ROOT_2_PI = math.sqrt(2.0 * math.pi)
+MOST = 100_000
+"""Simulated trials of a class. More trials vary less, so for larger sets the null is a little too wide."""
+_CUTS = 1 << 16
+"""Thresholds tried in one pass: four passes find any of the 2^64 floats."""
+_SIGN = np.uint64(1 << 63)
+Demand = Callable[[Counts, Counts], BoolArray]
+"""What holds for the numbers of targets and of non-targets below a threshold, up to some threshold."""
+Range = tuple[float, float]
+Compare = Callable[[Array, float], npt.ArrayLike]
 
 
 def eer(source: AnyTrials, labels: Labels | None = None) -> float:
@@ -130,8 +80,7 @@ def eer(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> lk.eer(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])) == 3 / 13
     True
     """
-    source = as_source(source, labels)
-    ranking = rank(source)
+    ranking = rank(as_source(source, labels))
     area = auc_from_ranking(ranking)
     if separation(ranking, area).reversed:
         warn_caller(reversed_text(ranking.bins, area), ReversedScoresWarning)
@@ -163,8 +112,7 @@ def eer_roc(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> lk.eer_roc(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
     0.25
     """
-    source = as_source(source, labels)
-    return eer_roc_from_ranking(rank(source))
+    return eer_roc_from_ranking(rank(as_source(source, labels)))
 
 
 def eer_roc_from_ranking(ranking: Ranking) -> float:
@@ -192,8 +140,7 @@ def prbep(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> round(lk.prbep(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 6)
     1.0
     """
-    source = as_source(source, labels)
-    return prbep_from_blocks(count_blocks(source))
+    return prbep_from_blocks(count_blocks(as_source(source, labels)))
 
 
 def prbep_from_blocks(blocks: PavBlocks) -> float:
@@ -219,8 +166,7 @@ def auc(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> lk.auc(lk.Scores([1, 2], [0, 1]))
     0.875
     """
-    source = as_source(source, labels)
-    return auc_from_ranking(rank(source))
+    return auc_from_ranking(rank(as_source(source, labels)))
 
 
 def auc_from_ranking(ranking: Ranking) -> float:
@@ -251,8 +197,7 @@ def min_dcf(source: AnyTrials, labels: Labels | None = None, *, point: Point) ->
     0.45
     """
     source = as_source(source, labels)
-    point = operating_point(point)
-    return min_dcf_from_blocks(count_blocks(source), point)
+    return min_dcf_from_blocks(count_blocks(source), operating_point(point))
 
 
 def min_dcf_from_blocks(blocks: PavBlocks, point: OperatingPoint) -> float:
@@ -290,8 +235,7 @@ def min_cllr(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> round(lk.min_cllr(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])), 13)
     0.5353940099985
     """
-    source = as_source(source, labels)
-    return min_cllr_from_blocks(count_blocks(source))
+    return min_cllr_from_blocks(count_blocks(as_source(source, labels)))
 
 
 def min_cllr_from_blocks(blocks: PavBlocks) -> float:
@@ -313,12 +257,119 @@ def block_losses(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray
     return target, nontarget
 
 
-_CUTS = 1 << 16
-"""Thresholds tried in one pass: four passes find any of the 2^64 floats."""
-_SIGN = np.uint64(1 << 63)
+@dataclass(frozen=True)
+class Separation:
+    """AUC beside 1/2, with the standard error it has if scores say nothing about the class."""
 
-Demand = Callable[[Counts, Counts], BoolArray]
-"""What holds for the numbers of targets and of non-targets below a threshold, up to some threshold."""
+    auc: float
+    standard_error: float
+
+    @property
+    def reversed(self) -> bool:
+        """Targets score below non-targets, beyond chance."""
+        return self.auc - 0.5 < -BEYOND_CHANCE * self.standard_error
+
+    @property
+    def none(self) -> bool:
+        """AUC cannot be told from 1/2."""
+        return abs(self.auc - 0.5) <= BEYOND_CHANCE * self.standard_error
+
+    @property
+    def would_show(self) -> float:
+        """The smallest AUC above 1/2 that would have been told from it."""
+        return 0.5 + BEYOND_CHANCE * self.standard_error
+
+
+def separation(ranking: Ranking, auc: float) -> Separation:
+    """The Mann-Whitney test of ordered trials; ties between the classes are taken into account.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bins = ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2))
+    >>> separation(Ranking(bins), auc=0.0).reversed
+    True
+    """
+    n_t, n_n = float(ranking.n_target), float(ranking.n_nontarget)
+    total = n_t + n_n
+    ties = ranking.tie_sum / (total * max(total - 1.0, 1.0))
+    variance = max(total + 1.0 - ties, 0.0) / (12.0 * n_t * n_n)
+    return Separation(auc, math.sqrt(variance))
+
+
+def eer_reversed(bins: ScoreBins) -> float:
+    """ROCCH-EER of the negated scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eer_reversed(ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
+    0.0
+    """
+    negated = ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
+    return eer_from_blocks(pav_blocks(negated))
+
+
+def reversed_text(bins: ScoreBins, auc: float) -> str:
+    """What is wrong, and what the equal error rate would be."""
+    return (
+        f"targets score below non-targets (AUC {auc:.3f}): is a higher score really more target-like? "
+        f"The other way round the EER is {100 * eer_reversed(bins):.2f} %"
+    )
+
+
+def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+    """The lowest threshold with at most this false-alarm rate: the score above the last one that has more.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> bins = count_bins(scores)
+    >>> threshold_for_false_alarms(scores, bins, 0.2), threshold_for_false_alarms(scores, bins, 0.0)
+    (0.5, 2.0)
+    """
+    if rate >= 1.0:
+        return float(bins.low[0])
+    last = highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
+    return next_score(source, bins, last)
+
+
+def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
+    """The highest threshold with at most this miss rate.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
+    >>> bins = count_bins(scores)
+    >>> threshold_for_misses(scores, bins, 0.25), threshold_for_misses(scores, bins, 0.0)
+    (0.5, -1.0)
+    """
+    return highest_threshold(source, bins, _on_misses(bins, operator.le, rate))
+
+
+def _on_misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+    return lambda target, _: np.asarray(compare(target / bins.n_target, rate))
+
+
+def _on_false_alarms(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
+    n = bins.n_nontarget
+    return lambda _, nontarget: np.asarray(compare((n - nontarget) / n, rate))
+
+
+def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
+    """The threshold with the lowest cost on these trials, a vertex of the ROC convex hull.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> blocks = count_blocks(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
+    >>> threshold_for_cost(blocks, OperatingPoint(0.5)), threshold_for_cost(blocks, OperatingPoint(0.01))
+    (0.5, 2.0)
+    """
+    vertex = int(np.searchsorted(blocks.llr, point.threshold))
+    return float(error_path(blocks).threshold[vertex])
 
 
 def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> float:
@@ -330,9 +381,8 @@ def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> f
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.core.cells import count_trials
     >>> scores = lk.Scores([1.0, 2.0, 3.0, 4.0], [0.0])
-    >>> highest_threshold(scores, count_trials(scores).bins(), lambda target, nontarget: target <= 2)
+    >>> highest_threshold(scores, count_bins(scores), lambda target, nontarget: target <= 2)
     3.0
     """
     path = error_path(bins)
@@ -361,9 +411,8 @@ def next_score(source: ScoreSource, bins: ScoreBins, score: float) -> float:
     Examples
     --------
     >>> import llrkit as lk
-    >>> from llrkit.core.cells import count_trials
     >>> scores = lk.Scores([1.0, 2.0, 3.0, 4.0], [0.0])
-    >>> next_score(scores, count_trials(scores).bins(), 2.0)
+    >>> next_score(scores, count_bins(scores), 2.0)
     3.0
     """
     place = int(np.searchsorted(bins.low, score, side="right")) - 1
@@ -396,69 +445,6 @@ def _as_float(order: npt.ArrayLike) -> FloatArray:
     return np.where(order & _SIGN, order & ~_SIGN, ~order).view(np.float64)
 
 
-Range = tuple[float, float]
-Compare = Callable[[Array, float], npt.ArrayLike]
-
-
-def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
-    """The lowest threshold with at most this false-alarm rate: the score above the last one that has more.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> from llrkit.core.cells import count_trials
-    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
-    >>> bins = count_trials(scores).bins()
-    >>> threshold_for_false_alarms(scores, bins, 0.2), threshold_for_false_alarms(scores, bins, 0.0)
-    (0.5, 2.0)
-    """
-    if rate >= 1.0:
-        return float(bins.low[0])
-    return next_score(
-        source, bins, highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
-    )
-
-
-def threshold_for_misses(source: ScoreSource, bins: ScoreBins, rate: float) -> float:
-    """The highest threshold with at most this miss rate.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> from llrkit.core.cells import count_trials
-    >>> scores = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
-    >>> bins = count_trials(scores).bins()
-    >>> threshold_for_misses(scores, bins, 0.25), threshold_for_misses(scores, bins, 0.0)
-    (0.5, -1.0)
-    """
-    return highest_threshold(source, bins, _on_misses(bins, operator.le, rate))
-
-
-def _on_misses(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
-    return lambda target, _: np.asarray(compare(target / bins.n_target, rate))
-
-
-def _on_false_alarms(bins: ScoreBins, compare: Compare, rate: float) -> Demand:
-    n = bins.n_nontarget
-    return lambda _, nontarget: np.asarray(compare((n - nontarget) / n, rate))
-
-
-def threshold_for_cost(blocks: PavBlocks, point: OperatingPoint) -> float:
-    """The threshold with the lowest cost on these trials, a vertex of the ROC convex hull.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> from llrkit.core.pav import pav_blocks
-    >>> from llrkit.core.cells import count_trials
-    >>> blocks = pav_blocks(count_trials(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])).bins())
-    >>> threshold_for_cost(blocks, OperatingPoint(0.5)), threshold_for_cost(blocks, OperatingPoint(0.01))
-    (0.5, 2.0)
-    """
-    vertex = int(np.searchsorted(blocks.llr, point.threshold))
-    return float(error_path(blocks).threshold[vertex])
-
-
 def same_rate(
     source: ScoreSource, bins: ScoreBins, kind: str, rate: float, width: float, effect: float
 ) -> Range:
@@ -470,17 +456,12 @@ def same_rate(
     n = bins.n_nontarget if kind == "p_fa" else bins.n_target
     error = width * math.sqrt(effect * rate * (1.0 - rate) / n)
     if kind == "p_fa":
-        demands = (
-            _on_false_alarms(bins, operator.gt, rate + error),
-            _on_false_alarms(bins, operator.ge, rate - error),
-        )
+        first = _on_false_alarms(bins, operator.gt, rate + error)
+        last = _on_false_alarms(bins, operator.ge, rate - error)
     else:
-        demands = (
-            _on_misses(bins, operator.lt, rate - error),
-            _on_misses(bins, operator.le, rate + error),
-        )
-    low, high = (highest_threshold(source, bins, demand) for demand in demands)
-    return low, high
+        first = _on_misses(bins, operator.lt, rate - error)
+        last = _on_misses(bins, operator.le, rate + error)
+    return highest_threshold(source, bins, first), highest_threshold(source, bins, last)
 
 
 def equal_rates(path: ErrorPath, rate: float, width: float, effects: Range) -> Range:
@@ -534,7 +515,7 @@ class Curve(ReadOnlyArrays, Result):
 
     def _in_short(self) -> str:
         """How many points there are, and the numbers and words that all share."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        values = _fields_of(self)
         n = max((len(value) for value in values.values() if isinstance(value, np.ndarray)), default=0)
         shared = [
             f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value!r}"
@@ -548,7 +529,10 @@ class Curve(ReadOnlyArrays, Result):
     def _repr_html_(self) -> str:
         columns = curve_columns(self)
         n = max((len(values) for values in columns.values()), default=0)
-        rows = [[name, *_ends_of_array(values)] for name, values in columns.items()]
+        rows = []
+        for name, values in columns.items():
+            ends = (values[0], values[-1]) if values else ("", "")
+            rows.append([name, *(f"{end:.5g}" if isinstance(end, float) else str(end) for end in ends)])
         return html_table([f"{type(self).__name__} of {counted(n, 'point')}", "first", "last"], rows)
 
 
@@ -562,7 +546,7 @@ def curve_columns(curve: Curve) -> dict[str, list[object]]:
     >>> list(curve_columns(HistogramPair(np.array([0.0, 1.0, 2.0]), counts, counts, 4, 4)))
     ['edges_low', 'edges_high', 'target', 'nontarget', 'n_target', 'n_nontarget']
     """
-    values = _expanded_fields({field.name: getattr(curve, field.name) for field in fields(curve)})  # type: ignore[arg-type]
+    values = _expanded_fields(_fields_of(curve))
     lengths = [len(value) for value in values.values() if isinstance(value, list)]
     n = max(lengths, default=1)
     if lengths.count(n) == 1 and len(lengths) > 1 and n - 1 in lengths:  # edges of bins
@@ -577,15 +561,17 @@ def curve_columns(curve: Curve) -> dict[str, list[object]]:
     return columns
 
 
+def _fields_of(curve: Curve) -> dict[str, Any]:
+    return {field.name: getattr(curve, field.name) for field in fields(curve)}  # type: ignore[arg-type]
+
+
 def _expanded_fields(values: Mapping[str, object]) -> dict[str, Json]:
     """Lists of plain values, and single ones; nested curves, mappings and matrices are taken apart."""
     flat: dict[str, Json] = {}
     for name, value in values.items():
-        if isinstance(value, Curve):
-            inner = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+        if isinstance(value, (Curve, Mapping)):
+            inner = _fields_of(value) if isinstance(value, Curve) else value
             flat |= {f"{name}.{key}": item for key, item in _expanded_fields(inner).items()}
-        elif isinstance(value, Mapping):
-            flat |= {f"{name}.{key}": item for key, item in _expanded_fields(value).items()}
         elif isinstance(value, np.ndarray) and value.ndim > 1:
             matrix = value.reshape(len(value), -1)
             flat |= {f"{name}.{i}": matrix[:, i].tolist() for i in range(matrix.shape[1])}
@@ -596,11 +582,6 @@ def _expanded_fields(values: Mapping[str, object]) -> dict[str, Json]:
         else:
             flat[name] = plain(value)
     return flat
-
-
-def _ends_of_array(values: list[object]) -> tuple[str, str]:
-    shown = [f"{value:.5g}" if isinstance(value, float) else str(value) for value in values[:1] + values[-1:]]
-    return (shown[0], shown[-1]) if shown else ("", "")
 
 
 def as_floats(curve: Curve, *names: str) -> None:
@@ -626,14 +607,6 @@ def named_arrays(values: Mapping[str, FloatArray], length: int, what: str) -> Ma
         array.flags.writeable = False
         arrays[name] = array
     return MappingProxyType(arrays)
-
-
-RANGE = (0.001, 0.5)
-_LINES = 403
-_STEPS = 60
-_SETTLED = 1e-13
-"""In probits; one more step of Newton's leaves rounding errors only."""
-_ROOT_2_PI = math.sqrt(2.0 * math.pi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -672,8 +645,7 @@ def det_slope(source: AnyTrials, labels: Labels | None = None) -> DetSlope:
     >>> round(lk.det_slope(lk.Scores(quantiles + 1, 0.5 * quantiles - 1)).slope, 2)
     -0.5
     """
-    source = as_source(source, labels)
-    return det_slope_from_bins(count_bins(source))
+    return det_slope_from_bins(count_bins(as_source(source, labels)))
 
 
 def det_slope_from_bins(bins: ScoreBins) -> DetSlope:
@@ -731,10 +703,6 @@ def _total_least_squares(x: FloatArray, y: FloatArray) -> float:
     root = float(np.hypot(gap, 2.0 * xy))
     # of the two equal forms take the one that adds
     return (gap + root) / (2.0 * xy) if gap >= 0 else 2.0 * xy / (root - gap)
-
-
-MOST = 100_000
-"""Simulated trials of a class. More trials vary less, so for larger sets the null is a little too wide."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,7 @@
-"""Probabilities as forecasts: Brier score, its decomposition, and reliability.
+"""LLRs as those who forecast probabilities judge them: Brier score, its decomposition, and reliability.
 
-LLRs as people who forecast probabilities judge them: Brier score, calibration error, decomposition. A prior
-turns LLRs into posterior probabilities; by default it is the share of the targets among the trials, so that
-every trial counts the same and the numbers are those of a list of forecasts and outcomes.
+A prior turns LLRs into posterior probabilities; by default it is the share of the targets among the trials,
+so that every trial counts the same and the numbers are those of a list of forecasts and outcomes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from llrkit.core.losses import ScoringRule, scoring_rule
 from llrkit.core.pav import PavBlocks, pooled_starts
 from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.metrics.costs import RuleSums
+from llrkit.metrics.costs import rule_cost
 from llrkit.metrics.discrimination import Curve
 from llrkit.metrics.loss_parts import LlrCells
 from llrkit.metrics.measure import measure
@@ -59,8 +58,7 @@ def brier_score(source: AnyTrials, labels: Labels | None = None, *, prior: float
     >>> lk.brier_score([0.0, 0.0], [1, 0])
     0.25
     """
-    source = as_source(source, labels)
-    return score_decomposition(source, rule="brier", prior=prior).score
+    return score_decomposition(source, labels, rule="brier", prior=prior).score
 
 
 def expected_calibration_error(
@@ -97,7 +95,7 @@ def expected_calibration_error(
     source = as_source(source, labels)
     whole_number(bins, 1, "bins")
     p = prior_of(source, prior)
-    sums = as_source(source).reduce(_PosteriorBins.at(int(bins), float(logit(p))))
+    sums = source.reduce(_PosteriorBins.at(int(bins), float(logit(p))))
     target, nontarget = p / sums.target.sum(), (1.0 - p) / sums.nontarget.sum()
     of_targets = target * sums.target
     posteriors = target * sums.target_posterior + nontarget * sums.nontarget_posterior
@@ -158,9 +156,7 @@ def score_decomposition(
         raise UnknownNameError(f"unknown score {not_among(rule, UNITS)}")
     p, costs, unit = prior_of(source, prior), scoring_rule(rule), UNITS[rule]
     odds = float(logit(p))
-    sums = as_source(source).reduce(RuleSums.at(costs, odds))
-    require_both_classes(sums.n_target, sums.n_nontarget)
-    score = p * sums.target / sums.n_target + (1.0 - p) * sums.nontarget / sums.n_nontarget
+    score = rule_cost(source, rule=costs, prior=p)
     best = _score_of_pav_posteriors(count_blocks(source), costs, p)
     alone = p * float(costs.miss(np.array(odds))) + (1.0 - p) * float(costs.fa(np.array(odds)))
     uncertainty, discrimination = alone / unit, (alone - best) / unit
@@ -173,7 +169,7 @@ def prior_of(source: ScoreSource, prior: float | None) -> float:
     """The prior that was given, or the share of the targets."""
     if prior is not None:
         return probability(prior, "prior")
-    sums = as_source(source).reduce(_PosteriorBins.at(1, 0.0))
+    sums = source.reduce(_PosteriorBins.at(1, 0.0))
     n_target, n_nontarget = float(sums.target.sum()), float(sums.nontarget.sum())
     require_both_classes(n_target, n_nontarget)
     return n_target / (n_target + n_nontarget)

@@ -1,11 +1,10 @@
-"""What a loss consists of: scale, shape and chance; and a test of the identity.
+"""What a loss consists of, discrimination, scale and offset, shape and chance; and a test of the identity.
 
-What a loss consists of: scale and offset, shape, discrimination; and what chance alone would cost. The best
-straight line is fitted to the cells of :class:`LlrCells`, not to the trials: without another pass, and with
-an error of the order of the square of the width of a cell.
+The best straight line is fitted to the cells of :class:`LlrCells`, not to the trials: without another pass,
+and with an error of the order of the square of the width of a cell.
 
-Are scale and offset of LLRs right? A score test of the identity, with the variance calibration implies. The
-map ``a x + b`` of LLRs x has, at prior 1/2, the cross-entropy
+Whether scale and offset of LLRs are right is a score test of the identity, with the variance that calibration
+implies. The map ``a x + b`` of LLRs x has, at prior 1/2, the cross-entropy
 
     C(a, b) = 1/2 mean_tar log(1 + e^-(a x + b)) + 1/2 mean_non log(1 + e^(a x + b)).
 
@@ -287,9 +286,9 @@ def _sandwich_of_line(
         (cells.target, cells.n_target, p - 1.0), (cells.nontarget, cells.n_nontarget, p),
     ):  # fmt: skip
         mean = g @ (counts * residual) / n
-        second = np.einsum("ik,jk,k->ij", g, g, counts * residual**2) / n
+        second = _products_of_gradients(g, counts * residual**2) / n
         total += (second - np.outer(mean, mean)) / n
-        curvature += np.einsum("ik,jk,k->ij", g, g, counts * p * (1.0 - p)) / n
+        curvature += _products_of_gradients(g, counts * p * (1.0 - p)) / n
     with np.errstate(all="ignore"):
         try:
             inverse = np.linalg.inv(curvature)

@@ -18,11 +18,10 @@ from llrkit.core.cells import (
     Grid,
     TrialCounts,
     collect_again,
-    count_on,
+    count_beside,
     require_both_classes,
-    score_indexes,
 )
-from llrkit.core.counting import FirstLook, below_in_order, count, keep_ranking
+from llrkit.core.counting import FirstLook, count, count_below
 from llrkit.core.functions import LN2
 from llrkit.core.groups import (
     By,
@@ -33,11 +32,10 @@ from llrkit.core.groups import (
     each_group,
     find_shared_class,
     natural_order,
-    trials_with_value,
     trials_with_values,
 )
 from llrkit.core.losses import LossSums
-from llrkit.core.order import RankedBins, Ranking
+from llrkit.core.order import Ranking
 from llrkit.core.pav import PavBlocks, ScoreBins
 from llrkit.core.summaries import Both, Moments, Sample, Summarizer, both, split_by
 from llrkit.errors import EmptyClassError, InputError
@@ -128,7 +126,8 @@ class CountedLater:
     def losses(self) -> LossSums:
         """The losses with the errors at all thresholds."""
         cuts = self.thresholds()
-        return self.sums.with_errors(cuts, *below_in_order(self.scores, cuts))
+        below = (count_below(of, cuts) for of in (self.scores.target, self.scores.nontarget))
+        return self.sums.with_errors(cuts, *below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +257,8 @@ class Measurements(Result):
     @cached_property
     def pav(self) -> curves.PavCurve:
         """The optimal monotone map from score to LLR."""
-        return curves.pav_curve(self.summaries.blocks)
+        blocks = self.summaries.blocks
+        return curves.PavCurve(blocks.low, blocks.high, blocks.llr, blocks.target, blocks.nontarget)
 
     @cached_property
     def bayes_error(self) -> curves.BayesErrorCurve:
@@ -269,11 +269,10 @@ class Measurements(Result):
     @cached_property
     def tippett(self) -> curves.TippettCurve:
         """Cumulative LLR distributions."""
-        at_zero = self.summaries.at_log_odds
-        zero = len(curves.BAYES_LOG_ODDS) // 2
-        return curves.tippett_curve(
-            self.summaries.at_llrs, (float(at_zero.p_miss[zero]), float(at_zero.p_fa[zero]))
-        )
+        at_odds, zero = self.summaries.at_log_odds, len(curves.BAYES_LOG_ODDS) // 2
+        misleading = float(at_odds.p_miss[zero]), float(at_odds.p_fa[zero])
+        losses = self.summaries.at_llrs
+        return curves.TippettCurve(losses.thresholds, 1.0 - losses.p_miss, losses.p_fa, misleading)
 
     @cached_property
     def histogram(self) -> curves.HistogramPair:
@@ -416,16 +415,14 @@ def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
         moments, losses = source.reduce(both(Moments.of, LossSums.of)).summaries
         look = FirstLook(*source.sizes)
     if isinstance(source, Scores) and source.ascending and sum(source.sizes) <= LATER_UP_TO:
-        counted = count(source, look, requested.thresholds)
-        at = losses.with_errors(requested.thresholds, counted.target_below, counted.nontarget_below)
+        ranking, *below = count(source, look, requested.thresholds)
+        at = losses.with_errors(requested.thresholds, *below)
         later = CountedLater(source, losses, partial(measurement_thresholds, moments, requested))
-        keep_ranking(source, counted.ranking)
-        return measurements_of(moments, counted.ranking, at, requested, later)
+        return measurements_of(moments, ranking, at, requested, later)
     thresholds = measurement_thresholds(moments, requested)
-    counted = count(source, look, thresholds)
-    keep_ranking(source, counted.ranking)
-    everywhere = losses.with_errors(thresholds, counted.target_below, counted.nontarget_below)
-    return measurements_of(moments, counted.ranking, at_points(everywhere, requested), requested, everywhere)
+    ranking, *below = count(source, look, thresholds)
+    everywhere = losses.with_errors(thresholds, *below)
+    return measurements_of(moments, ranking, at_points(everywhere, requested), requested, everywhere)
 
 
 def with_groups(
@@ -457,16 +454,7 @@ def measurement_summarizer(
 ) -> Summarizer[SecondLook]:
     """A summarizer of what an evaluation is made from, in cells; for weighted and grouped trials."""
     thresholds = measurement_thresholds(moments, requested)
-    summarize = both(count_on(grid), LossSums.at(thresholds=thresholds))
-    cuts, ascending = grid.points, np.sort(thresholds)
-
-    def prepared(chunk: Scores) -> SecondLook:
-        larger = score_indexes(chunk)[1 if grid.smaller == "target" else 0]
-        if cuts is not None:
-            larger.prepare(cuts, ascending)  # one look at the scores for both summaries
-        return summarize(chunk)
-
-    return prepared
+    return count_beside(grid, thresholds, LossSums.at(thresholds=thresholds))
 
 
 def measurements_from_summaries(
@@ -475,7 +463,7 @@ def measurements_from_summaries(
     """The numbers that the summaries of two passes give, where trials were counted in cells."""
     counts, losses = second.summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
-    ranking = RankedBins(counts.bins())
+    ranking = Ranking(counts.bins())
     return measurements_of(moments, ranking, at_points(losses, requested), requested, losses)
 
 
@@ -545,56 +533,32 @@ def measure_groups(
     With several columns every combination of their values that occurs is measured, and keys are tuples.
     Where groups share a class, one pass more finds the groups first.
     """
-    column, *others = columns_of(by)
-    if others:
-        names = (column, *others)
-        return _measure_split(source.with_columns(*names), names, requested, shared)
-    wide = source.with_columns(column)
-    split: Split = partial(split_by, column=column)
-    if shared is None:
-        first = wide.reduce(each_group(split, _first_look)).groups
-        grids = {key: look.summaries[1] for key, look in first.items()}
-        counts: Mapping[Hashable, tuple[float, float]] = {
-            key: (grid.n_target, grid.n_nontarget) for key, grid in grids.items()
-        }
-    else:
-        counts = wide.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
-    sharing = find_shared_class(counts, shared)
-    skipped: dict[Hashable, str] = {}
-    part: Callable[[Hashable], ScoreSource] = partial(trials_with_value, wide, column)
-    if sharing is not None:
-        skipped |= sharing.skipped(counts)
-        split = partial(sharing.split, column=column, groups=sharing.groups(counts))
-        part = partial(sharing.trials_of, wide, column)
-        first = wide.reduce(each_group(split, _first_look)).groups
-    groups, more = _measured_groups(wide, split, part, first, requested)
-    return groups, skipped | more, sharing
-
-
-def _measure_split(
-    wide: ScoreSource, names: tuple[str, ...], requested: RequestedPoints, shared: ClassName | None
-) -> tuple[dict[Hashable, Measurements], dict[Hashable, str], None]:
-    """Every combination of the values of several columns."""
-    if shared is not None:
+    names = columns_of(by)
+    if len(names) > 1 and shared is not None:
         raise InputError("shared= needs groups of one column (by=)")
-    split: Split = partial(split_by, column=names)
-    first = wide.reduce(each_group(split, _first_look)).groups
+    wide, column = source.with_columns(*names), names[0]
+    split: Split = partial(split_by, column=names if len(names) > 1 else column)
+    sharing: SharedClass | None = None
+    skipped: dict[Hashable, str] = {}
 
     def part(key: Hashable) -> ScoreSource:
+        if sharing is not None:
+            return sharing.trials_of(wide, column, key)
         return trials_with_values(wide, names, key if isinstance(key, tuple) else (key,))
 
-    return *_measured_groups(wide, split, part, first, requested), None
-
-
-def _measured_groups(
-    wide: ScoreSource,
-    split: Split,
-    part: Callable[[Hashable], ScoreSource],
-    first: Mapping[Hashable, Both[tuple[Moments, Grid]]],
-    requested: RequestedPoints,
-) -> tuple[dict[Hashable, Measurements], dict[Hashable, str]]:
-    """The measurements of the groups after a first look at them, and why some have none."""
-    usable, skipped = {}, {}
+    first = {} if shared is not None else wide.reduce(each_group(split, _first_look)).groups
+    if len(names) == 1:
+        if shared is not None:
+            counts = wide.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
+        else:
+            grids = {key: look.summaries[1] for key, look in first.items()}
+            counts = {key: (grid.n_target, grid.n_nontarget) for key, grid in grids.items()}
+        sharing = find_shared_class(counts, shared)
+        if sharing is not None:
+            skipped = sharing.skipped(counts)
+            split = partial(sharing.split, column=column, groups=sharing.groups(counts))
+            first = wide.reduce(each_group(split, _first_look)).groups
+    usable = {}
     # sorted: which value comes first must not depend on how the trials are cut into chunks
     for key, look in sorted(first.items(), key=lambda item: natural_order(item[0])):
         moments, grid = look.summaries
@@ -607,12 +571,12 @@ def _measured_groups(
         key: measurement_summarizer(moments, grid, requested) for key, (moments, grid) in usable.items()
     }
     if not second:
-        return {}, skipped
+        return {}, skipped, sharing
     summaries = wide.reduce(
         each_group(split, lambda key, group: second[key](group) if key in second else None)
     ).groups
     groups = {key: measurements_from_summaries(usable[key][0], summaries[key], requested) for key in usable}
-    return groups, skipped
+    return groups, skipped, sharing
 
 
 def _first_look(_key: object, group: Scores) -> Both[tuple[Moments, Grid]]:

@@ -160,18 +160,12 @@ def theory_costs_of(systems: Mapping[str, Measurements]) -> list[TheoryCosts]:
     averaged = {i for primary in first.primaries for i in primary.members}
     for i, result in enumerate(first.points):
         if i not in averaged:
-            curves.append(
-                theory_costs(
-                    result.point, {name: (m.eer, m.points[i].min_dcf) for name, m in systems.items()}
-                )
-            )
+            points = {name: (m.eer, m.points[i].min_dcf) for name, m in systems.items()}
+            curves.append(theory_costs(result.point, points))
     for i, primary in enumerate(first.primaries):
-        chosen = Preset(
-            primary.name, tuple(first.points[k].point for k in primary.members), source="measured"
-        )
-        curves.append(
-            theory_costs(chosen, {name: (m.eer, m.primaries[i].min) for name, m in systems.items()})
-        )
+        members = tuple(first.points[k].point for k in primary.members)
+        means = {name: (m.eer, m.primaries[i].min) for name, m in systems.items()}
+        curves.append(theory_costs(Preset(primary.name, members, source="measured"), means))
     return curves
 
 
@@ -182,31 +176,20 @@ def family_pairs() -> Mapping[str, Sequence[CalibratedPair]]:
     The mixture has two kinds of trials, equally frequent, one with four times the mean LLR of the other; PLDA
     has 20 dimensions that are equally good.
     """
-    eers = eer_grid(40)
+    from scipy.special import ndtr
+
+    low, high = (float(probit(rate)) for rate in EER_RANGE)
+    eers = ndtr(np.linspace(low, high, 40))
     mu = np.geomspace(0.02, 25.0, 30)
+    rho = np.tanh(np.linspace(1.2, 0.085, 16))  # their EERs cover a probit axis about evenly, the best first
     return MappingProxyType(
         {
             GAUSSIAN: [GaussianLLR.from_eer(float(eer)) for eer in eers],
             "mixture of two pairs": [MixtureLLR((0.5, 0.5), (m, 4.0 * m)) for m in mu[::-1]],
-            f"PLDA, {PLDA_DIM} dimensions": [
-                PLDALLR.isotropic(float(r), PLDA_DIM) for r in _plda_correlations()
-            ],
+            f"PLDA, {PLDA_DIM} dimensions": [PLDALLR.isotropic(float(r), PLDA_DIM) for r in rho],
             "gamma": [GammaLLR(float(shape)) for shape in np.geomspace(0.0004, 5.0, 30)],
         }
     )
-
-
-def eer_grid(n: int) -> FloatArray:
-    """EERs evenly spaced on a probit axis."""
-    from scipy.special import ndtr
-
-    low, high = (float(probit(rate)) for rate in EER_RANGE)
-    return np.asarray(ndtr(np.linspace(low, high, n)))
-
-
-def _plda_correlations() -> FloatArray:
-    """Correlations whose PLDA pairs cover a probit axis of EERs about evenly, from the best on."""
-    return np.tanh(np.linspace(1.2, 0.085, 16))
 
 
 def cost_name(cost: AnyPoint) -> str:

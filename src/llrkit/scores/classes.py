@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, IntArray, Rows
 from llrkit.base.text import counted
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
-from llrkit.scores.arrays import first_nan, number_array, read_only
+from llrkit.scores.arrays import first_nan, number_array, per_trial, read_only
 from llrkit.scores.labels import class_codes, class_names
 from llrkit.scores.source import POSITION, S, reduce_chunks, require_column
 
@@ -90,8 +90,8 @@ class ClassVectors:
             raise InputError(f"{rows} of {self._what} but {labeled}")
         if len(self.values) == 0:
             raise InputError("there are no trials")
-        self.ids = None if ids is None else self._per_trial(ids, "ids")
-        self.columns = {name: self._per_trial(column, name) for name, column in (columns or {}).items()}
+        self.ids = None if ids is None else per_trial(ids, len(self), "ids")
+        self.columns = {name: per_trial(column, len(self), name) for name, column in (columns or {}).items()}
         self._check_values()
 
     _what = "vectors"
@@ -106,13 +106,6 @@ class ClassVectors:
     def _check_classes(self) -> None:
         if len(self.classes) < 2:
             raise LabelError(f"one class only ({', '.join(self.classes)}): at least two are needed")
-
-    def _per_trial(self, column: object, name: str) -> Array:
-        array = np.asarray(column)
-        if array.shape[:1] != self.values.shape[:1]:
-            has = counted(len(array), "value") if array.ndim else "no values"
-            raise InputError(f"column {name!r} has {has} for {counted(len(self.values), 'trial')}")
-        return read_only(array)
 
     def _check_values(self) -> None:
         where = first_nan(self.values)

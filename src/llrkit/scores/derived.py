@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Generic, Protocol, Self, SupportsFloat, TypeAlias, TypeVar
+from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -254,21 +254,13 @@ def weighted(summarize: Callable[[Scores], S], column: str) -> Callable[[Scores]
     return make
 
 
-def _weight_number(word: object) -> float:
-    if not isinstance(word, (str, SupportsFloat)):
-        raise TypeError("not a number")
-    return float(word)
-
-
 def _weight_numbers(chunk: Scores, column: str, side: int) -> Array:
     """The weights of one class; columns of text are codes with the words they stand for."""
     values, words = chunk.columns[column][side], chunk.categories.get(column)
     try:
-        if any(isinstance(word, bytes) for word in words or ()):
-            raise TypeError("bytes")  # float() would read them
-        given = values if words is None else np.array([_weight_number(word) for word in words])[values]
-        if np.asarray(given).dtype.kind in "mMS":
-            raise TypeError("dates")
+        if any(isinstance(word, bytes) for word in words or ()) or values.dtype.kind in "mMS":
+            raise TypeError("bytes or dates")  # which would be read as numbers
+        given = values if words is None else np.array(words, dtype=object)[values]
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(

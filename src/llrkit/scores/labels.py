@@ -6,58 +6,15 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args, runtime_checkable
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, DType
+from llrkit.base.arguments import Array
 from llrkit.base.process import warn_caller
 from llrkit.errors import InputError, LabelError, PooledClassesWarning
 from llrkit.scores.source import unnamed_systems
-
-if TYPE_CHECKING:
-    from typing_extensions import CapsuleType
-
-
-@runtime_checkable
-class LazyTable(Protocol):
-    """A LazyFrame of polars."""
-
-    def collect(self) -> object:
-        """The table."""
-
-    def collect_schema(self) -> Mapping[str, object]:
-        """The names and types of its columns."""
-        ...
-
-
-@runtime_checkable
-class Tensor(Protocol):
-    """A tensor of torch."""
-
-    dtype: object
-
-    def detach(self) -> Self:
-        """The same without gradients."""
-        ...
-
-    def cpu(self) -> Self:
-        """The same in the memory of the CPU."""
-        ...
-
-    def float(self) -> Self:
-        """The same as float32."""
-        ...
-
-
-@runtime_checkable
-class SpeaksDLPack(Protocol):
-    """An array of another library that can hand over its memory."""
-
-    def __dlpack__(self, *, stream: None = None) -> CapsuleType:
-        """The memory."""
-        ...
 
 
 def as_numpy(values: object, what: str) -> Array:
@@ -76,17 +33,21 @@ def as_numpy(values: object, what: str) -> Array:
     if isinstance(values, np.ndarray):
         # whoever made a masked array imported numpy.ma, which plain arrays need not wait for
         if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
-            return _unmasked(values, what)
+            hidden = np.argwhere(np.ma.getmaskarray(values))
+            if len(hidden):  # what a mask hides must not count
+                raise InputError(f"{what}: masked at index {hidden[0][0]}; leave masked trials out")
+            return np.asarray(values.data)
         return values
-    if isinstance(values, LazyTable):
-        values = values.collect()
-    if isinstance(values, Tensor):
-        values = values.detach().cpu()
-        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+    foreign: Any = values  # of polars, torch or others, told apart by their methods without an import
+    if hasattr(foreign, "collect") and hasattr(foreign, "collect_schema"):  # a DataFrame has only the schema
+        foreign = foreign.collect()
+    if hasattr(foreign, "detach") and hasattr(foreign, "cpu"):
+        foreign = foreign.detach().cpu()
+        foreign = foreign.float() if str(foreign.dtype) == "torch.bfloat16" else foreign
     try:
-        if isinstance(values, SpeaksDLPack) and not hasattr(values, "__array__"):
-            return np.from_dlpack(values)
-        return np.asarray(values)
+        if hasattr(foreign, "__dlpack__") and not hasattr(foreign, "__array__"):
+            return np.from_dlpack(foreign)
+        return np.asarray(foreign)
     except ValueError as error:  # lists of different lengths
         raise InputError(f"{what} are not an array of numbers ({error})") from None
 
@@ -102,8 +63,9 @@ def column_names(given: object) -> list[object]:
     """
     if isinstance(given, Mapping):
         return list(given)
-    if isinstance(given, LazyTable):  # its columns are not known at once
-        return list(given.collect_schema())
+    schema = getattr(given, "collect_schema", None)  # a lazy table, whose columns are not known at once
+    if schema is not None:
+        return list(schema())
     names = getattr(given, "column_names", getattr(given, "columns", None))  # Arrow, pandas
     return list(names) if isinstance(names, Iterable) else []
 
@@ -127,14 +89,6 @@ def named_systems(scores: object) -> tuple[str, ...]:
     names: object = columns or getattr(scores, "index", None)
     found = tuple(names) if isinstance(names, Iterable) else ()  # a list has a method of this name
     return found if all(isinstance(name, str) for name in found) else ()
-
-
-def _unmasked(values: np.ma.MaskedArray[tuple[int, ...], DType], what: str) -> Array:
-    """The data of a masked array, where nothing is masked: what the mask hides must not count."""
-    hidden = np.argwhere(np.ma.getmaskarray(values))
-    if len(hidden):
-        raise InputError(f"{what}: masked at index {hidden[0][0]}; leave masked trials out")
-    return np.asarray(values.data)
 
 
 def flat_labels(values: object) -> Array:
@@ -174,7 +128,18 @@ def classify_words(words: list[str]) -> list[bool | None]:
     [True, False, True, None]
     """
     known = dict.fromkeys(TARGET_WORDS, True) | dict.fromkeys(NONTARGET_WORDS, False)
-    return [known.get(re.sub(r"[ _]+", "-", word.strip().lower())) for word in words]
+    return [known.get(plain_word(word)) for word in words]
+
+
+def plain_word(word: str) -> str:
+    """A label in lower case, its words joined by hyphens.
+
+    Examples
+    --------
+    >>> plain_word("Same speaker"), plain_word("bona_fide")
+    ('same-speaker', 'bona-fide')
+    """
+    return re.sub(r"[ _]+", "-", word.strip().lower())
 
 
 def pooled_words(words: Iterable[str]) -> str | None:
@@ -232,16 +197,19 @@ def target_mask(labels: object, positive: object = None) -> npt.NDArray[np.bool_
     if array.ndim != 1:
         raise InputError(f"labels must be one-dimensional, got shape {array.shape}")
     if positive is not None:
-        return _equal_to_label(array, positive)
+        is_target = np.asarray(array == positive)
+        if not is_target.any():
+            seen = ", ".join(repr(value) for value in np.unique(array).tolist()[:6])
+            raise LabelError(f"no label is {positive!r} (positive=); there are: {seen}")
+        return is_target
     if array.dtype == np.bool_:
         return array
     if array.dtype.kind in "iuf":
         is_target = array == 1
         bad = ~(is_target | (array == 0) | (array == -1))
         if bad.any() or ((array == 0).any() and (array == -1).any()):
-            seen = [value.item() for value in np.unique(array)[:6]]
             where = f" (first at index {int(np.argmax(bad))})" if bad.any() else ""
-            raise _not_two_classes(seen, where)
+            raise _not_two_classes(np.unique(array)[:6].tolist(), where)
         return np.asarray(is_target)
     distinct, inverse = np.unique(array.astype(str), return_inverse=True)
     words = [str(word) for word in distinct]
@@ -253,14 +221,6 @@ def target_mask(labels: object, positive: object = None) -> npt.NDArray[np.bool_
     return np.asarray([bool(value) for value in meaning])[inverse]
 
 
-def _equal_to_label(array: Array, positive: object) -> npt.NDArray[np.bool_]:
-    is_target = np.asarray(array == positive)
-    if not is_target.any():
-        seen = ", ".join(repr(value) for value in np.unique(array).tolist()[:6])
-        raise LabelError(f"no label is {positive!r} (positive=); there are: {seen}")
-    return is_target
-
-
 def holds_words(given: object) -> bool:
     """Whether an array is made of words that are no numbers.
 
@@ -270,15 +230,15 @@ def holds_words(given: object) -> bool:
     (True, False, False)
     """
     words = [word for word in np.ravel(np.asarray(given, dtype=object)).tolist() if isinstance(word, str)]
-    return bool(words) and all(_is_word_label(word) for word in words)
+    return bool(words) and not any(map(_is_number, words))
 
 
-def _is_word_label(text: str) -> bool:
+def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return True
-    return False
+        return False
+    return True
 
 
 def looks_like_labels(given: object, values: Array, scores: Array) -> bool:
@@ -383,8 +343,15 @@ def class_codes(labels: object, classes: tuple[str, ...]) -> npt.NDArray[np.intp
     array = np.asarray(labels)
     if array.ndim != 1:
         raise InputError(f"labels must be one-dimensional, got shape {array.shape}")
-    if array.dtype.kind in "iub" and not any(_is_number_label(name) for name in classes):
-        return _places_of_labels(array, classes)
+    if array.dtype.kind in "iub" and not any(map(_is_number, classes)):
+        codes = array.astype(np.intp)
+        bad = (codes < 0) | (codes >= len(classes))
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise LabelError(
+                f"label {array[at]} at index {at}: there are {len(classes)} classes, numbered from 0"
+            )
+        return codes
     if array.dtype.kind == "O":
         missing = [i for i, label in enumerate(array) if label is None or label != label]
         if missing:
@@ -396,15 +363,14 @@ def class_codes(labels: object, classes: tuple[str, ...]) -> npt.NDArray[np.intp
         if array.dtype.kind == "f" and np.isnan(distinct).any():
             raise LabelError(f"there is no label at index {int(np.argmax(np.isnan(array)))}")
     known = {name: i for i, name in enumerate(classes)}
-    codes = np.array([known.get(_label_as_text(label), -1) for label in distinct], dtype=np.intp)[
-        inverse.ravel()
-    ]
+    places = [known.get(_label_as_text(label), -1) for label in distinct]
+    codes = np.array(places, dtype=np.intp)[inverse.ravel()]
     if len(codes) and codes.min() < 0:
         at = int(np.argmax(codes < 0))
         raise LabelError(
             f"unknown class {_label_as_text(array[at])!r} at index {at}; the classes are {listed(classes)}"
         )
-    return np.asarray(codes, dtype=np.intp)
+    return codes
 
 
 def listed(names: Iterable[str]) -> str:
@@ -420,32 +386,11 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _places_of_labels(array: Array, classes: tuple[str, ...]) -> npt.NDArray[np.intp]:
-    codes = array.astype(np.intp)
-    bad = (codes < 0) | (codes >= len(classes))
-    if bad.any():
-        at = int(np.argmax(bad))
-        raise LabelError(
-            f"label {array[at]} at index {at}: there are {len(classes)} classes, numbered from 0"
-        )
-    return codes
-
-
 def _label_as_text(name: object) -> str:
     value = name.item() if isinstance(name, np.generic) else name
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return str(int(value))
     return str(value).strip()
-
-
-def _is_number_label(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
 
 
 Kind = Literal["target", "nontarget", "spoof"]
@@ -469,7 +414,7 @@ def kind_of(word: object) -> Kind:
     """
     if isinstance(word, (bool, np.bool_)):
         return "target" if word else "nontarget"
-    text = str(word).strip().lower().replace("_", "-").replace(" ", "-")
+    text = plain_word(str(word))
     if text in SPOOF_WORDS:
         return "spoof"
     if text in TARGET_WORDS or text in NONTARGET_WORDS:

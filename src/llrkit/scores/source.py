@@ -324,15 +324,15 @@ def reduce_chunks(
     """
     workers = thread_count(threads)
     if n_chunks is not None and n_chunks <= workers:
-        return _merge_summaries(iter(each_in_threads(summarize, chunks, threads=threads)))
+        return reduce(add, each_in_threads(summarize, chunks, threads=threads))
     rest = iter(chunks)
     ahead = list(islice(rest, 2))
     if not ahead:
         raise InputError("a source without chunks cannot be summarized")
     if workers == 1 or len(ahead) == 1:  # a pool would cost more than it gives
-        return _merge_summaries(summarize(chunk) for chunk in chain(ahead, rest))
+        return reduce(add, map(summarize, chain(ahead, rest)))
     with ThreadPoolExecutor(workers) as pool:
-        return _merge_summaries(in_order(pool, summarize, chain(ahead, rest), 2 * workers))
+        return reduce(add, in_order(pool, summarize, chain(ahead, rest), 2 * workers))
 
 
 def each_in_threads(
@@ -392,7 +392,3 @@ def in_order(
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
-
-
-def _merge_summaries(parts: Iterator[S]) -> S:
-    return reduce(add, parts)

@@ -31,187 +31,12 @@ from llrkit.scores.source import (
     row_in_words,
 )
 
-
-def own_table(table: object) -> pl.DataFrame:
-    """A polars table of anything that can be one, with memory that whoever gave it cannot write to.
-
-    polars takes over arrays of NumPy, pandas and Arrow without a copy, so their numbers are copied here.
-    Tables and columns of polars, which cannot be written to, are used as they are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mine = np.array([1.5, -0.5])
-    >>> table = own_table({"score": mine})
-    >>> mine[:] = 0.0
-    >>> table["score"].to_list()
-    [1.5, -0.5]
-    """
-    frame = as_table(table)
-    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
-        return frame
-    safe = (pl.Series, list, tuple)
-    columns = table if isinstance(table, Mapping) else {}
-    shared = [
-        name
-        for name, dtype in frame.schema.items()
-        if (dtype.is_numeric() or dtype.is_temporal()) and not isinstance(columns.get(name), safe)
-    ]
-    # Two pieces that become one are always copied; one piece, even a clone, never is.
-    numbers = frame.select(shared)
-    copy = pl.concat([numbers, numbers.head(1)], rechunk=True).head(frame.height) if shared else numbers
-    return frame.with_columns(copy.get_columns())
-
-
-def as_table(table: object) -> pl.DataFrame:
-    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
-    try:
-        if isinstance(table, pl.DataFrame):
-            return table
-        if isinstance(table, pl.LazyFrame):
-            return table.collect()
-        foreign: Any = table  # polars finds out itself what it is
-        return pl.from_pandas(foreign) if hasattr(table, "iloc") else pl.DataFrame(foreign)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None
-
-
 Label: TypeAlias = str | int | float | bool
 """A value of a column of labels."""
-
-
-def target_rows(
-    column: pl.Series, place: Callable[[int], str], expected: Iterable[str] = ()
-) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
-    """Which rows of a column of labels are targets, and the words in it (none if it is boolean).
-
-    ``expected`` are words that are likely to occur, for speed.
-    """
-    if column.has_nulls():
-        row = int(column.is_null().arg_max() or 0)
-        raise LabelError(f"{place(row)}: no label in column {column.name!r}")
-    if column.dtype == pl.Boolean:
-        return column.to_numpy(), frozenset()
-    if not is_label_type(column.dtype):
-        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
-    distinct, masks = distinct_labels(column, expected)
-    words = [
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        for value in distinct
-    ]
-    meaning = classify_words(words)
-    unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
-    if unknown or {"0", "-1"} <= set(words):
-        where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
-        seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
-        raise LabelError(
-            f"{where}: labels in column {column.name!r} are not two classes: saw {seen}; "
-            f"accepted are {ACCEPTED}"
-        )
-    targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
-    only = masks.get(targets[0]) if len(targets) == 1 else None
-    mask = column.is_in(targets) if only is None else only
-    return mask.to_numpy(), frozenset(words)
-
-
-def is_label_type(dtype: pl.DataType) -> bool:
-    """Whether a column of this type can hold labels: words, numbers, or true and false."""
-    words = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
-    return words or dtype.is_integer() or dtype.is_float()
-
-
-def distinct_labels(
-    column: pl.Series, expected: Iterable[str] = ()
-) -> tuple[list[Label], dict[Label, pl.Series]]:
-    """The values of a column of labels, as they come first, and where some of them are.
-
-    Comparing all rows with the words that are likely is several times faster than looking for distinct ones.
-    """
-    likely = list(expected) or column.head(1000).unique(maintain_order=True).to_list()
-    if column.dtype != pl.String or not 0 < len(likely) <= 4:
-        return column.unique(maintain_order=True).to_list(), {}
-    masks = {word: column == word for word in likely}
-    known = reduce(or_, masks.values())
-    there = [word for word, mask in masks.items() if mask.any()]
-    return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
-
-
-_WEIGHT_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
-
-
-def inexact_row(column: pl.Series) -> int | None:
-    """The first row with a whole number beyond 2^53, which is not exact as floating point; None without.
-
-    Examples
-    --------
-    >>> inexact_row(pl.Series([1, 2**53 + 1])), inexact_row(pl.Series([1, 2]))
-    (1, None)
-    """
-    if not column.dtype.is_integer() or column.len() == 0:
-        return None
-    low, high = column.min(), column.max()
-    if low is None or (int(low) >= -EXACT and int(high) <= EXACT):  # type: ignore[arg-type]
-        return None
-    return next(i for i, value in enumerate(column) if value is not None and abs(value) > EXACT)
-
-
-def is_wide(dtype: pl.DataType) -> bool:
-    """Whether these are whole numbers of more than 64 bits, which NumPy does not have."""
-    return dtype.is_integer() and str(dtype).endswith("128")
-
-
-def is_plain_number(dtype: pl.DataType) -> bool:
-    """Whether these are numbers that NumPy has too; decimals and 128 bits are not.
-
-    Examples
-    --------
-    >>> is_plain_number(pl.Int64()), is_plain_number(pl.Decimal(10, 2)), is_plain_number(pl.Int128())
-    (True, False, False)
-    """
-    return dtype.is_numeric() and not dtype.is_decimal() and not is_wide(dtype)
-
-
-def as_array(column: pl.Series) -> Array:
-    """The values of a column; whole numbers of 128 bits as Python has them."""
-    return np.array(column.to_list()) if is_wide(column.dtype) else column.to_numpy()
-
-
-def require_exact(column: pl.Series, place: Callable[[int], str]) -> None:
-    """Refuse scores that are whole numbers beyond 2^53, naming the first."""
-    row = inexact_row(column)
-    if row is not None:
-        raise InputError(f"{place(row)}, column {column.name!r}: {column[row]} {INEXACT}")
-
-
-def groupable(column: pl.Series, origin: str) -> pl.Series:
-    """A column whose values can be told apart: lists, structures and objects are refused."""
-    if column.dtype.is_nested() or column.dtype == pl.Object:
-        where = f"{origin}, " if origin else ""
-        raise InputError(
-            f"{where}column {column.name!r}: holds {column.dtype}, expected numbers, text, dates or booleans"
-        )
-    return column
-
-
-def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
-    """The weights of trials; what is none is named by its row."""
-    if not column.dtype.is_numeric() and column.dtype not in _WEIGHT_TYPES:
-        where = f"{origin}, " if origin else ""
-        raise InputError(f"{where}column {column.name!r}: holds {column.dtype}, not weights")
-    words = column.dtype in (pl.Categorical, pl.Enum)
-    numbers = (column.cast(pl.String) if words else column).cast(pl.Float64, strict=False)
-    weights = numbers.fill_null(np.nan).to_numpy()
-    bad = ~acceptable_weights(weights)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"{place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
-            f"expected {WEIGHTS_IN_WORDS}"
-        )
-    return np.asarray(weights)
-
-
+SameTrials = Literal["other trials", "same scores", "other scores"]
 WEIGHT = "how often each trial counts"
+WORDS = ("target", "nontarget")
+_WEIGHT_TYPES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 
 
 class Trials(ScoreSource):
@@ -256,12 +81,15 @@ class Trials(ScoreSource):
         origin: str = "",
         lines: Callable[[list[int]], list[int]] | None = None,
     ) -> None:
-        refuse_after_fork("trials as tables")
-        self._table = own_table(table)
         names = (score,) if isinstance(score, str) else tuple(score)
-        self._roles = Roles(names, label, enroll, test, weight, carried=tuple(carried))
-        self.origin, self.lines = origin, lines
-        for name in (*self._roles.named, *(name for name in carried if name not in COUNTED)):
+        self._set(table, Roles(names, label, enroll, test, weight, carried=tuple(carried)), origin, lines)
+
+    def _set(
+        self, table: object, roles: Roles, origin: str, lines: Callable[[list[int]], list[int]] | None
+    ) -> None:
+        refuse_after_fork("trials as tables")
+        self._table, self._roles, self.origin, self.lines = own_table(table), roles, origin, lines
+        for name in (*roles.named, *(name for name in roles.carried if name not in COUNTED)):
             self._require(name)
 
     @classmethod
@@ -286,18 +114,8 @@ class Trials(ScoreSource):
         lines
             Function from row numbers to line numbers of the file.
         """
-        trials = cls(
-            table,
-            score=roles.score,
-            label=roles.label or "label",
-            enroll=roles.enroll,
-            test=roles.test,
-            weight=roles.weight,
-            carried=roles.carried,
-            origin=origin,
-            lines=lines,
-        )
-        trials._roles = replace(roles, label=trials.label)
+        trials = cls.__new__(cls)
+        trials._set(table, replace(roles, label=roles.label or "label"), origin, lines)
         return trials
 
     @property
@@ -373,24 +191,24 @@ class Trials(ScoreSource):
     @cached_property
     def score_array(self) -> Array:
         """Scores in row order, shape (n,) or (n, K)."""
-        arrays = [self._score_column(name) for name in self.score]
+        arrays = []
+        for name in self.score:
+            column = self.table[name]
+            if not column.dtype.is_numeric():
+                raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
+            if column.dtype not in (pl.Float32, pl.Float64):
+                row = inexact_row(column)
+                if row is not None:
+                    raise InputError(f"{self.place(row)}, column {name!r}: {column[row]} {INEXACT}")
+                column = column.cast(pl.Float64)
+            arrays.append(column.to_numpy())
+            if column.has_nulls() or first_nan(arrays[-1]) is not None:
+                row = int((column.is_null() | column.is_nan()).arg_max() or 0)
+                raise NaNScoreError(
+                    f"{self.place(row)}, column {name!r}: score is missing or NaN; every trial needs a score "
+                    "(+-inf is allowed)"
+                )
         return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
-
-    def _score_column(self, name: str) -> Array:
-        column = self.table[name]
-        if not column.dtype.is_numeric():
-            raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
-        if column.dtype not in (pl.Float32, pl.Float64):
-            require_exact(column, self.place)
-            column = column.cast(pl.Float64)
-        values = column.to_numpy()
-        if column.has_nulls() or first_nan(values) is not None:
-            row = int((column.is_null() | column.is_nan()).arg_max() or 0)
-            raise NaNScoreError(
-                f"{self.place(row)}, column {name!r}: score is missing or NaN; every trial needs a score "
-                "(+-inf is allowed)"
-            )
-        return values
 
     def scores(self) -> Scores:
         """The scores, split by label, with the columns that are carried."""
@@ -417,7 +235,7 @@ class Trials(ScoreSource):
         column = self.table[self._roles.weight or ""]
         plain, values, mask = self._scores, weight_numbers(column, self.origin, self.place), self.is_target
         columns = {**plain.columns, WEIGHT: (values[mask], values[~mask])}
-        weighed = Scores.from_classes(plain.target, plain.nontarget, columns, categories=plain.categories)
+        weighed = Scores.part(plain.target, plain.nontarget, columns, plain.categories)
         return weighed.read_with(self._roles.factor, self._roles.calibrated, self.score)
 
     def coded(self, name: str) -> tuple[Array, list[Hashable] | None]:
@@ -454,7 +272,9 @@ class Trials(ScoreSource):
             mask = self.is_target
             return np.where(mask, np.cumsum(mask), np.cumsum(~mask)) - 1
         self._require(name)
-        return as_array(self.table[name])
+        column = self.table[name]
+        # whole numbers of 128 bits as Python has them
+        return np.array(column.to_list()) if is_wide(column.dtype) else column.to_numpy()
 
     def reduce(self, summarize: Callable[[Scores], S]) -> S:
         """Summarize every chunk and merge the summaries.
@@ -604,21 +424,6 @@ class Trials(ScoreSource):
         return f"Trials({counted(self.table.height, 'row')}: {', '.join(roles)}{more})"
 
 
-def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
-    """What the JSON of an evaluation says of trials that occur more than once; nothing where none does.
-
-    Nothing is said either where trials cannot be told apart by their ids. None stands for what is not known:
-    ids are not held in memory for what is read in batches.
-    """
-    if len(trials.roles.ids) < 2:
-        return {}
-    n = trials.n_repeated if isinstance(trials, Trials) else None
-    return {} if n == 0 else {"repeated_trials": n}
-
-
-WORDS = ("target", "nontarget")
-
-
 def trials_of(chunks: Iterable[Scores], *, enroll: str | None = None, test: str | None = None) -> Trials:
     """Trials of consecutive chunks of scores: in each the targets first, all columns beside the scores.
 
@@ -635,30 +440,31 @@ def trials_of(chunks: Iterable[Scores], *, enroll: str | None = None, test: str 
     for chunk in chunks:
         if chunk.n_systems > 1:
             systems = [f"score_{i + 1}" for i in range(chunk.n_systems)]
-        tables.append(_table_of_chunk(chunk, systems))
+        columns = []
+        for name, values in chunk.columns.items():
+            codes, words = np.concatenate(values), chunk.categories.get(name)
+            column = codes if words is None else pl.Series(words).gather(pl.Series(codes.astype(np.uint32)))
+            columns.append(pl.Series(name, column))
+        scores = np.concatenate([chunk.target, chunk.nontarget]).reshape(-1, len(systems))
+        columns += [pl.Series(name, scores[:, i]) for i, name in enumerate(systems)]
+        labels = np.repeat(np.array([0, 1], dtype=np.uint32), [chunk.n_target, chunk.n_nontarget])
+        columns.append(pl.Series("label", WORDS).gather(pl.Series(labels)))
+        tables.append(pl.DataFrame(columns))
     if not tables:
         raise InputError("there are no chunks to make trials of")
     return Trials(pl.concat(tables), score=systems, enroll=enroll, test=test)
 
 
-def _table_of_chunk(chunk: Scores, systems: list[str]) -> pl.DataFrame:
-    columns = [
-        _column_of_chunk(name, np.concatenate(values), chunk) for name, values in chunk.columns.items()
-    ]
-    scores = np.concatenate([chunk.target, chunk.nontarget]).reshape(-1, len(systems))
-    columns += [pl.Series(name, scores[:, i]) for i, name in enumerate(systems)]
-    labels = np.repeat(np.array([0, 1], dtype=np.uint32), [chunk.n_target, chunk.n_nontarget])
-    columns.append(pl.Series("label", WORDS).gather(pl.Series(labels)))
-    return pl.DataFrame(columns)
+def repeated_trials(trials: ScoreSource) -> dict[str, int | None]:
+    """What the JSON of an evaluation says of trials that occur more than once; nothing where none does.
 
-
-def _column_of_chunk(name: str, values: Array, chunk: Scores) -> pl.Series:
-    if name not in chunk.categories:
-        return pl.Series(name, values)
-    return pl.Series(name, chunk.categories[name]).gather(pl.Series(values.astype(np.uint32))).alias(name)
-
-
-SameTrials = Literal["other trials", "same scores", "other scores"]
+    Nothing is said either where trials cannot be told apart by their ids. None stands for what is not known:
+    ids are not held in memory for what is read in batches.
+    """
+    if len(trials.roles.ids) < 2:
+        return {}
+    n = trials.n_repeated if isinstance(trials, Trials) else None
+    return {} if n == 0 else {"repeated_trials": n}
 
 
 def same_trials(first: Trials, second: Trials) -> SameTrials:
@@ -733,9 +539,10 @@ class KindTable:
 
     def _where_scored(self, *names: str) -> pl.DataFrame:
         """The trials that have all of these scores; the table itself where none is missing."""
-        if all(_has_all_scores(self.frame[name]) for name in names):
+        if all(map(_has_all_scores, self.frame.select(names))):
             return self.frame
-        return self.frame.filter(*map(_scored_rows, names))
+        values = (pl.col(name).cast(pl.Float64) for name in names)
+        return self.frame.filter(*(value.is_not_null() & value.is_not_nan() for value in values))
 
     def trials_of_both(self, first: str, second: str) -> Trials:
         """The trials that have both scores, targets against all others."""
@@ -746,7 +553,7 @@ class KindTable:
         self, first: str, second: str, name: str, fuse: Callable[[FloatArray], FloatArray]
     ) -> KindTable:
         """The trials that have both scores, with one more column made of them."""
-        kept = self.frame.filter(_scored_rows(first) & _scored_rows(second))
+        kept = self._where_scored(first, second)
         both = kept.select(pl.col(first, second).cast(pl.Float64)).to_numpy()
         return KindTable(kept.with_columns(pl.Series(name, fuse(both))), self.label)
 
@@ -758,8 +565,7 @@ class KindTable:
     def gated(self, gate: str, threshold: float, score: str) -> KindTable:
         """The trials that have both scores, the second -inf where the first is below a threshold."""
         passed = pl.when(pl.col(gate) >= threshold).then(pl.col(score).cast(pl.Float64)).otherwise(-np.inf)
-        both = self.frame.filter(_scored_rows(gate) & _scored_rows(score))
-        return KindTable(both.with_columns(passed.alias(score)), self.label)
+        return KindTable(self._where_scored(gate, score).with_columns(passed.alias(score)), self.label)
 
     def counts(self) -> dict[Kind, int]:
         """How many trials of each kind there are."""
@@ -786,6 +592,161 @@ def _has_all_scores(column: pl.Series) -> bool:
     return not column.dtype.is_float() or not column.is_nan().any()
 
 
-def _scored_rows(name: str) -> pl.Expr:
-    value = pl.col(name).cast(pl.Float64)
-    return value.is_not_null() & value.is_not_nan()
+def own_table(table: object) -> pl.DataFrame:
+    """A polars table of anything that can be one, with memory that whoever gave it cannot write to.
+
+    polars takes over arrays of NumPy, pandas and Arrow without a copy, so their numbers are copied here.
+    Tables and columns of polars, which cannot be written to, are used as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mine = np.array([1.5, -0.5])
+    >>> table = own_table({"score": mine})
+    >>> mine[:] = 0.0
+    >>> table["score"].to_list()
+    [1.5, -0.5]
+    """
+    frame = as_table(table)
+    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
+        return frame
+    safe = (pl.Series, list, tuple)
+    columns = table if isinstance(table, Mapping) else {}
+    shared = [
+        name
+        for name, dtype in frame.schema.items()
+        if (dtype.is_numeric() or dtype.is_temporal()) and not isinstance(columns.get(name), safe)
+    ]
+    # Two pieces that become one are always copied; one piece, even a clone, never is.
+    numbers = frame.select(shared)
+    copy = pl.concat([numbers, numbers.head(1)], rechunk=True).head(frame.height) if shared else numbers
+    return frame.with_columns(copy.get_columns())
+
+
+def as_table(table: object) -> pl.DataFrame:
+    """A polars table of anything that can be one: a dict of columns, a pandas table, ..."""
+    try:
+        if isinstance(table, pl.DataFrame):
+            return table
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
+        foreign: Any = table  # polars finds out itself what it is
+        return pl.from_pandas(foreign) if hasattr(table, "iloc") else pl.DataFrame(foreign)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"cannot make a table of {type(table).__name__}: {error}") from None
+
+
+def target_rows(
+    column: pl.Series, place: Callable[[int], str], expected: Iterable[str] = ()
+) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
+    """Which rows of a column of labels are targets, and the words in it (none if it is boolean).
+
+    ``expected`` are words that are likely to occur, for speed.
+    """
+    if column.has_nulls():
+        row = int(column.is_null().arg_max() or 0)
+        raise LabelError(f"{place(row)}: no label in column {column.name!r}")
+    if column.dtype == pl.Boolean:
+        return column.to_numpy(), frozenset()
+    if not is_label_type(column.dtype):
+        raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
+    distinct, masks = distinct_labels(column, expected)
+    words = [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in distinct
+    ]
+    meaning = classify_words(words)
+    unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
+    if unknown or {"0", "-1"} <= set(words):
+        where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
+        seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
+        raise LabelError(
+            f"{where}: labels in column {column.name!r} are not two classes: saw {seen}; "
+            f"accepted are {ACCEPTED}"
+        )
+    targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
+    only = masks.get(targets[0]) if len(targets) == 1 else None
+    mask = column.is_in(targets) if only is None else only
+    return mask.to_numpy(), frozenset(words)
+
+
+def is_label_type(dtype: pl.DataType) -> bool:
+    """Whether a column of this type can hold labels: words, numbers, or true and false."""
+    words = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
+    return words or dtype.is_integer() or dtype.is_float()
+
+
+def distinct_labels(
+    column: pl.Series, expected: Iterable[str] = ()
+) -> tuple[list[Label], dict[Label, pl.Series]]:
+    """The values of a column of labels, as they come first, and where some of them are.
+
+    Comparing all rows with the words that are likely is several times faster than looking for distinct ones.
+    """
+    likely = list(expected) or column.head(1000).unique(maintain_order=True).to_list()
+    if column.dtype != pl.String or not 0 < len(likely) <= 4:
+        return column.unique(maintain_order=True).to_list(), {}
+    masks = {word: column == word for word in likely}
+    known = reduce(or_, masks.values())
+    there = [word for word, mask in masks.items() if mask.any()]
+    return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
+
+
+def inexact_row(column: pl.Series) -> int | None:
+    """The first row with a whole number beyond 2^53, which is not exact as floating point; None without.
+
+    Examples
+    --------
+    >>> inexact_row(pl.Series([1, 2**53 + 1])), inexact_row(pl.Series([1, 2]))
+    (1, None)
+    """
+    if not column.dtype.is_integer() or column.len() == 0:
+        return None
+    low, high = column.min(), column.max()
+    if low is None or (int(low) >= -EXACT and int(high) <= EXACT):  # type: ignore[arg-type]
+        return None
+    return next(i for i, value in enumerate(column) if value is not None and abs(value) > EXACT)
+
+
+def is_wide(dtype: pl.DataType) -> bool:
+    """Whether these are whole numbers of more than 64 bits, which NumPy does not have."""
+    return dtype.is_integer() and str(dtype).endswith("128")
+
+
+def is_plain_number(dtype: pl.DataType) -> bool:
+    """Whether these are numbers that NumPy has too; decimals and 128 bits are not.
+
+    Examples
+    --------
+    >>> is_plain_number(pl.Int64()), is_plain_number(pl.Decimal(10, 2)), is_plain_number(pl.Int128())
+    (True, False, False)
+    """
+    return dtype.is_numeric() and not dtype.is_decimal() and not is_wide(dtype)
+
+
+def groupable(column: pl.Series, origin: str) -> pl.Series:
+    """A column whose values can be told apart: lists, structures and objects are refused."""
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        where = f"{origin}, " if origin else ""
+        raise InputError(
+            f"{where}column {column.name!r}: holds {column.dtype}, expected numbers, text, dates or booleans"
+        )
+    return column
+
+
+def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+    """The weights of trials; what is none is named by its row."""
+    if not column.dtype.is_numeric() and column.dtype not in _WEIGHT_TYPES:
+        where = f"{origin}, " if origin else ""
+        raise InputError(f"{where}column {column.name!r}: holds {column.dtype}, not weights")
+    words = column.dtype in (pl.Categorical, pl.Enum)
+    numbers = (column.cast(pl.String) if words else column).cast(pl.Float64, strict=False)
+    weights = numbers.fill_null(np.nan).to_numpy()
+    bad = ~acceptable_weights(weights)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"{place(row)}, column {column.name!r}: the weight is {column[row]!r}, "
+            f"expected {WEIGHTS_IN_WORDS}"
+        )
+    return np.asarray(weights)

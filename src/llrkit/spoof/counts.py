@@ -12,7 +12,7 @@ import numpy as np
 from llrkit.base.arguments import Array, Counts, FloatArray, IntArray, share, takes
 from llrkit.base.process import cached_property
 from llrkit.core.cells import Grid, TrialCounts, count_trials, distinct_ascending
-from llrkit.core.counting import ScoreRange, count_below
+from llrkit.core.counting import count_below
 from llrkit.core.groups import BONA_FIDE, ValueCounts, attack_name, attack_positions, spoof_mask
 from llrkit.core.pav import ScoreBins, crossing_of_rejected, from_zero
 from llrkit.core.summaries import FieldwiseSums, Grouped, ReadOnlyArrays, SummaryBase
@@ -248,8 +248,8 @@ def _rates_at_ascending(
     if attack is not None:
         spoof = trials.ascending_attacks(system).get(attack, spoof[:0])
     kinds = (target, nontarget, spoof)
-    cuts, never = np.array(thresholds, dtype=np.float64), np.zeros(0, dtype=np.int64)
-    below = np.column_stack([count_below(ScoreRange(), kind, never, cuts) for kind in kinds])
+    cuts = np.array(thresholds, dtype=np.float64)
+    below = np.column_stack([count_below(kind, cuts) for kind in kinds])
     total = np.array([len(kind) for kind in kinds], dtype=np.float64)
     return _error_rates(total - below, total)
 

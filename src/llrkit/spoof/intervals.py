@@ -21,7 +21,7 @@ from llrkit.base.text import counted, not_among
 from llrkit.core.counting import count_bins
 from llrkit.core.functions import probit
 from llrkit.core.groups import BONA_FIDE
-from llrkit.core.order import RankedBins
+from llrkit.core.order import Ranking
 from llrkit.core.pav import ErrorPath, ScoreBins, crossing, error_path, pav_blocks
 from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError, UnknownNameError
 from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_ranking, threshold_for_false_alarms
@@ -47,7 +47,7 @@ from llrkit.trust.speakers import SpeakerCells, Speakers, speaker_cells
 
 EERS: Mapping[str, Callable[[ScoreBins], float]] = MappingProxyType(
     {
-        "roc": lambda bins: eer_roc_from_ranking(RankedBins(bins)),
+        "roc": lambda bins: eer_roc_from_ranking(Ranking(bins)),
         "hull": lambda bins: eer_from_blocks(pav_blocks(bins)),
         "nearest": lambda bins: nearest_point(bins).eer,
     }

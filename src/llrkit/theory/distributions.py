@@ -1,8 +1,8 @@
-"""Distributions of an LLR: normal, mixed and tabulated, with quadrature.
+"""Distributions of an LLR in one class: normal, mixed, mirrored and by quadrature.
 
-The distribution of an LLR in one class: the interface, and mirror images. ``Distribution`` does the
-bookkeeping once (numbers or arrays in, the same out; infinities; quantiles by root finding; sampling by
-inversion), so a new distribution only says what its density, its two tails and its first two moments are.
+``Distribution`` does the bookkeeping once (numbers or arrays in, the same out; infinities; quantiles by root
+finding; sampling by inversion), so a new distribution only says what its density, its two tails and its first
+two moments are.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ class Mirrored(Distribution):
         return -self.of.rvs(size, rng)
 
 
-_LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
+LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class Normal(Distribution):
         return self.scale**2
 
     def _logpdf(self, x: FloatArray) -> FloatArray:
-        constant = float(np.log(self.scale)) + _LOG_ROOT_TWO_PI
+        constant = float(np.log(self.scale)) + LOG_ROOT_TWO_PI
         return -0.5 * ((x - self.loc) / self.scale) ** 2 - constant
 
     def _cdf(self, x: FloatArray) -> FloatArray:
@@ -400,7 +400,7 @@ class NormalMixture(Distribution):
         out = np.full(x.shape, -np.inf)
         if not use.any():
             return out
-        constant = np.log(self.weights[use]) - np.log(self.scales[use]) - _LOG_ROOT_TWO_PI
+        constant = np.log(self.weights[use]) - np.log(self.scales[use]) - LOG_ROOT_TWO_PI
         for rows in _chunks_of_pairs(x.size, int(np.sum(use))):
             z = (x[rows, None] - self.locs[use]) / self.scales[use]
             out[rows] = logsumexp(constant - 0.5 * z * z, axis=1)
@@ -429,6 +429,17 @@ class Panels:
     left: FloatArray
     right: FloatArray
     mass: FloatArray
+
+    def heavier_than(self, mass: float) -> Panels:
+        """The panels with more than this mass."""
+        keep = self.mass > mass
+        return Panels(self.left[keep], self.right[keep], self.mass[keep])
+
+    @property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """The 16 nodes of every panel, and their weights."""
+        half = 0.5 * (self.right - self.left)[:, None]
+        return (self.left[:, None] + half * (1.0 + NODES)).ravel(), (half * WEIGHTS).ravel()
 
 
 def gauss_legendre(f: Integrand, left: FloatArray, right: FloatArray) -> FloatArray:
@@ -624,6 +635,23 @@ class Axis:
 
         return function
 
+    def log_integral(self, log_function: LogDensity) -> float:
+        """Logarithm of the integral of ``exp(log_function)``; inf if it falls too slowly towards infinity.
+
+        Parameters
+        ----------
+        log_function
+            The logarithm of a function that is not negative.
+        """
+        exponent, edges = self.weighted(log_function), self.edges
+        grid = exponent(np.linspace(edges[0], edges[-1], 16 * edges.size))
+        peak = float(np.max(grid))
+        for end, finite in zip((grid[0], grid[-1]), self.kind, strict=True):
+            if not finite and not end < peak - 60.0:
+                return float("inf")
+        panels = refine(lambda u: np.exp(np.minimum(exponent(u) - peak, 700.0)), edges)
+        return peak + float(np.log(np.sum(panels.mass)))
+
 
 @dataclass(frozen=True, eq=False)
 class DensityDistribution(Distribution):
@@ -669,15 +697,12 @@ class DensityDistribution(Distribution):
 
     @cached_property
     def _panels(self) -> Panels:
-        panels = refine(self._mass_density, self.axis.edges, relative=1e-10, rounds=25)
-        keep = panels.mass > 0.0
-        return Panels(panels.left[keep], panels.right[keep], panels.mass[keep])
+        return refine(self._mass_density, self.axis.edges, relative=1e-10, rounds=25).heavier_than(0.0)
 
     @cached_property
     def _nodes(self) -> tuple[FloatArray, FloatArray]:
-        half = 0.5 * (self._panels.right - self._panels.left)[:, None]
-        u = (self._panels.left[:, None] + half * (1.0 + NODES)).ravel()
-        return self.axis.x(u), (half * WEIGHTS).ravel() * self._mass_density(u)
+        u, weights = self._panels.nodes
+        return self.axis.x(u), weights * self._mass_density(u)
 
     def _mass_density(self, u: FloatArray) -> FloatArray:
         return np.exp(self.axis.weighted(self.log_density)(u))

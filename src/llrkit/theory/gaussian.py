@@ -1,7 +1,7 @@
 """Gaussian LLRs: their Cllr and EER, fusion, and what unequal variances do.
 
-Cllr of the Gaussian pair as a function of sigma, and its inverse. ``1 - Cllr(sigma)`` is the "J-function" of
-coding theory: the mutual information, in bits, between a fair bit and a consistent Gaussian LLR of it.
+One number, sigma, says everything of a Gaussian pair. ``1 - Cllr(sigma)`` is the "J-function" of coding
+theory: the mutual information, in bits, between a fair bit and a consistent Gaussian LLR of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mixtures of calibrated pairs, the pair of a PLDA model, and moments of the likelihood ratio.
 
-Exact distribution of the LLRs of a two-covariance (PLDA) model whose data follow the model. In each latent
+The LLRs of a two-covariance (PLDA) model whose data follow it have an exact distribution. In each latent
 dimension the two embeddings of a target trial have correlation ``rho = b / (b + w)`` (between- and
 within-class variance), and the LLR is a quadratic form: a difference of two independent chi-squares. The
 distributions follow from their cumulant generating function by one contour integral.
@@ -17,13 +17,11 @@ from typing import cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import FloatArray, Numbers, number_or_array, takes
+from llrkit.base.arguments import FloatArray, Numbers, number_or_array, of_kind
 from llrkit.base.process import cached_property
 from llrkit.core.functions import bracketed_root
 from llrkit.errors import InputError
 from llrkit.theory.distributions import (
-    NODES,
-    WEIGHTS,
     Axis,
     Distribution,
     LogDensity,
@@ -33,7 +31,7 @@ from llrkit.theory.distributions import (
     refine,
 )
 from llrkit.theory.gaussian import GaussianLLR, cllr_from_sigma
-from llrkit.theory.pairs import CalibratedPair, GammaLLR, HasLogpdf, MirrorLLR
+from llrkit.theory.pairs import CalibratedPair, GammaLLR, HasLogpdf, MirrorLLR, nontarget_is_given
 
 
 class MuMixture(CalibratedPair):
@@ -48,14 +46,10 @@ class MuMixture(CalibratedPair):
     True
     """
 
-    @abstractmethod
-    def _components(self) -> tuple[FloatArray, FloatArray]:
-        """Weights and values of mu; the weights sum to 1."""
-
     @property
+    @abstractmethod
     def components(self) -> tuple[FloatArray, FloatArray]:
-        """Weights and values of mu: those given, or the nodes that stand for a density."""
-        return self._components()
+        """Weights and values of mu: those given, or the nodes that stand for a density; they sum to 1."""
 
     @property
     def symmetric(self) -> bool:
@@ -65,13 +59,13 @@ class MuMixture(CalibratedPair):
     @cached_property
     def target(self) -> NormalMixture:
         """``∫ w(mu) N(x | mu, sqrt(2 mu)) dmu``."""
-        weights, mu = self._components()
+        weights, mu = self.components
         return NormalMixture(weights, mu, np.sqrt(2.0 * mu))
 
     @cached_property
     def nontarget(self) -> NormalMixture:
         """``∫ w(mu) N(x | -mu, sqrt(2 mu)) dmu``."""
-        weights, mu = self._components()
+        weights, mu = self.components
         return NormalMixture(weights, -mu, np.sqrt(2.0 * mu))
 
     @cached_property
@@ -79,13 +73,13 @@ class MuMixture(CalibratedPair):
         """Mean EER of the components; an uninformative one counts 1/2."""
         from scipy.special import ndtr
 
-        weights, mu = self._components()
+        weights, mu = self.components
         return float(weights @ ndtr(-np.sqrt(0.5 * mu)))
 
     @cached_property
     def cllr(self) -> float:
         """Mean Cllr of the components; an uninformative one counts 1."""
-        weights, mu = self._components()
+        weights, mu = self.components
         return float(weights @ np.asarray(cllr_from_sigma(np.sqrt(2.0 * mu))))
 
 
@@ -128,7 +122,9 @@ class MixtureLLR(MuMixture):
         """Share of trials whose LLR is exactly 0."""
         return sum(weight for weight, mu in zip(self.weights, self.mu, strict=True) if mu == 0.0)
 
-    def _components(self) -> tuple[FloatArray, FloatArray]:
+    @property
+    def components(self) -> tuple[FloatArray, FloatArray]:
+        """Weights and values of mu."""
         return np.array(self.weights), np.array(self.mu)
 
 
@@ -176,7 +172,7 @@ class DensityMixtureLLR(MuMixture):
             raise InputError(
                 f"the support of mu must be two ascending numbers of at least 0, got {self.support!r}"
             )
-        mass = float(np.sum(self._nodes[0]))
+        mass = float(np.sum(self.components[0]))
         if not abs(mass - 1.0) < 1e-6:
             raise InputError(f"w(mu) integrates to {mass:.6g}, not 1, over the support {self.support!r}")
 
@@ -186,7 +182,8 @@ class DensityMixtureLLR(MuMixture):
         return self.support
 
     @cached_property
-    def _nodes(self) -> tuple[FloatArray, FloatArray]:
+    def components(self) -> tuple[FloatArray, FloatArray]:
+        """Weights and values of mu at the nodes that stand for the density."""
         # log mu as the variable: power laws at 0 are smooth in it, and so are the normals
         low, high = self._ends
         start, stop = np.log(low) if low > 0.0 else -700.0, np.log(high) if high < np.inf else 30.0
@@ -196,13 +193,8 @@ class DensityMixtureLLR(MuMixture):
             return np.exp(log_density(s))
 
         panels = refine(density, np.linspace(start, stop, int(np.ceil(2.0 * (stop - start))) + 1))
-        keep = panels.mass > 1e-18
-        half = 0.5 * (panels.right - panels.left)[keep, None]
-        s = (panels.left[keep, None] + half * (1.0 + NODES)).ravel()
-        return merge_below((half * WEIGHTS).ravel() * density(s), np.exp(s))
-
-    def _components(self) -> tuple[FloatArray, FloatArray]:
-        return self._nodes
+        s, weights = panels.heavier_than(1e-18).nodes
+        return merge_below(weights * density(s), np.exp(s))
 
 
 def _finite_tuple(values: Sequence[float], name: str) -> tuple[float, ...]:
@@ -468,7 +460,6 @@ class PLDALLR(CalibratedPair):
         return rho, counts.astype(np.float64)
 
 
-@takes(pair=CalibratedPair)
 def lr_moment(pair: CalibratedPair, order: float, *, given: str = "nontarget") -> float:
     """Moment ``<r^n>`` of the likelihood ratio of a calibrated pair.
 
@@ -501,13 +492,11 @@ def lr_moment(pair: CalibratedPair, order: float, *, given: str = "nontarget") -
     >>> round(lr_moment(GammaLLR(0.5), 2), 10), lr_moment(GammaLLR(0.5), -0.5)
     (3.0, inf)
     """
-    if given not in ("nontarget", "target"):
-        raise InputError(f'given must be "nontarget" or "target", got {given!r}')
+    of_kind(pair, CalibratedPair, "pair")
+    nontarget = nontarget_is_given(given)
     if isinstance(order, bool) or not isinstance(order, (int, float)) or not np.isfinite(order):
         raise InputError(f"the order of a moment must be a finite number, got {order!r}")
-    if not isinstance(pair, CalibratedPair):
-        raise InputError(f"a calibrated pair such as GaussianLLR(2.0) is needed, got {type(pair).__name__}")
-    exponent = _log_moment(pair, float(order) if given == "nontarget" else float(order) + 1.0)
+    exponent = _log_moment(pair, float(order) if nontarget else float(order) + 1.0)
     return float(np.exp(exponent)) if exponent < 709.0 else float("inf")
 
 
@@ -540,17 +529,9 @@ def _moment_integrated(pair: CalibratedPair, n: float) -> float:
     """By quadrature of ``e^(n x) d(x)``, on an axis where its tails fall fast if the moment exists."""
     d = pair.nontarget
     axis = Axis(d.support(), d.mean(), d.std())
-    exponent = axis.weighted(lambda x: np.asarray(d.logpdf(x)) + n * x)
-    grid = exponent(np.linspace(axis.edges[0], axis.edges[-1], 16 * axis.edges.size))
-    peak = float(np.max(grid))
-    for end, finite in ((grid[0], axis.kind[0]), (grid[-1], axis.kind[1])):
-        if not finite and not end < peak - 60.0:
-            return float("inf")
-    panels = refine(lambda u: np.exp(np.minimum(exponent(u) - peak, 700.0)), axis.edges)
-    return peak + float(np.log(np.sum(panels.mass)))
+    return axis.log_integral(lambda x: np.asarray(d.logpdf(x)) + n * x)
 
 
-@takes(pair=CalibratedPair)
 def lr_variance(pair: CalibratedPair, *, given: str = "nontarget") -> float:
     """Variance of the likelihood ratio (nontarget) or of its inverse (target).
 
@@ -570,9 +551,8 @@ def lr_variance(pair: CalibratedPair, *, given: str = "nontarget") -> float:
     >>> round(lr_variance(GaussianLLR(1.0)), 6)
     1.718282
     """
-    if given not in ("nontarget", "target"):
-        raise InputError(f'given must be "nontarget" or "target", got {given!r}')
-    exponent = _log_moment(pair, 2.0 if given == "nontarget" else -1.0)
+    of_kind(pair, CalibratedPair, "pair")
+    exponent = _log_moment(pair, 2.0 if nontarget_is_given(given) else -1.0)
     return float(np.expm1(exponent)) if exponent < 709.0 else float("inf")
 
 

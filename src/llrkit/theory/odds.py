@@ -1,8 +1,8 @@
 """Bayes' rule, operating points, the presets of evaluations, and verbal scales.
 
-Operating points: what an error costs and how often a target comes. An operating point is mathematics without
-data, so it lives here, where both the closed forms and the metrics can reach it. Presets are data: each
-carries its source, and one whose definition could not be confirmed is refused unless asked for with
+An operating point says what an error costs and how often a target comes. It is mathematics without data, so
+it lives here, where both the closed forms and the metrics can reach it. Presets are data: each carries its
+source, and one whose definition could not be confirmed is refused unless asked for with
 ``allow_unconfirmed=True``.
 """
 
@@ -16,7 +16,7 @@ from typing import cast, overload
 
 import numpy as np
 
-from llrkit.base.arguments import FloatArray, Numbers, number_or_array, takes
+from llrkit.base.arguments import FloatArray, Numbers, number_or_array, yes_or_no
 from llrkit.base.text import did_you_mean
 from llrkit.core.functions import logit, probability, sigmoid
 from llrkit.errors import InputError, NaNScoreError, UnconfirmedPresetError, UnknownNameError
@@ -296,7 +296,6 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-@takes()
 def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     """The cost of an evaluation by name.
 
@@ -316,6 +315,7 @@ def preset(name: str, *, allow_unconfirmed: bool = False) -> Preset:
     llrkit.errors.UnconfirmedPresetError: preset 'sre24' is not confirmed (NIST SRE 2024: believed to be as
     2021); pass allow_unconfirmed=True (--allow-unconfirmed) to use it, or give the operating point yourself
     """
+    yes_or_no(allow_unconfirmed, "allow_unconfirmed")
     try:
         entry = PRESETS[name.lower()]
     except (KeyError, AttributeError):
@@ -335,7 +335,6 @@ AnyPoint = Preset | Point
 Points = AnyPoint | Sequence[AnyPoint]
 
 
-@takes()
 def operating_point(point: Point, *, allow_unconfirmed: bool = False) -> OperatingPoint:
     """One operating point: itself, a prior, a prior and two costs, or the name of a preset.
 
@@ -366,7 +365,6 @@ def operating_point(point: Point, *, allow_unconfirmed: bool = False) -> Operati
     return entry.points[0]
 
 
-@takes()
 def cost_of(point: AnyPoint, *, allow_unconfirmed: bool = False) -> Preset:
     """One cost, whichever way it is given: a preset, its name, or an operating point.
 
@@ -383,6 +381,7 @@ def cost_of(point: AnyPoint, *, allow_unconfirmed: bool = False) -> Preset:
     >>> [point.name for point in cost_of("sre12").points], cost_of(0.01).name
     (['sre12:P=0.01', 'sre12:P=0.001'], 'P=0.01')
     """
+    yes_or_no(allow_unconfirmed, "allow_unconfirmed")
     if isinstance(point, Preset):
         return point
     numbers = _prior_and_costs(point)
@@ -469,7 +468,6 @@ ENFSI = (
 """Likelihood ratios below each value, and the word for them (ENFSI guideline, 2015)."""
 
 
-@takes()
 def verbal_scale(llr: float, *, log10: bool = False) -> str:
     """The strength of evidence in words, by the bands of the ENFSI guideline (2015).
 
@@ -490,7 +488,7 @@ def verbal_scale(llr: float, *, log10: bool = False) -> str:
     ('moderately strong support for the same source', 'strong support for different sources',
      'no support for either')
     """
-    value = float(llr) * (LN10 if log10 else 1.0)
+    value = float(llr) * (LN10 if yes_or_no(log10, "log10") else 1.0)
     if math.isnan(value):
         raise NaNScoreError("the LLR is NaN")
     word = verbal_word(value)

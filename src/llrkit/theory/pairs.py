@@ -1,9 +1,8 @@
-"""Pairs of distributions that are calibrated: any density tilted, gamma and hyperbolic pairs.
+"""Pairs of distributions that are calibrated: what all of them can do; tilted, gamma and hyperbolic pairs.
 
-What every pair of calibrated LLR distributions can do, computed once from the two distributions. A pair is
-calibrated when the LLR of the LLR is the LLR: ``log target.pdf(x) - log nontarget.pdf(x) = x``. That one
-equation gives more than a definition: the Bayes threshold is optimal, so minimum and actual cost agree;
-``Pmiss(t) <= e^t`` and ``Pfa(t) <= e^-t``, so every integral below lives on a short interval; and
+A pair is calibrated when the LLR of the LLR is the LLR: ``log target.pdf(x) - log nontarget.pdf(x) = x``.
+That one equation gives more than a definition: the Bayes threshold is optimal, so minimum and actual cost
+agree; ``Pmiss(t) <= e^t`` and ``Pfa(t) <= e^-t``, so every integral below lives on a short interval; and
 
     1 - AUC = 1/2 ∫ e^t Pfa(t)^2 dt
 
@@ -39,6 +38,7 @@ from llrkit.core.functions import LN2, bracketed_root, probit, sigmoid
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.theory.distributions import (
+    LOG_ROOT_TWO_PI,
     Axis,
     DensityDistribution,
     Distribution,
@@ -48,7 +48,6 @@ from llrkit.theory.distributions import (
     Size,
     integrate,
     merge_below,
-    refine,
 )
 from llrkit.theory.odds import AnyPoint, Point, cost_of, operating_point
 
@@ -439,18 +438,13 @@ class TiltedLLR(CalibratedPair):
     @cached_property
     def log_m1(self) -> float:
         """Logarithm of the moment generating function of the given density at 1."""
-        exponent = self.axis.weighted(lambda y: np.asarray(self.log_density(y)) + y)
-        edges = self.axis.edges
-        grid = exponent(np.linspace(edges[0], edges[-1], 16 * edges.size))
-        peak = float(np.max(grid))
-        if not self.axis.kind[1] and not grid[-1] < peak - 60.0:
+        log_m1 = self.axis.log_integral(lambda y: np.asarray(self.log_density(y)) + y)
+        if log_m1 == np.inf:
             raise InputError(
                 "M(1) = ∫ e^x q(x) dx is infinite: the upper tail of the density does not fall faster than "
                 "e^-x, so no calibrated pair has it as its non-target side; a lighter upper tail is accepted"
             )
-        return peak + float(
-            np.log(np.sum(refine(lambda u: np.exp(np.minimum(exponent(u) - peak, 700.0)), edges).mass))
-        )
+        return log_m1
 
     @cached_property
     def nontarget(self) -> DensityDistribution:
@@ -547,9 +541,7 @@ def other_class_density(
     >>> bool(np.isclose(other_class_density(pair.nontarget.logpdf)(0.7), pair.target.logpdf(0.7)))
     True
     """
-    if given not in ("nontarget", "target"):
-        raise InputError(f'given must be "nontarget" or "target", got {given!r}')
-    sign = 1.0 if given == "nontarget" else -1.0
+    sign = 1.0 if nontarget_is_given(given) else -1.0
 
     @overload
     def other(x: float) -> float: ...
@@ -560,6 +552,13 @@ def other_class_density(
         return number_or_array(np.asarray(logpdf(values), dtype=np.float64) + sign * values)
 
     return other
+
+
+def nontarget_is_given(given: str) -> bool:
+    """Whether it is the class of non-targets that is given; any other than the two classes is refused."""
+    if given not in ("nontarget", "target"):
+        raise InputError(f'given must be "nontarget" or "target", got {given!r}')
+    return given == "nontarget"
 
 
 @dataclass(frozen=True)
@@ -669,9 +668,6 @@ class GammaLLR(CalibratedPair):
         return LogGamma(self.shape, self.shape)
 
 
-_LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
-
-
 def log_bessel_k(order: float, z: FloatArray) -> FloatArray:
     """Logarithm of the modified Bessel function ``K_order(z)``, also where it over- or underflows.
 
@@ -745,7 +741,13 @@ class Hyperbolic(Distribution):
     @property
     def log_constant(self) -> float:
         """Log of ``∫ v^(lam-1) exp(-(delta^2/v + psi v)/2) dv``, the normalizer of the variance's law."""
-        return _log_gig_constant(self.lam, self.delta, self.psi)
+        from scipy.special import gammaln
+
+        if self.delta == 0.0:
+            return float(gammaln(self.lam) - self.lam * np.log(0.5 * self.psi))
+        root = np.sqrt(self.psi)
+        bessel = log_bessel_k(self.lam, np.array([self.delta * root]))[0]
+        return float(np.log(2.0) + self.lam * np.log(self.delta / root) + bessel)
 
     @cached_property
     def mixture(self) -> NormalMixture:
@@ -789,7 +791,7 @@ class Hyperbolic(Distribution):
         if order > 0.0:  # limit of q^v K_v(alpha q) at 0
             out[~nonzero] = gammaln(order) + (order - 1.0) * np.log(2.0) - 2.0 * order * np.log(self.alpha)
         return np.asarray(
-            out + np.log(2.0) + self.beta * (x - self.loc) - self.log_constant - _LOG_ROOT_TWO_PI
+            out + np.log(2.0) + self.beta * (x - self.loc) - self.log_constant - LOG_ROOT_TWO_PI
         )
 
     def _cdf(self, x: FloatArray) -> FloatArray:
@@ -808,15 +810,6 @@ class Hyperbolic(Distribution):
             law = geninvgauss(self.lam, self.delta * root, scale=self.delta / root)
             v = np.asarray(law.rvs(size, random_state=rng))
         return np.asarray(self.loc + self.beta * v + np.sqrt(v) * rng.standard_normal(size))
-
-
-def _log_gig_constant(lam: float, delta: float, psi: float) -> float:
-    from scipy.special import gammaln
-
-    if delta == 0.0:
-        return float(gammaln(lam) - lam * np.log(0.5 * psi))
-    root = np.sqrt(psi)
-    return float(np.log(2.0) + lam * np.log(delta / root) + log_bessel_k(lam, np.array([delta * root]))[0])
 
 
 def _gh_reach(

@@ -20,7 +20,7 @@ from llrkit.base.arguments import Array, FloatArray
 from llrkit.base.text import counted
 from llrkit.core.cells import CellFinder, require_both_classes
 from llrkit.core.functions import LN2, blocks, probit, softplus
-from llrkit.core.order import RankedBins
+from llrkit.core.order import Ranking
 from llrkit.core.pav import ErrorPath, PavBlocks, ScoreBins, error_path
 from llrkit.core.summaries import FieldwiseSums, SummaryBase
 from llrkit.metrics import discrimination
@@ -53,7 +53,7 @@ def evaluation_numbers(
     ``mean_loss`` is the mean logarithmic loss of each class in nats, ``rates`` are Pmiss and Pfa at the
     :func:`decision_thresholds`.
     """
-    ranking = RankedBins(bins)
+    ranking = Ranking(bins)
     blocks = ranking.blocks
     numbers = {
         "cllr": (mean_loss[0] + mean_loss[1]) / (2.0 * LN2),
