@@ -13,7 +13,7 @@ from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.checked import scan_without_missing_scores, with_one_label
 from llrkit.io.columns import Scan, one_after_another
 from llrkit.io.formats import decoded_bytes, files_of, in_batches, scan_tables
-from llrkit.io.read import read_whole, table_options
+from llrkit.io.read import read_whole
 from llrkit.io.read_options import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading
 from llrkit.scores.classes import ClassSource
 from llrkit.scores.labels import class_names
@@ -84,7 +84,7 @@ def _files_of_scans(scans: Sequence[Scan], reading: Reading) -> Files:
 
 def _selected_scans(paths: PathArg | Sequence[PathArg], reading: Reading) -> list[Scan]:
     """The files to be read in batches, without the trials that were not asked for."""
-    scans = scan_tables(paths, **table_options(reading))
+    scans = scan_tables(paths, reading)
     if reading.selection is not None:
         scans = [reading.selection.of_scan(one_after_another(scans))]
     if reading.missing_scores != "error":
@@ -355,7 +355,7 @@ def scan_classes(
     0.0
     """
     roles = Roles(class_names(classes), label)
-    return ClassFiles(scan_tables(paths, score=[], label=label), roles)
+    return ClassFiles(scan_tables(paths, Reading(score=(), label=label)), roles)
 
 
 def scatter_classes(

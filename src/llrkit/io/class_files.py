@@ -328,10 +328,10 @@ def _read_any_class_layout(path: PathArg, classes: Sequence[str] | None, label: 
     if detect(first) == "npz":
         return from_npz(first, classes)
     if is_lre07(first_rows(first)):
-        trials = read_table(path, columns=LRE07_COLUMNS, score=[])
+        trials = read_table(path, Reading(columns=LRE07_COLUMNS, score=()))
         lower = pl.col(pl.String).str.to_lowercase()
         return from_long(replace(trials, table=trials.table.with_columns(lower)), classes, "label")
-    trials = read_table(path, score=[], label=label)
+    trials = read_table(path, Reading(score=(), label=label))
     if _is_long_class_table(trials.table.columns):
         return from_long(trials, classes, label)
     return with_scores(wide_roles(trials, classes, label), droppable=False)
@@ -345,8 +345,9 @@ def _read_class_key(path: PathArg, label: str | None) -> TrialTable:
     """Ids and true classes; two columns without header are an id and a class (Kaldi's utt2lang)."""
     rows = first_rows(files_of(path)[0])
     if rows and all(len(row) == 2 for row in rows) and not has_header(rows):
-        return read_table(path, columns=("test", "label"), score=[]).with_roles(label="label", test="test")
-    key = read_table(path, score=[], label=label)
+        key = read_table(path, Reading(columns=("test", "label"), score=()))
+        return key.with_roles(label="label", test="test")
+    key = read_table(path, Reading(score=(), label=label))
     role = key.label or named(key.table.columns, TRUTH_NAMES)
     return key.with_roles(label=role, score=())
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
-from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -17,7 +15,8 @@ from llrkit.errors import FileFormatError, InputError, LabelError, LeftOutWarnin
 from llrkit.io.array_files import read_hdf5_quality
 from llrkit.io.checked import SHOWN, by_policy_on_repeated, refuse_two_labels, require_roles, with_scores
 from llrkit.io.columns import ENROLL_NAMES, TEST_NAMES, Scan, TrialTable, first_true, named
-from llrkit.io.formats import TextOptions, detect, read_table
+from llrkit.io.formats import detect, read_table
+from llrkit.io.read_options import PLAIN, PathArg, Reading
 from llrkit.scores.labels import classify_words
 from llrkit.scores.source import require_column
 
@@ -398,7 +397,7 @@ def join_countermeasure(
 ID_NAMES = ("id", "ids", *TEST_NAMES, *ENROLL_NAMES)
 
 
-def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> pl.DataFrame:
+def read_quality(path: PathArg, reading: Reading = PLAIN) -> pl.DataFrame:
     """A table with the id of a segment or model in the column ``id`` and numbers in all others.
 
     BOSARIS Seg_Quality files (HDF5: ``/ids`` and ``/values``) give ``quality_1``, ``quality_2``, ...; a table
@@ -410,7 +409,7 @@ def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> p
         columns: dict[str, object] = {f"quality_{i}": row for i, row in enumerate(values, 1)}
         table = pl.DataFrame({"id": ids, **columns})
     else:
-        measures = read_table(path, score=[], **options)
+        measures = read_table(path, reading.for_other_file(score=()))
         name = named(measures.table.columns, ID_NAMES) or measures.table.columns[0]
         table = measures.table.rename({name: "id"}).select(pl.col("id").cast(pl.String), pl.exclude("id"))
         for column in table.columns[1:]:
@@ -427,18 +426,14 @@ def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> p
 
 
 def with_quality(
-    trials: TrialTable,
-    path: str | PathLike[str],
-    *,
-    missing: str = "error",
-    **options: Unpack[TextOptions],
+    trials: TrialTable, path: PathArg, *, missing: str = "error", reading: Reading = PLAIN
 ) -> TrialTable:
     """Trials with the measures of both sides, as far as their ids are in the file.
 
     The columns are named ``enroll_<name>`` and ``test_<name>``. A side none of whose ids is known gets none;
     if some are known and some are not, that is an error, or the trials are left out (``missing='drop'``).
     """
-    quality = read_quality(path, **options)
+    quality = read_quality(path, reading)
     added: list[str] = []
     table = trials.table
     for side, name in (("enroll", trials.enroll), ("test", trials.test)):

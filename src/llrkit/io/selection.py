@@ -23,7 +23,7 @@ from llrkit.errors import FileFormatError, InputError
 from llrkit.io.checked import with_scores
 from llrkit.io.columns import Scan, TrialTable, first_true, has_header
 from llrkit.io.formats import first_rows, read_table
-from llrkit.io.read_options import PathArg
+from llrkit.io.read_options import PathArg, Reading
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.source import require_column
@@ -292,7 +292,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
     templateId of its mate in the gallery, which is ``-`` for searches without one; a header line is allowed.
     A subject with several templates in the gallery has a line for each of them.
     """
-    table = with_scores(read_table(lists, score=("score",)), droppable=False)
+    table = with_scores(read_table(lists, Reading(score=("score",))), droppable=False)
     for name in (SEARCH, CANDIDATE):
         require_column(name, table.table.columns, table.file)
     frame = table.table.drop(LABEL, ENROLLED, strict=False).with_columns(
@@ -305,7 +305,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
         nothing = frame.join(kept, on=SEARCH, how="anti").unique(SEARCH, maintain_order=True)
         rejected = (pl.lit("-").alias(CANDIDATE), pl.lit(-math.inf).alias("score"))
         frame = pl.concat([kept, nothing.with_columns(rejected)])
-    key = read_table(mates, columns=(SEARCH, CANDIDATE))
+    key = read_table(mates, Reading(columns=(SEARCH, CANDIDATE)))
     truth = key.table.select(
         pl.col(SEARCH).cast(pl.String), pl.col(CANDIDATE).cast(pl.String).str.strip_chars().alias(MATE)
     )
@@ -341,7 +341,7 @@ def read_trial_list(path: str | PathLike[str]) -> TrialTable:
     file = Path(path)
     rows = first_rows(file) if file.is_file() else []
     two_columns = bool(rows) and len(rows[0]) == 2 and not has_header(rows)
-    trial_list = read_table(file, columns=["enroll", "test"] if two_columns else None, score=[])
+    trial_list = read_table(file, Reading(columns=("enroll", "test") if two_columns else None, score=()))
     if trial_list.enroll is None or trial_list.test is None:
         names = ", ".join(trial_list.table.columns)
         raise FileFormatError(f"{file}: a list of trials needs the ids of both sides; there are: {names}")
