@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
-from llrkit.errors import FileChangedError, FileFormatError, InputError
+from llrkit.errors import FileChangedError, FileFormatError, InputError, LlrkitError
 
 try:
     import fcntl
@@ -251,6 +251,26 @@ def existing_file(path: FilePath) -> Path:
         raise FileFormatError(f"{file}: no such file")
     note_input(file)
     return file
+
+
+@contextmanager
+def naming_file(file: FilePath, kind: str, *errors: type[BaseException]) -> Iterator[None]:
+    """Whatever a library finds wrong with a file becomes one line that names the file; our own errors stay.
+
+    Examples
+    --------
+    >>> with naming_file("a.npz", "NPZ", ValueError):
+    ...     raise ValueError("bad header")
+    Traceback (most recent call last):
+    llrkit.errors.FileFormatError: a.npz: cannot be read as NPZ (bad header)
+    """
+    try:
+        yield
+    except LlrkitError:
+        raise
+    except errors as error:
+        words = str(error).strip().split("\n", 1)[0]
+        raise FileFormatError(f"{file}: cannot be read as {kind} ({words})") from None
 
 
 def _require_inputs_kept(output: Path | None = None) -> None:

@@ -18,16 +18,16 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, BinaryIO, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from llrkit.base.arguments import Array
-from llrkit.base.files import replacing
+from llrkit.base.files import naming_file, replacing
 from llrkit.base.process import require_memory
 from llrkit.base.text import counted
-from llrkit.errors import FileFormatError, InputError, LlrkitError, MissingPackageError
+from llrkit.errors import FileFormatError, InputError, MissingPackageError
 from llrkit.io.columns import LABEL_NAMES, SCORE_NAMES, TrialTable, named, with_roles
 from llrkit.io.text_lines import refuse_bomb
 from llrkit.io.text_tables import long_table
@@ -68,19 +68,13 @@ def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | Non
 
 def read_npy(file: Path) -> TrialTable:
     """Read a single array of scores; which class they belong to is not in the file."""
-    try:
-        with file.open("rb") as raw, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # files of Python 2
-            size = _announced_bytes(raw)
-            if size > file.stat().st_size:
-                raise ValueError("it ends too early")
-            require_memory(size, str(file))
-            raw.seek(0)
-            array = np.lib.format.read_array(raw, allow_pickle=False)
-    except LlrkitError:
-        raise
-    except Exception as error:  # NumPy raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as NPY without pickles ({error})") from None
+    with _opened_for_numpy(file, "NPY") as raw:
+        size = _announced_bytes(raw)
+        if size > file.stat().st_size:
+            raise ValueError("it ends too early")
+        require_memory(size, str(file))
+        raw.seek(0)
+        array = np.lib.format.read_array(raw, allow_pickle=False)
     return one_class(array, str(file), "npy")
 
 
@@ -152,28 +146,32 @@ def write_arrays(raw: IO[bytes], arrays: Mapping[str, Array]) -> None:
 
 def read_arrays(file: Path) -> Arrays:
     """The arrays of an NPZ archive by name; pickles and archives made to fill the memory are refused."""
-    try:
-        # opened here: np.load leaves a broken file open
-        with file.open("rb") as raw, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # files of Python 2
-            if zipfile.is_zipfile(raw):
-                _refuse_large_archive(raw, file)
-            raw.seek(0)
-            if raw.read(2) not in (b"PK", b"\x93N"):  # NumPy would take anything else for a pickle
-                raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
-            raw.seek(0)
-            with np.load(raw, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            for name, array in arrays.items():
-                if not isinstance(array, np.ndarray):  # bytes
-                    raise FileFormatError(f"{file}: the member {name!r} is not an array")
-            return arrays
-    except LlrkitError:
-        raise
-    except AttributeError:
-        raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays") from None
-    except Exception as error:  # NumPy raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
+    with _opened_for_numpy(file, "NPZ") as raw:
+        first = raw.read(2)
+        if first == b"\x93N":
+            raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays")
+        if first != b"PK":  # NumPy would take anything else for a pickle
+            raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
+        if zipfile.is_zipfile(raw):
+            _refuse_large_archive(raw, file)
+        raw.seek(0)
+        with np.load(raw, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        for name, array in arrays.items():
+            if not isinstance(array, np.ndarray):  # bytes
+                raise FileFormatError(f"{file}: the member {name!r} is not an array")
+    return arrays
+
+
+@contextmanager
+def _opened_for_numpy(file: Path, kind: str) -> Iterator[BinaryIO]:
+    """A file opened here, since ``np.load`` leaves a broken one open; NumPy warns of files of Python 2."""
+    with (
+        naming_file(file, f"{kind} without pickles", Exception),  # it raises nearly everything
+        file.open("rb") as raw,
+        warnings.catch_warnings(action="ignore"),
+    ):
+        yield raw
 
 
 def _refuse_large_archive(raw: IO[bytes], file: Path) -> None:
@@ -257,8 +255,8 @@ def _h5py() -> ModuleType:
 def _opened(file: Path) -> Iterator[Archive]:
     """An HDF5 file that leads to no other file; whatever goes wrong names it."""
     h5py = _h5py()
-    try:
-        refuse_endless_heaps(Path(file))
+    with naming_file(file, "HDF5", Exception):  # h5py raises nearly everything on broken files
+        refuse_endless_heaps(file)
         with h5py.File(file, "r") as archive:
             links: list[tuple[str, object]] = []
             archive.visititems_links(lambda name, link: links.append((name, link)))  # follows hard links only
@@ -269,10 +267,6 @@ def _opened(file: Path) -> Iterator[Archive]:
                 if isinstance(there, h5py.Dataset) and (there.external or there.is_virtual):
                     raise FileFormatError(f"{file}: /{name} is stored in another file, which is not read")
             yield archive
-    except LlrkitError:
-        raise
-    except Exception as error:  # h5py raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
 
 
 def read_hdf5(file: Path) -> TrialTable:
@@ -450,7 +444,3 @@ def _codes_of_ids(trials: TrialTable, name: str, path: str | Path) -> tuple[list
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return [str(value) for value in names[order]], rank[codes]
-
-
-def _hdf5_error(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]

@@ -281,6 +281,8 @@ def header_is_renamed(rows: list[list[str]], names: Sequence[str], roles: Roles)
 
 Lines = Callable[[list[int]], list[int]]
 NO_ROLES = Roles(score=())
+IN_BATCHES = "read it in batches (scan_trials)"
+"""What to do with a file that memory cannot hold."""
 
 
 @dataclass(frozen=True)
@@ -372,6 +374,8 @@ class Scan:
     read: Callable[[Sequence[str]], Iterator[TrialTable]]
     rows: int | None = None
     """How many rows there are, where the file says so."""
+    size: float = 0.0
+    """About how many bytes its values take in memory, where the file says so."""
 
     @classmethod
     def of(cls, trials: TrialTable) -> Scan:
@@ -390,9 +394,10 @@ class Scan:
     def whole(self) -> TrialTable:
         """All batches as one table."""
         first, tables, starts, size = None, [], [], 0
+        require_memory(self.size, self.like.file, IN_BATCHES)
         for batch in self.read(self.columns):
             size += held_size(batch.table)
-            require_memory(size, self.like.file, "read it in batches (scan_trials)")
+            require_memory(size, self.like.file, IN_BATCHES)
             # only the first batch is held, since batches hold on to their text
             first = batch if first is None else first
             tables.append(batch.table)

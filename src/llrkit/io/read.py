@@ -14,7 +14,6 @@ from llrkit.io.checked import (
     as_trials_checked,
     by_policy_on_repeated,
     require_roles,
-    scan_without_missing_scores,
     target_mask_of,
     with_positive,
     with_scores,
@@ -54,10 +53,7 @@ def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False
             table = join_key(table, key, missing=absent, duplicates=reading.repeated)
     if reading.quality is not None:
         table = with_quality(table, reading.quality, missing=absent, reading=reading)
-    if reading.selection is not None:
-        table = reading.selection.of_table(table)
-    if reading.missing_scores != "error":
-        table = without_missing_scores(table, reading.instead_of_missing(table.roles))
+    (table,) = selected(Scan.of(table), reading).read(table.table.columns)
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
     if reading.weight is not None:
         trials = trials.weighed_by(reading.weight)
@@ -83,14 +79,20 @@ def open_batches(path: PathArg, reading: Reading, *, held: bool = False, trained
     if reading.quality is not None:
         measured = with_quality(scan.whole(), reading.quality, missing=reading.missing, reading=reading)
         scan = Scan.of(measured)
-    if reading.selection is not None:
-        scan = reading.selection.of_scan(scan)
-    if reading.missing_scores != "error":
-        scan = scan_without_missing_scores(scan, reading.instead_of_missing(scan.like.roles))
+    scan = selected(scan, reading)
     if reading.positive is not None:
         scan = _with_positive_label(scan, reading.positive)
     factor = 1.0 if held else reading.factor_for(scan.like.roles)
     return scan if factor == 1.0 else _rescaled_scores(scan, factor)
+
+
+def selected(scan: Scan, reading: Reading) -> Scan:
+    """Only the trials that satisfy ``where``, and those without a score as ``missing_scores`` says."""
+    if reading.selection is not None:
+        scan = reading.selection.of_scan(scan)
+    if reading.missing_scores != "error":
+        scan = without_missing_scores(scan, reading.instead_of_missing(scan.like.roles))
+    return scan
 
 
 def _require_text(paths: Sequence[PathArg], reading: Reading) -> None:
@@ -105,13 +107,15 @@ def _require_text(paths: Sequence[PathArg], reading: Reading) -> None:
 
 def _targets_and_nontargets_files(targets: PathArg, nontargets: PathArg, reading: Reading) -> TrialTable:
     either = reading.for_other_file(format=reading.format)
-    tables = [read_table(path, either) for path in (targets, nontargets)]
-    if reading.missing_scores != "error":
-        tables = [without_missing_scores(table, reading.instead_of_missing(table.roles)) for table in tables]
-    for table in tables:
+    policy = replace(reading, where=())  # which is about the trials of both
+    tables = []
+    for path in (targets, nontargets):
+        table = read_table(path, either)
+        (table,) = selected(Scan.of(table), policy).read(table.table.columns)
         if len(table.score) != 1:
             raise FileFormatError(f"{table.file}: expected the scores of one class, one per line")
         as_trials_checked(table.with_roles(label=None), labeled=False)
+        tables.append(table)
     target, nontarget = (table.table[table.score[0]].to_numpy() for table in tables)
     return two_classes(target, nontarget, f"{targets} and {nontargets}", tables[0].format, "score", None)
 

@@ -167,13 +167,8 @@ class Where:
         """Which rows satisfy all conditions."""
         return reduce(and_, (condition.holds(table[condition.column]) for condition in self.conditions))
 
-    def of_table(self, trials: TrialTable) -> TrialTable:
-        """The rows of a table that satisfy all conditions; none at all is an error."""
-        (kept,) = self.of_scan(Scan.of(trials)).read(trials.table.columns)
-        return kept
-
     def of_scan(self, scan: Scan) -> Scan:
-        """The rows of a file that satisfy all conditions, batch by batch."""
+        """The rows of a file that satisfy all conditions, batch by batch; none at all is an error."""
         for name in self.columns:
             require_column(name, scan.columns, f"{scan.like.file}: --where")
 
