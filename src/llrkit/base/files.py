@@ -70,7 +70,11 @@ def replacing(path: str | Path) -> Iterator[Path]:
             yield temporary
             _require_inputs_kept(target)
             if stream:
-                _append_to_stream(given, temporary)
+                number = _open_descriptor(given)
+                # a file that is open already is written on where it is, after what was written to it before
+                handle = os.open(given, os.O_WRONLY | os.O_APPEND) if number is None else os.dup(number)
+                with os.fdopen(handle, "wb") as out, temporary.open("rb") as content:
+                    shutil.copyfileobj(content, out)
                 return
             _keep_mode(target, temporary)
             _flush_to_disk(temporary)
@@ -122,18 +126,16 @@ def locked_folder(folder: Path) -> Iterator[bool]:
 
     Where there are no locks, on some systems and shared file systems, nobody has.
     """
+    handle, free = None, True
     try:
-        handle = None if fcntl is None else os.open(os.path.realpath(folder), os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        handle = None
-    free = True
+        if fcntl is not None:
+            handle = os.open(os.path.realpath(folder), os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        free = False
+    except OSError:  # no locks on this file system
+        pass
     try:
-        if handle is not None:
-            with suppress(OSError):
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    free = False
         yield free
     finally:
         if handle is not None:
@@ -343,14 +345,6 @@ def _open_descriptor(path: Path) -> int | None:
     return int(numbered[1]) if numbered else names.get(str(path))
 
 
-def _append_to_stream(stream: Path, temporary: Path) -> None:
-    number = _open_descriptor(stream)
-    # a file that is open already is written on where it is, after what was written to it before
-    handle = os.open(stream, os.O_WRONLY | os.O_APPEND) if number is None else os.dup(number)
-    with os.fdopen(handle, "wb") as out, temporary.open("rb") as content:
-        shutil.copyfileobj(content, out)
-
-
 def _followed_link(path: Path) -> Path:
     """What a link points to, also if nothing is there yet; anything else as it is."""
     if not path.is_symlink():
@@ -363,15 +357,11 @@ def _followed_link(path: Path) -> Path:
 
 def _keep_mode(target: Path, temporary: Path) -> None:
     """The permissions of the file that is replaced, and its owner where that is allowed."""
-    try:
+    with suppress(FileNotFoundError):
         there = target.stat()
-    except FileNotFoundError:
-        return
-    made = temporary.stat()
-    if (there.st_uid, there.st_gid) != (made.st_uid, made.st_gid):
         with suppress(PermissionError):
             os.chown(temporary, there.st_uid, there.st_gid)
-    temporary.chmod(stat.S_IMODE(there.st_mode))
+        temporary.chmod(stat.S_IMODE(there.st_mode))
 
 
 def _flush_to_disk(path: Path) -> None:

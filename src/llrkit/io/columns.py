@@ -406,15 +406,11 @@ class Scan:
         if len(tables) == 1:
             return first
         table = pl.concat(tables)
-        return replace(first, table=table, lines=None if first.lines is None else self._lines(starts))
-
-    def _lines(self, starts: list[int]) -> Lines:
-        """Reads the file again: nobody holds on to the text of a large file."""
 
         def lines(rows: list[int]) -> list[int]:
+            """Reads the file again: nobody holds on to the text of a large file."""
             line_of: dict[int, int] = {}
-            batches = self.read(self.columns)
-            for batch, start in zip(batches, starts, strict=False):
+            for batch, start in zip(self.read(self.columns), starts, strict=False):
                 inside = [row for row in rows if start <= row < start + batch.table.height]
                 if inside and batch.lines is not None:
                     line_of.update(zip(inside, batch.lines([row - start for row in inside]), strict=True))
@@ -422,7 +418,7 @@ class Scan:
                     break
             return [line_of[row] for row in rows]
 
-        return lines
+        return replace(first, table=table, lines=None if first.lines is None else lines)
 
 
 def first_true(mask: pl.Series) -> int | None:
@@ -685,22 +681,14 @@ def cast_exactly(trials: TrialTable, wanted: Mapping[str, Wanted]) -> TrialTable
     return replace(trials, table=table.with_columns(changed)) if changed else trials
 
 
-def types_to_change(schema: Mapping[str, pl.DataType], common: Mapping[str, Wanted]) -> dict[str, Wanted]:
-    """The columns of one file that need another type."""
-    return {name: to for name, to in common.items() if schema[name] != to.type}
-
-
 def in_one_schema(scans: Sequence[Scan]) -> list[Scan]:
     """Files that are read one after another, all with the same columns and types."""
     common = common_types([(scan.like.file, scan.like.table.schema) for scan in scans])
 
     def cast(scan: Scan) -> Scan:
-        changes = types_to_change(scan.like.table.schema, common)
-        if not changes and scan.columns == list(common):
-            return scan
-        like = cast_exactly(replace(scan.like, table=scan.like.table.select(list(common))), changes)
+        like = cast_exactly(replace(scan.like, table=scan.like.table.select(list(common))), common)
         return replace(
-            scan, like=like, read=lambda wanted: (cast_exactly(batch, changes) for batch in scan.read(wanted))
+            scan, like=like, read=lambda wanted: (cast_exactly(batch, common) for batch in scan.read(wanted))
         )
 
     return [cast(scan) for scan in scans]
