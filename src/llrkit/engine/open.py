@@ -12,7 +12,7 @@ from llrkit.engine.batches import ClassChunking, ClassFiles, Files
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.checked import with_one_label
 from llrkit.io.columns import one_after_another
-from llrkit.io.formats import decoded_bytes, files_of, in_batches, scan_tables
+from llrkit.io.formats import decoded_bytes, detect, files_of, scan_tables
 from llrkit.io.read import read_whole, selected
 from llrkit.io.read_options import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading, Way
 from llrkit.scores.classes import ClassSource
@@ -64,9 +64,10 @@ def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client |
 
 
 def _are_large_files(path: PathArg) -> bool:
+    """Whether files are large, and of kinds that can be read in batches."""
     files = files_of(path)
     large = sum(map(decoded_bytes, files)) >= at_once(LARGE_BYTES)
-    return large and all(map(in_batches, files))
+    return large and all(detect(file) in ("text", "parquet", "arrow") for file in files)
 
 
 def files_in_batches(

@@ -28,6 +28,7 @@ from llrkit.base.files import naming_file, replacing
 from llrkit.base.process import require_memory
 from llrkit.base.text import counted
 from llrkit.errors import FileFormatError, InputError, MissingPackageError
+from llrkit.io.checked import target_mask_of
 from llrkit.io.columns import LABEL_NAMES, SCORE_NAMES, TrialTable, named, with_roles
 from llrkit.io.text_lines import refuse_bomb
 from llrkit.io.text_tables import long_table
@@ -61,8 +62,8 @@ def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | Non
         if len(arrays[wish]) != n:
             what = "labels" if wish == role else f"values in {wish!r}"
             raise FileFormatError(f"{file}: {counted(n, 'score')} but {len(arrays[wish])} {what}")
-    columns = {key: _npz_series(array, f"{file}: array {key!r}") for key, array in arrays.items()
-               if array.shape == (n,)}  # fmt: skip
+    same_length = {key: array for key, array in arrays.items() if array.shape == (n,)}
+    columns = {key: _npz_series(array, f"{file}: array {key!r}") for key, array in same_length.items()}
     return with_roles(TrialTable(str(file), "npz", pl.DataFrame(columns)), score=score, label=label)
 
 
@@ -200,7 +201,7 @@ def _announced_bytes(raw: IO[bytes]) -> float:
 HEAP = b"GCOL\x01\0\0\0"  # signature, version, three bytes that are zero
 
 
-def refuse_endless_heaps(file: Path) -> None:
+def _refuse_endless_heaps(file: Path) -> None:
     """Raise if a heap holds something that is larger than the heap, or of no size."""
     if not file.stat().st_size:  # nothing cannot be mapped
         return
@@ -230,8 +231,6 @@ def _heap_ends(data: mmap.mmap, start: int) -> bool:
 
 
 Ids: TypeAlias = tuple[pl.Series, pl.Series]
-
-
 Archive: TypeAlias = Mapping[str, Any]
 """Arrays by name; h5py has no types."""
 
@@ -256,7 +255,7 @@ def _opened(file: Path) -> Iterator[Archive]:
     """An HDF5 file that leads to no other file; whatever goes wrong names it."""
     h5py = _h5py()
     with naming_file(file, "HDF5", Exception):  # h5py raises nearly everything on broken files
-        refuse_endless_heaps(file)
+        _refuse_endless_heaps(file)
         with h5py.File(file, "r") as archive:
             links: list[tuple[str, object]] = []
             archive.visititems_links(lambda name, link: links.append((name, link)))  # follows hard links only
@@ -410,9 +409,7 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
     mask = np.zeros(shape, np.int8)
     mask[rows, columns] = 1
     if key:
-        from llrkit.scores.trials import Trials
-
-        is_target = Trials(trials.table.with_columns(score=0.0), label=column, score="score").is_target
+        is_target, _ = target_mask_of(trials)
         mask[rows, columns] = np.where(is_target, 1, -1)
     # In memory: what goes wrong while HDF5 itself writes is hard to tell. Not by way of a Python file, which
     # h5py gives back too late if writing fails: Python 3.12 ends in a segmentation fault.
@@ -436,11 +433,8 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
 
 def _codes_of_ids(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], Array]:
     """The ids in the order in which they come first, and which of them each trial has."""
-    column = trials.table[name]
-    if column.has_nulls():
+    ids = trials.table[name].cast(pl.String)
+    if ids.has_nulls():
         raise InputError(f"{path}: some trials have no {name}")
-    names, first, codes = np.unique(column.cast(str).to_numpy(), return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return [str(value) for value in names[order]], rank[codes]
+    names = ids.unique(maintain_order=True)
+    return names.to_list(), ids.replace_strict(names, np.arange(len(names))).to_numpy()

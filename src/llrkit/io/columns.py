@@ -337,18 +337,18 @@ class TrialTable:
 
     def only(self, mask: pl.Series) -> TrialTable:
         """Some of the rows, which still say where they stand in the file."""
-        rows, first, lines, earlier = mask.arg_true(), self.first_row, self.lines, self.row_numbers
+        rows = mask.arg_true()
 
-        def numbers(of: list[int]) -> list[int]:
-            before = [int(rows[row]) for row in of]
-            return [first + row for row in before] if earlier is None else earlier(before)
+        def as_before(numbers: Lines) -> Lines:
+            return lambda kept: numbers([int(rows[row]) for row in kept])
 
-        def lines_of(of: list[int]) -> list[int]:
-            assert lines is not None
-            return lines([int(rows[row]) for row in of])
+        lines = None if self.lines is None else as_before(self.lines)
+        numbers = as_before(self._numbers)
+        return replace(self, table=self.table.filter(mask), lines=lines, row_numbers=numbers)
 
-        kept_lines: Lines | None = None if lines is None else lines_of
-        return replace(self, table=self.table.filter(mask), lines=kept_lines, row_numbers=numbers)
+    def _numbers(self, rows: list[int]) -> list[int]:
+        """The numbers of rows in their file."""
+        return self.row_numbers(rows) if self.row_numbers else [self.first_row + row for row in rows]
 
     def place(self, row: int) -> str:
         """Where a row stands, in words."""
@@ -358,8 +358,7 @@ class TrialTable:
         """Where rows stand in their file, in words."""
         s = "s" if len(rows) > 1 else ""
         if self.lines is None:
-            numbers = self.row_numbers(rows) if self.row_numbers else [self.first_row + row for row in rows]
-            return f"row{s} " + ", ".join(map(str, numbers)) + " (counted from 0)"
+            return f"row{s} " + ", ".join(map(str, self._numbers(rows))) + " (counted from 0)"
         return f"line{s} " + ", ".join(map(str, self.lines(rows)))
 
 

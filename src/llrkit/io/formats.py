@@ -65,11 +65,6 @@ def first_rows(file: Path) -> list[list[str]]:
     return [fields for _, fields in open_text(file).head] if detect(file) == "text" else []
 
 
-def in_batches(file: Path) -> bool:
-    """Whether files of this kind are read in batches rather than at once."""
-    return detect(file) in ("text", "parquet", "arrow")
-
-
 def decoded_bytes(file: Path) -> float:
     """About what a file takes in memory, from its description; its size where that says nothing."""
     kind = detect(file)

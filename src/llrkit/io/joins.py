@@ -27,19 +27,23 @@ _CHANNELS = ("side", "channel", "chan")
 def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: str) -> TrialTable:
     """Scores with the labels of a key that is in another file, joined on the ids of the trials.
 
-    Rows keep the order of the scores. What ``missing`` and ``duplicates`` accept is in ``roles.py``. The
+    Rows keep the order of the scores. What ``missing`` and ``duplicates`` accept is in ``Reading``. The
     labels come from the key whatever columns the scores have: one of the same name is left out.
     """
     if key.label is None:
-        raise FileFormatError(
-            f"{key.file}: a key without labels; its columns: {', '.join(key.table.columns)}"
-        )
+        there = ", ".join(key.table.columns)
+        raise FileFormatError(f"{key.file}: a key without labels; its columns: {there}")
     name, own_label = key.label, scores.label
     if own_label is not None:
         scores = scores.with_table(scores.table.rename({own_label: _OWN}), label=_OWN)
     key = key.with_table(key.table.rename({name: _KEYED}), label=_KEYED)
     key, ids = _ids_shared_with_key(scores, key)
-    left, right = _ids_of_same_types(scores.table, key.table, ids)
+    left, right = scores.table, key.table
+    differ = [one for one in ids if left.schema[one] != right.schema[one] and one not in _CHANNELS]
+    same = [pl.col(differ).cast(pl.String)]
+    # channels are a and b in one file and A and B in another
+    same += [pl.col(one).cast(pl.String).str.to_lowercase() for one in ids if one in _CHANNELS]
+    left, right = left.with_columns(same), right.with_columns(same)
     scores, key = replace(scores, table=left), replace(key, table=right)
     # polars puts the ids of a trial together to compare them: they count once more
     sides = [table[one] for table in (left, right) for one in ids]
@@ -118,19 +122,6 @@ def _ids_shared_with_key(scores: TrialTable, key: TrialTable) -> tuple[TrialTabl
     if not ids:
         raise InputError(f"{key.file}: shares no column with {scores.file} that would identify the trials")
     return key, ids
-
-
-def _ids_of_same_types(
-    left: pl.DataFrame, right: pl.DataFrame, ids: list[str]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    other = [
-        pl.col(name).cast(pl.String)
-        for name in ids
-        if left.schema[name] != right.schema[name] and name not in _CHANNELS
-    ]
-    # channels are a and b in one file and A and B in another
-    other += [pl.col(name).cast(pl.String).str.to_lowercase() for name in ids if name in _CHANNELS]
-    return left.with_columns(other), right.with_columns(other)
 
 
 def _join_on_ids(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
@@ -263,10 +254,9 @@ def side_by_side(
                     ours, theirs = head.table[key].cast(pl.String), one.table[key].cast(pl.String)
                     if not ours.eq_missing(theirs).all():
                         raise NotAlignedError
-            scores = [
-                one.table[one.score[0]].alias(name) for name, one in zip(names[1:], others, strict=True)
-            ]
-            table = head.table.rename({head.score[0]: names[0]}).with_columns(scores)
+            scores = (one.table[one.score[0]] for one in others)
+            table = head.table.rename({head.score[0]: names[0]})
+            table = table.with_columns(map(pl.Series.alias, scores, names[1:]))
             yield head.with_table(table.select(wanted), score=tuple(names))
 
     empty = first.table.rename({first.score[0]: names[0]}).with_columns(

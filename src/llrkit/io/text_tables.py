@@ -245,23 +245,20 @@ def _parse_by_rows(piece: Piece, types: Types, missing: Mapping[str, str], heade
                 f"{counted(len(names), 'column')}"
             )
         for at, name in at_numbers:
-            fields[at] = _number_as_polars(fields[at].strip(), piece, f"line {line}, column {name!r}")
+            field = fields[at].strip()
+            if field.lower() in NO_SCORE:
+                fields[at] = ""
+                continue
+            accepted = NUMBER.fullmatch(field) is not None
+            if piece.decimal == ",":
+                accepted = (accepted and "." not in field) or COMMA_NUMBER.fullmatch(field) is not None
+            if not accepted:
+                raise not_a_number(f"{piece.file}, line {line}, column {name!r}", field, piece.decimal)
+            fields[at] = with_point(field) if piece.decimal == "," else field
         for name, column, field in zip(names, columns, fields, strict=True):
             column.append(None if field in ("", missing.get(name)) else field)
     table = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
     return table.with_columns(pl.col(name).cast(pl.Float64) for _, name in at_numbers)
-
-
-def _number_as_polars(field: str, piece: Piece, where: str) -> str:
-    """A number as polars reads it, nothing where it is missing; anything else is an error."""
-    if field.lower() in NO_SCORE:
-        return ""
-    accepted = NUMBER.fullmatch(field) is not None
-    if piece.decimal == ",":
-        accepted = (accepted and "." not in field) or COMMA_NUMBER.fullmatch(field) is not None
-    if not accepted:
-        raise not_a_number(f"{piece.file}, {where}", field, piece.decimal)
-    return with_point(field) if piece.decimal == "," else field
 
 
 def scan_delimited(file: Path, reading: Reading) -> Scan | TrialTable:
