@@ -42,7 +42,8 @@ KEEP_BYTES = 256 << 20
 JOIN_BYTES = 1 << 30
 """Sets whose arrays are larger than this are summarized in larger chunks than they are read in."""
 ENOUGH_BYTES = 10 << 20
-"""Scores in such a larger chunk: what a summary costs besides, for its grid say, is spread over many."""
+"""Scores in such a larger chunk: what a summary costs besides, for its grid say, is spread over many.
+benchmarks/out_of_core.py and benchmarks/billion.py time sets for which this matters."""
 
 C = TypeVar("C")
 

@@ -19,7 +19,7 @@ BATCH_ROWS = 1 << 20
 _ARROW_FILE = b"ARROW1"
 _FEWEST_ROWS = 1 << 16
 _PIECES = 16
-"""A piece takes this part of the memory that may be used."""
+"""A piece takes one part in so many of the memory that may be used."""
 
 
 def scan_columns(

@@ -244,7 +244,10 @@ def _is_kaldi(head: bytes, mark: str) -> bool:
 
 
 HEAD_LINES, HEAD_BYTES, LONGEST_LINE = 200, 1 << 17, 1 << 20
+"""So much of a text is looked at to tell its delimiter, header and layout."""
 BLOCK_BYTES = 1 << 24
+"""Of text that is parsed at once: large enough for polars to be fast (benchmarks/bench_files.py), and
+small enough for each thread to hold one."""
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf|infinity|nan)\s*", re.I | re.A)
 NO_SCORE = frozenset({"", "na", "-", "n/a", "#n/a", "null", "none"})
 """What stands for a missing score, in small letters; NaN is a number that no score may be."""
