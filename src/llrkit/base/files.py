@@ -53,7 +53,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
     ['a.txt']
     """
     given = Path(path)
-    stream = _is_stream(given)
+    # a device or a pipe is written to, not replaced
+    stream = _open_descriptor(given) is not None or (
+        os.path.exists(given) and not (os.path.isfile(given) or os.path.isdir(given))
+    )
     target = given if stream else _followed_link(given)
     if not stream:
         if not target.parent.is_dir():
@@ -325,17 +328,6 @@ def _is_running(process: int) -> bool:
     except (PermissionError, OverflowError):  # it is another user's, or no number of a process
         pass
     return True
-
-
-def _is_stream(path: Path) -> bool:
-    """Whether a name stands for something that is written to, not replaced: a device, a pipe."""
-    if _open_descriptor(path) is not None:
-        return True
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _open_descriptor(path: Path) -> int | None:

@@ -279,7 +279,7 @@ def with_one_label(scan: Scan) -> Scan:
 
     def labeled(batch: TrialTable) -> TrialTable:
         table = batch.table.with_columns(pl.lit("target").alias(_ONE_LABEL))
-        return replace(batch, table=table, roles=replace(batch.roles, label=_ONE_LABEL))
+        return batch.with_table(table, label=_ONE_LABEL)
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         return map(labeled, scan.read([name for name in wanted if name != _ONE_LABEL]))

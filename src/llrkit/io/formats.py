@@ -15,16 +15,13 @@ from pathlib import Path
 from llrkit.base.files import note_input, state_of, unchanged
 from llrkit.base.process import refuse_after_fork, warn_caller
 from llrkit.base.text import not_among
-from llrkit.errors import (
-    FileFormatError,
-    InputError,
-    LlrkitWarning,
-    SkippedFilesWarning,
-    UnknownNameError,
-)
+from llrkit.errors import FileFormatError, InputError, LlrkitWarning, SkippedFilesWarning, UnknownNameError
+from llrkit.io.array_files import read_hdf5, read_npy, read_npz
+from llrkit.io.column_files import decoded_size, scan_columns
 from llrkit.io.columns import LAYOUTS, Scan, TrialTable, in_one_schema, together
 from llrkit.io.read_options import PLAIN, PathArg, Reading
 from llrkit.io.text_lines import GZIP, ZSTD, open_text
+from llrkit.io.text_tables import scan_delimited
 
 BINARY = {
     "npz": (b"PK\x03\x04", (".npz",)),
@@ -69,8 +66,6 @@ def decoded_bytes(file: Path) -> float:
     """About what a file takes in memory, from its description; its size where that says nothing."""
     kind = detect(file)
     if kind in ("parquet", "arrow"):
-        from llrkit.io.column_files import decoded_size
-
         with suppress(FileFormatError):  # broken, as its reader will say
             return decoded_size(file, kind)
     with file.open("rb") as raw:
@@ -131,23 +126,15 @@ def _opened_by_format(file: Path, reading: Reading) -> Scan | TrialTable:
             f"{file}: --columns is for text; name columns of this file with --score-column and --label-column"
         )
     if kind in ("parquet", "arrow"):
-        from llrkit.io.column_files import scan_columns
-
         return scan_columns(file, kind, score=reading.score, label=reading.own_label)
     if kind in ("npz", "npy"):
-        from llrkit.io.array_files import read_npy, read_npz
-
         if kind == "npy":
             return read_npy(file)
         return read_npz(file, score=reading.score, label=reading.own_label)
     if kind == "bosaris" and detect(file) == "bosaris":
-        from llrkit.io.array_files import read_hdf5
-
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's
         reading = replace(reading, format="kaldi")
-    from llrkit.io.text_tables import scan_delimited
-
     return scan_delimited(file, reading)
 
 
@@ -230,9 +217,8 @@ def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> N
         parent, name = os.path.split(place)
         for path, files in read:
             source = os.path.realpath(path)
-            same_file = there is not None and any(
-                there[:2] == state[:2] for state in map(state_of, files) if state is not None
-            )
+            states = [state for state in map(state_of, files) if state is not None]
+            same_file = there is not None and any(there[:2] == state[:2] for state in states)
             if place == source or same_file:
                 raise InputError(
                     f"{output}: is read by this command, so it is not overwritten; choose another name"

@@ -385,8 +385,8 @@ def with_listed_scores(
     >>> with_listed_scores(pairs, np.array([-2.0, 1.5])).table.rows()
     [('b', 'x', -2.0), ('a', 'x', 1.5)]
     """
-    new = (more or {}).keys() - {*trial_list.table.columns}
-    added = [pl.Series(name, values) for name, values in (more or {}).items() if name in new]
+    there = trial_list.table.columns
+    added = [pl.Series(name, values) for name, values in (more or {}).items() if name not in there]
     table = trial_list.table.with_columns(pl.Series("score", scores), *added)
     if labels is None:
         return trial_list.with_table(table, score=("score",))

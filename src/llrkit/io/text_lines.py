@@ -16,6 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import polars as pl
 
+from llrkit.base.files import naming_file
 from llrkit.base.process import at_once, cached_property, memory_limit, require_memory, stage
 from llrkit.errors import FileFormatError
 from llrkit.scores.labels import classify_words
@@ -127,14 +128,12 @@ def _unzstd(raw: bytes, file: Path) -> bytes:
     bound = _zstd_bound(raw, file)
     refuse_bomb(bound, len(raw), file)
     require_memory(2.0 * bound, str(file))  # lines have a reference each
-    try:  # polars unpacks zstd; every line is one field
+    with naming_file(file, "zstd text", pl.exceptions.PolarsError, OSError):
+        # polars unpacks zstd; every line is one field
         lines = pl.read_csv(
             raw, has_header=False, separator="\x01", quote_char=None, infer_schema=False,
             new_columns=["line"],
         )  # fmt: skip
-    except (pl.exceptions.PolarsError, OSError) as error:
-        first = str(error).strip().split("\n", 1)[0]
-        raise FileFormatError(f"{file}: cannot be read as zstd text ({first})") from None
     if lines.width != 1:
         raise FileFormatError(f"{file}: not text inside the zstd data")
     return "\n".join(line or "" for line in lines["line"]).encode()

@@ -21,6 +21,7 @@ from llrkit.base.arguments import Array
 from llrkit.base.files import replacing, replacing_folder
 from llrkit.base.text import not_among
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.io.array_files import write_hdf5
 from llrkit.io.checked import target_mask_of, with_scores
 from llrkit.io.columns import LLR, LLR_MAP, LOG10_LR, Scan, TrialTable, first_true, llrs_written_by_a_map
 from llrkit.io.read_options import require_text_name
@@ -122,8 +123,6 @@ def write_batches(
             return _write_columns(batches, like, target, kind)
         if kind != "bosaris":
             return _write_text(batches, like, target, kind, None if key is None else Path(key))
-        from llrkit.io.array_files import write_hdf5
-
         table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
         trials = replace(like, table=table)
         write_hdf5(trials, target)
