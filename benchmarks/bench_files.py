@@ -22,6 +22,7 @@ import llrkit as lk
 from llrkit.io.columns import TrialTable
 from llrkit.io.formats import read_table
 from llrkit.io.joins import join_key
+from llrkit.io.read_options import Reading
 from llrkit.scores.source import Roles
 
 N, N_TARGET = 10_000_000, 10_000
@@ -91,7 +92,7 @@ def bench_files(repeat: int = 3, n: int = N, n_target: int = N_TARGET) -> dict[s
             },
             repeat,
         )
-        right = read_table(key, score=[])
+        right = read_table(key, Reading(score=()))
     unlabeled = table.drop("label")
     left = TrialTable("scores", "parquet", unlabeled, Roles(("score",), None, "enroll", "test"))
     rows["join"] = in_turns(

@@ -260,7 +260,7 @@ def test_text_that_is_not_utf8_is_refused_and_names_the_option(tmp_path):
 def test_the_header_of_a_nist_key_is_kept_where_it_names_the_columns(tmp_path):
     rows = "m1,s1,a,target,Y,N,N,N,N,N,N,N\nm1,s2,a,nontarget,Y,N,N,N,N,N,N,N\n"
     named = written(tmp_path, {"k.csv": "modelid,segid,channel,targettype,c1,c2,c3,c4,c5,c6,c7,c8\n" + rows})
-    key = read_table(named, score=[])
+    key = read_table(named, Reading(score=()))
     assert (key.enroll, key.test, key.label) == ("modelid", "segid", "targettype")
 
 

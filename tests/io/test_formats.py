@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.io.formats import NAMES, read_table
+from llrkit.io.read_options import Reading
 from llrkit.io.write import WRITE_FORMATS, write_table
 
 
@@ -427,5 +428,5 @@ def test_scores_without_labels_can_be_written(tmp_path):
 def test_blanks_inside_fields_do_not_separate_them(tmp_path, text, columns):
     (tmp_path / "t").write_text(text)
     names = None if isinstance(columns, list) else list("abcd"[:columns])
-    read = read_table(tmp_path / "t", score=[], columns=names)
+    read = read_table(tmp_path / "t", Reading(score=(), columns=names))
     assert read.table.columns == (columns if isinstance(columns, list) else names)

@@ -24,7 +24,7 @@ import polars as pl
 import llrkit as lk
 from llrkit.io.formats import read_table
 from llrkit.io.read import convert, open_batches
-from llrkit.io.read_options import PLAIN
+from llrkit.io.read_options import PLAIN, Reading
 
 NUMBERS = [
     "0", "-0", "-0.0", "1", "-1", "+1", "1.", ".5", "-.5", "+.5e-3", "1e5", "1E+5", "1e-400", "1e400",
@@ -134,7 +134,7 @@ def attempt(read):
 def check_text(path, data, options, expected):
     """'read' or 'refused', as it should be; anything else is an AssertionError."""
     path.write_bytes(data)
-    table = attempt(lambda: read_table(path, **options).table)
+    table = attempt(lambda: read_table(path, Reading(**options)).table)
     if isinstance(table, Exception):
         assert expected is None, f"{data[:500]!r}: refused though it can be read: {table}"
         assert path.name in str(table), f"{data[:500]!r}: the file is not named: {table}"

@@ -1,9 +1,23 @@
-"""Types of arrays, checks of arguments and options, and random generators."""
+"""Types of arrays, and the small vocabulary in which functions check their arguments.
+
+A public function checks what it was given in its first lines, by visible calls::
+
+    of_kind(fitted, Map, "fitted")              # an instance of a class, or of one of several
+    one_of(policy, ("error", "drop"), "policy") # one of some names
+    columns = names_of(columns, "columns")      # one name or several, as a tuple
+    bounded = yes_or_no(bounded, "bounded")     # true or false
+    repeats = whole_number(repeats, 1, "repeats")
+    seed = seed_of(rng)                         # a seed, a generator, or None
+
+and numbers by the range they must be in: :func:`real_number`, :func:`not_negative`, :func:`positive`,
+:func:`share` (0 to 1, both ends too). What is refused raises an ``InputError`` that says the name of the
+argument, what is accepted and what was given; numbers, names and flags are returned in their plain types.
+"""
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from itertools import chain
@@ -16,12 +30,87 @@ import numpy.typing as npt
 from llrkit.base.text import not_among
 from llrkit.errors import InputError, UnknownNameError
 
-P = ParamSpec("P")
-R = TypeVar("R")
-COLUMNS = ("str | Sequence[str]", "str | Sequence[str] | None", "Columns", "Columns | None", "By | None")
-"""How signatures say that a parameter names columns."""
+Array = npt.NDArray[Any]  # the scalar types of NumPy have no common parent that says more
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.signedinteger]  # counts (int64) and positions (intp)
+ComplexArray = npt.NDArray[np.complex128]
+BoolArray = npt.NDArray[np.bool_]
+DType = np.dtype[Any]
+Rows: TypeAlias = slice | IntArray | BoolArray | Sequence[int] | Sequence[bool]
+"""Which rows to take: a slice, places, or a mask."""
+Counts = Array  # int64, or float64 once weighted
+
+
+class SupportsArray(Protocol):
+    """What NumPy can make an array of: arrays, columns of pandas and polars, tensors."""
+
+    def __array__(self) -> Array:
+        """The values as an array."""
+        ...
+
+
+Numbers: TypeAlias = SupportsArray | Sequence["float | Numbers"]
+"""Several numbers, as an array or in lists; functions of ``float | Numbers`` return arrays of these."""
+
+
+class Elementwise(Protocol):
+    """A function of a number that gives a number, and of several that gives an array."""
+
+    @overload
+    def __call__(self, x: float, /) -> float: ...
+    @overload
+    def __call__(self, x: Numbers, /) -> FloatArray: ...
+
+
+RNG = np.random.Generator | int | None
+"""A seed, a generator that is drawn from, or None: other numbers each time."""
 Kind = type | UnionType
 """A class, or several: ``Frames | Embeddings``."""
+_NUMBER = (int, float, np.integer, np.floating)
+
+
+def of_kind(value: object, kind: Kind, name: str) -> None:
+    """Refuse what is not an instance of a class, or of one of several.
+
+    Examples
+    --------
+    >>> of_kind("scores.csv", dict, "options")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: options must be a dict, got str
+    """
+    if not isinstance(value, kind):
+        kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        names = [one.__name__ for one in kinds]
+        article = "an" if names[0][0] in "AEIOUaeiou" else "a"
+        raise InputError(f"{name} must be {article} {' or '.join(names)}, got {type(value).__name__}")
+
+
+def one_of(value: object, known: Collection[str], what: str) -> None:
+    """Refuse a name that is not known.
+
+    Examples
+    --------
+    >>> one_of("guess", ("error", "drop"), "policy")
+    Traceback (most recent call last):
+    llrkit.errors.UnknownNameError: unknown policy 'guess'; known are error, drop
+    """
+    if value not in tuple(known):  # which need not be hashable, as in a dict
+        raise UnknownNameError(f"unknown {what} {not_among(value, known)}")
+
+
+def names_of(value: object, what: str) -> tuple[str, ...]:
+    """One name or several, as a tuple.
+
+    Examples
+    --------
+    >>> names_of("snr", "columns"), names_of(["one", "two"], "groups")
+    (('snr',), ('one', 'two'))
+    """
+    if isinstance(value, str):
+        return (value,)
+    if not (isinstance(value, Iterable) and all(isinstance(name, str) for name in value)):
+        raise InputError(f"{what} must be the name of a column or several names, got {reprlib.repr(value)}")
+    return tuple(value)
 
 
 def yes_or_no(value: object, name: str) -> bool:
@@ -47,8 +136,12 @@ def whole_number(value: object, at_least: int, name: str) -> int:
     Traceback (most recent call last):
     llrkit.errors.InputError: repeats must be a whole number of at least 1, got 2.5
     """
+    return _whole(value, f"{name} must be a whole number of at least {at_least}", at_least)
+
+
+def _whole(value: object, accepted: str, at_least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise InputError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
+        raise InputError(f"{accepted}, got {value!r}")
     return int(value)
 
 
@@ -61,7 +154,7 @@ def real_number(value: object, name: str) -> float:
     Traceback (most recent call last):
     llrkit.errors.InputError: threshold must be a number, got nan
     """
-    if not isinstance(value, (int, float, np.integer, np.floating)) or value != value:
+    if not isinstance(value, _NUMBER) or value != value:
         raise InputError(f"{name} must be a number, got {value!r}")
     return float(value)
 
@@ -75,7 +168,7 @@ def not_negative(value: object, name: str) -> float:
     Traceback (most recent call last):
     llrkit.errors.InputError: shrinkage must be a number of at least 0, got -1.0
     """
-    if not (isinstance(value, (int, float, np.integer, np.floating)) and 0.0 <= value < np.inf):
+    if not (isinstance(value, _NUMBER) and 0.0 <= value < np.inf):
         raise InputError(f"{name} must be a number of at least 0, got {value!r}")
     return float(value)
 
@@ -106,25 +199,83 @@ def share(value: object, name: str) -> float:
     Traceback (most recent call last):
     llrkit.errors.InputError: prevalence must be between 0 and 1, got 1.5
     """
-    if not (isinstance(value, (int, float, np.integer, np.floating)) and 0.0 <= value <= 1.0):
+    if not (isinstance(value, _NUMBER) and 0.0 <= value <= 1.0):
         raise InputError(f"{name} must be between 0 and 1, got {value!r}")
     return float(value)
 
 
-def of_kind(value: object, kind: Kind, name: str) -> None:
-    """Refuse what is not an instance of a class, or of one of several.
+def class_weight(alpha: object) -> float:
+    """The weight of the targets, from 0 to 1 with both ends; strictly between them is a ``probability``.
 
     Examples
     --------
-    >>> of_kind("scores.csv", dict, "options")
-    Traceback (most recent call last):
-    llrkit.errors.InputError: options must be a dict, got str
+    >>> class_weight(1)
+    1.0
     """
-    if not isinstance(value, kind):
-        kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
-        names = [one.__name__ for one in kinds]
-        article = "an" if names[0][0] in "AEIOUaeiou" else "a"
-        raise InputError(f"{name} must be {article} {' or '.join(names)}, got {type(value).__name__}")
+    return share(alpha, "alpha")
+
+
+def seed_of(rng: object) -> int:
+    """A whole number to begin with: a seed as it is, one drawn from a generator, or a new one for None.
+
+    Examples
+    --------
+    >>> seed_of(7)
+    7
+    >>> seed_of(np.random.default_rng(1)) == seed_of(np.random.default_rng(1))
+    True
+    >>> seed_of(-1)
+    Traceback (most recent call last):
+    llrkit.errors.InputError: rng must be a whole number of at least 0, a numpy.random.Generator or None, ...
+    """
+    if rng is None:
+        rng = np.random.default_rng()
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**31))
+    return _whole(rng, "rng must be a whole number of at least 0, a numpy.random.Generator or None", 0)
+
+
+def checked_seed(seed: object) -> int:
+    """A seed is a whole number from 0 on."""
+    return whole_number(seed, 0, "seed")
+
+
+def finite_numbers(values: Array, name: str, role: str) -> FloatArray:
+    """A column of finite numbers, also where they were read as text.
+
+    Examples
+    --------
+    >>> finite_numbers(np.array(["5", "10"]), "seconds", "a condition")
+    array([ 5., 10.])
+    >>> finite_numbers(np.array(["5", "full"]), "seconds", "a condition")
+    Traceback (most recent call last):
+    llrkit.errors.InputError: column 'seconds' must hold numbers to be a condition
+    """
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"column {name!r} must hold numbers to be {role}") from None
+    if not np.isfinite(numbers).all():
+        where = int(np.argmin(np.isfinite(numbers)))
+        raise InputError(f"column {name!r}: {numbers[where]} at index {where} is not a finite number")
+    return numbers
+
+
+def number_or_array(values: float | FloatArray) -> float | FloatArray:
+    """A plain number, if an array has no dimensions.
+
+    Examples
+    --------
+    >>> number_or_array(np.array(2.0)), number_or_array(np.array([2.0]))
+    (2.0, array([2.]))
+    """
+    return float(values) if np.ndim(values) == 0 else values
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+COLUMNS = ("str | Sequence[str]", "str | Sequence[str] | None", "Columns", "Columns | None", "By | None")
+"""How signatures say that a parameter names columns."""
 
 
 def argument_check(
@@ -179,141 +330,3 @@ def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return checked
 
     return decorate
-
-
-Array = npt.NDArray[Any]  # the scalar types of NumPy have no common parent that says more
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.signedinteger]  # counts (int64) and positions (intp)
-ComplexArray = npt.NDArray[np.complex128]
-BoolArray = npt.NDArray[np.bool_]
-DType = np.dtype[Any]
-Rows: TypeAlias = slice | IntArray | BoolArray | Sequence[int] | Sequence[bool]
-"""Which rows to take: a slice, places, or a mask."""
-Counts = Array  # int64, or float64 once weighted
-
-
-class SupportsArray(Protocol):
-    """What NumPy can make an array of: arrays, columns of pandas and polars, tensors."""
-
-    def __array__(self) -> Array:
-        """The values as an array."""
-        ...
-
-
-Numbers: TypeAlias = SupportsArray | Sequence["float | Numbers"]
-"""Several numbers, as an array or in lists; functions of ``float | Numbers`` return arrays of these."""
-
-
-class Elementwise(Protocol):
-    """A function of a number that gives a number, and of several that gives an array."""
-
-    @overload
-    def __call__(self, x: float, /) -> float: ...
-    @overload
-    def __call__(self, x: Numbers, /) -> FloatArray: ...
-
-
-def number_or_array(values: float | FloatArray) -> float | FloatArray:
-    """A plain number, if an array has no dimensions.
-
-    Examples
-    --------
-    >>> number_or_array(np.array(2.0)), number_or_array(np.array([2.0]))
-    (2.0, array([2.]))
-    """
-    return float(values) if np.ndim(values) == 0 else values
-
-
-RNG = np.random.Generator | int | None
-"""A seed, a generator that is drawn from, or None: other numbers each time."""
-
-
-def seed_of(rng: object) -> int:
-    """A whole number to begin with: a seed as it is, one drawn from a generator, or a new one for None.
-
-    Examples
-    --------
-    >>> seed_of(7)
-    7
-    >>> seed_of(np.random.default_rng(1)) == seed_of(np.random.default_rng(1))
-    True
-    >>> seed_of(-1)
-    Traceback (most recent call last):
-    llrkit.errors.InputError: rng must be a whole number of at least 0, a numpy.random.Generator or None, ...
-    """
-    if rng is None:
-        rng = np.random.default_rng()
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**31))
-    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)) or rng < 0:
-        raise InputError(
-            f"rng must be a whole number of at least 0, a numpy.random.Generator or None, got {rng!r}"
-        )
-    return int(rng)
-
-
-def checked_seed(seed: object) -> int:
-    """A seed is a whole number from 0 on."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed must be a whole number of at least 0, got {seed!r}")
-    return int(seed)
-
-
-def one_of(value: object, known: tuple[str, ...], what: str) -> None:
-    """Refuse a name that is not known.
-
-    Examples
-    --------
-    >>> one_of("guess", ("error", "drop"), "policy")
-    Traceback (most recent call last):
-    llrkit.errors.UnknownNameError: unknown policy 'guess'; known are error, drop
-    """
-    if value not in known:
-        raise UnknownNameError(f"unknown {what} {not_among(value, known)}")
-
-
-def class_weight(alpha: object) -> float:
-    """The weight of the targets, from 0 to 1 with both ends; strictly between them is a ``probability``.
-
-    Examples
-    --------
-    >>> class_weight(1)
-    1.0
-    """
-    return share(alpha, "alpha")
-
-
-def names_of(value: object, what: str) -> tuple[str, ...]:
-    """One name or several, as a tuple.
-
-    Examples
-    --------
-    >>> names_of("snr", "columns"), names_of(["one", "two"], "groups")
-    (('snr',), ('one', 'two'))
-    """
-    if isinstance(value, str):
-        return (value,)
-    if not (isinstance(value, Iterable) and all(isinstance(name, str) for name in value)):
-        raise InputError(f"{what} must be the name of a column or several names, got {reprlib.repr(value)}")
-    return tuple(value)
-
-
-def finite_numbers(values: Array, name: str, role: str) -> FloatArray:
-    """A column of finite numbers, also where they were read as text.
-
-    Examples
-    --------
-    >>> finite_numbers(np.array(["5", "10"]), "seconds", "a condition")
-    array([ 5., 10.])
-    >>> finite_numbers(np.array(["5", "full"]), "seconds", "a condition")
-    Traceback (most recent call last):
-    llrkit.errors.InputError: column 'seconds' must hold numbers to be a condition
-    """
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"column {name!r} must hold numbers to be {role}") from None
-    if not np.isfinite(numbers).all():
-        where = int(np.argmin(np.isfinite(numbers)))
-        raise InputError(f"column {name!r}: {numbers[where]} at index {where} is not a finite number")
-    return numbers

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
-from llrkit.errors import FileChangedError, FileFormatError, InputError
+from llrkit.errors import FileChangedError, FileFormatError, InputError, LlrkitError
 
 try:
     import fcntl
@@ -53,7 +53,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
     ['a.txt']
     """
     given = Path(path)
-    stream = _is_stream(given)
+    # a device or a pipe is written to, not replaced
+    stream = _open_descriptor(given) is not None or (
+        os.path.exists(given) and not (os.path.isfile(given) or os.path.isdir(given))
+    )
     target = given if stream else _followed_link(given)
     if not stream:
         if not target.parent.is_dir():
@@ -70,7 +73,11 @@ def replacing(path: str | Path) -> Iterator[Path]:
             yield temporary
             _require_inputs_kept(target)
             if stream:
-                _append_to_stream(given, temporary)
+                number = _open_descriptor(given)
+                # a file that is open already is written on where it is, after what was written to it before
+                handle = os.open(given, os.O_WRONLY | os.O_APPEND) if number is None else os.dup(number)
+                with os.fdopen(handle, "wb") as out, temporary.open("rb") as content:
+                    shutil.copyfileobj(content, out)
                 return
             _keep_mode(target, temporary)
             _flush_to_disk(temporary)
@@ -122,18 +129,16 @@ def locked_folder(folder: Path) -> Iterator[bool]:
 
     Where there are no locks, on some systems and shared file systems, nobody has.
     """
+    handle, free = None, True
     try:
-        handle = None if fcntl is None else os.open(os.path.realpath(folder), os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        handle = None
-    free = True
+        if fcntl is not None:
+            handle = os.open(os.path.realpath(folder), os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        free = False
+    except OSError:  # no locks on this file system
+        pass
     try:
-        if handle is not None:
-            with suppress(OSError):
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    free = False
         yield free
     finally:
         if handle is not None:
@@ -253,6 +258,26 @@ def existing_file(path: FilePath) -> Path:
     return file
 
 
+@contextmanager
+def naming_file(file: FilePath, kind: str, *errors: type[BaseException]) -> Iterator[None]:
+    """Whatever a library finds wrong with a file becomes one line that names the file; our own errors stay.
+
+    Examples
+    --------
+    >>> with naming_file("a.npz", "NPZ", ValueError):
+    ...     raise ValueError("bad header")
+    Traceback (most recent call last):
+    llrkit.errors.FileFormatError: a.npz: cannot be read as NPZ (bad header)
+    """
+    try:
+        yield
+    except LlrkitError:
+        raise
+    except errors as error:
+        words = str(error).strip().split("\n", 1)[0]
+        raise FileFormatError(f"{file}: cannot be read as {kind} ({words})") from None
+
+
 def _require_inputs_kept(output: Path | None = None) -> None:
     """What must hold before a written file takes its place: it is no input, and no input has changed."""
     if _inputs is None:
@@ -305,30 +330,11 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _is_stream(path: Path) -> bool:
-    """Whether a name stands for something that is written to, not replaced: a device, a pipe."""
-    if _open_descriptor(path) is not None:
-        return True
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-
-
 def _open_descriptor(path: Path) -> int | None:
     """The number of a file that is open already, if the name stands for one."""
     names = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
     numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(path))
     return int(numbered[1]) if numbered else names.get(str(path))
-
-
-def _append_to_stream(stream: Path, temporary: Path) -> None:
-    number = _open_descriptor(stream)
-    # a file that is open already is written on where it is, after what was written to it before
-    handle = os.open(stream, os.O_WRONLY | os.O_APPEND) if number is None else os.dup(number)
-    with os.fdopen(handle, "wb") as out, temporary.open("rb") as content:
-        shutil.copyfileobj(content, out)
 
 
 def _followed_link(path: Path) -> Path:
@@ -343,15 +349,11 @@ def _followed_link(path: Path) -> Path:
 
 def _keep_mode(target: Path, temporary: Path) -> None:
     """The permissions of the file that is replaced, and its owner where that is allowed."""
-    try:
+    with suppress(FileNotFoundError):
         there = target.stat()
-    except FileNotFoundError:
-        return
-    made = temporary.stat()
-    if (there.st_uid, there.st_gid) != (made.st_uid, made.st_gid):
         with suppress(PermissionError):
             os.chown(temporary, there.st_uid, there.st_gid)
-    temporary.chmod(stat.S_IMODE(there.st_mode))
+        temporary.chmod(stat.S_IMODE(there.st_mode))
 
 
 def _flush_to_disk(path: Path) -> None:

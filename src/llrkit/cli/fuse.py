@@ -87,14 +87,13 @@ def _sasv_trials(files: SpoofFiles, paths: tuple[str, ...]) -> tuple[SpoofTrials
         raise InputError(f"--sasv takes one file with both scores, or ASV and CM files; got {len(paths)}")
     from llrkit.io.formats import read_table
     from llrkit.io.joins import join_countermeasure
-    from llrkit.io.read import table_options
     from llrkit.io.read_options import TANDEM
     from llrkit.spoof.trials import SpoofTrials
 
     given.require(TANDEM)
     columns = (files.columns["asv"], files.columns["cm"])
     named = (replace(given, score=(name,)) if name else given for name in columns)
-    asv, cm = (read_table(file, **table_options(one)) for file, one in zip(paths, named, strict=True))
+    asv, cm = (read_table(file, one) for file, one in zip(paths, named, strict=True))
     joined = join_countermeasure(asv, cm, ids)
     asv_name, cm_name = joined.score
     trials = SpoofTrials(joined.table, asv=asv_name, cm=cm_name, label=joined.label or "")

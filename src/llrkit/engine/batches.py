@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -34,12 +34,16 @@ from llrkit.scores.source import (
 )
 from llrkit.scores.trials import Trials
 
+if TYPE_CHECKING:
+    from llrkit.engine.pieces import RowGroups, Table
+
 KEEP_BYTES = 256 << 20
 """Sets whose arrays are smaller than this stay in memory after the first pass."""
 JOIN_BYTES = 1 << 30
 """Sets whose arrays are larger than this are summarized in larger chunks than they are read in."""
 ENOUGH_BYTES = 10 << 20
-"""Scores in such a larger chunk: what a summary costs besides, for its grid say, is spread over many."""
+"""Scores in such a larger chunk: what a summary costs besides, for its grid say, is spread over many.
+benchmarks/out_of_core.py and benchmarks/billion.py time sets for which this matters."""
 
 C = TypeVar("C")
 
@@ -215,20 +219,6 @@ class Passes(Generic[C]):
             settle_words(words, f"{self.scans[0].like.file}, column {chunking.roles.label!r}")
 
 
-class Readable(Protocol):
-    """Some consecutive trials: a file, or a piece of one that a worker reads."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        ...
-
-    @property
-    def read(self) -> Callable[[Sequence[str]], Iterator[TrialTable]]:
-        """Gives the trials in batches with the columns asked for."""
-        ...
-
-
 @dataclass(frozen=True)
 class Chunking(ABC, Generic[C]):
     """How batches of rows become the chunks that are summarized; one for each kind of trials."""
@@ -260,8 +250,10 @@ class Chunking(ABC, Generic[C]):
         """The same trials in larger chunks, where that saves time."""
         return chunks
 
-    def chunks(self, parts: Iterable[Readable], before: IntArray, words: set[str]) -> Iterator[C]:
-        """The trials of consecutive parts, one chunk for each batch."""
+    def chunks(
+        self, parts: Iterable[Scan | RowGroups | Table], before: IntArray, words: set[str]
+    ) -> Iterator[C]:
+        """The trials of consecutive files, or of pieces that a worker reads, one chunk for each batch."""
         for part in parts:
             for batch in part.read(self.roles.to_read(part.columns)):
                 if self.skips_empty and batch.table.height == 0:

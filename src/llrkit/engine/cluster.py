@@ -28,10 +28,10 @@ WAIT_FOR_A_WORKER = 60.0
 PACKAGES = ("llrkit", "numpy", "scipy", "polars", "pyarrow", "distributed")
 """What workers read and compute with, and the package that carries it; another version may give other
 numbers, or none."""
-_NEVER_GIVEN_UP = {"distributed.deploy.lost-worker-timeout": "1000 hours"}
-"""Dask gives a worker up that is not there again 15 seconds after it died, as on a busy machine or after a
-second death."""
 _LOCAL_SETTINGS = {
+    # Dask gives a worker up that is not there again 15 seconds after it died, as on a busy machine or after a
+    # second death.
+    "distributed.deploy.lost-worker-timeout": "1000 hours",
     # No pages on the HTTP ports that Dask opens, neither its dashboard nor any other.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -73,28 +73,26 @@ def cluster(
         from distributed.versions import VersionMismatchWarning
     except ImportError:
         raise MissingPackageError.of_extra("clusters need Dask", "dask") from None
-    with config.set(_NEVER_GIVEN_UP):
-        if workers is not None:
-            with _workers_on_this_machine(whole_number(workers, 1, "workers"), memory_limit) as client:
-                yield client
-            return
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", VersionMismatchWarning)  # require_agreement compares them
-                client = Client(scheduler, set_as_default=False)
-        except (OSError, ValueError, RuntimeError, TypeError) as error:  # the last one without certificates
-            said = (str(error).splitlines() or [type(error).__name__])[0]
-            raise ClusterError(f"no scheduler can be reached at {scheduler} ({said})") from None
-        try:
+    if workers is not None:
+        n_workers = whole_number(workers, 1, "workers")
+        with config.set(_LOCAL_SETTINGS), _workers_on_this_machine(n_workers, memory_limit) as client:
             yield client
-        finally:
-            with suppress(TimeoutError):
-                client.close(timeout=5)
+        return
+    try:
+        with warnings.catch_warnings(action="ignore", category=VersionMismatchWarning):
+            client = Client(scheduler, set_as_default=False)  # require_agreement compares versions
+    except (OSError, ValueError, RuntimeError, TypeError) as error:  # the last one without certificates
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ClusterError(f"no scheduler can be reached at {scheduler} ({said})") from None
+    try:
+        yield client
+    finally:
+        with suppress(TimeoutError):
+            client.close(timeout=5)
 
 
 @contextmanager
 def _workers_on_this_machine(workers: int, memory_limit: str | float) -> Iterator[Client]:
-    from dask import config
     from distributed import Client, LocalCluster, Security
 
     try:
@@ -104,7 +102,7 @@ def _workers_on_this_machine(workers: int, memory_limit: str | float) -> Iterato
     local: LocalCluster | None = None
     own: Client | None = None
     try:
-        with config.set(_LOCAL_SETTINGS), ignore_interrupts():
+        with ignore_interrupts():
             local = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,

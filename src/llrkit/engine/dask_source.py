@@ -16,7 +16,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import IntArray, names_of, one_of
 from llrkit.base.process import at_once, cached_property, stage, warn_caller
 from llrkit.engine import pieces
-from llrkit.engine.batches import Chunking, Readable, TwoClassChunking, settle_words
+from llrkit.engine.batches import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster import require_agreement, results_of
 from llrkit.engine.pieces import RowGroups, Table, Unreadable
 from llrkit.errors import FileFormatError, InputError, LlrkitError, UnreadableWarning
@@ -421,7 +421,9 @@ class PartialSum(Generic[S]):
         return PartialSum(summary, self.skipped + other.skipped, self.words | other.words)
 
 
-def summarize_partitions(work: Work, partitions: Sequence[Readable], before: IntArray) -> PartialSum[Any]:
+def summarize_partitions(
+    work: Work, partitions: Sequence[RowGroups | Table], before: IntArray
+) -> PartialSum[Any]:
     """Read partitions chunk by chunk, summarize, forget; ``before`` are the trials of earlier tasks."""
     from distributed import get_worker
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, cast
 from llrkit.base.process import at_once
 from llrkit.engine.batches import ClassChunking, ClassFiles, Files
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.io.checked import scan_without_missing_scores, with_one_label
-from llrkit.io.columns import Scan, one_after_another
-from llrkit.io.formats import decoded_bytes, files_of, in_batches, scan_tables
-from llrkit.io.read import read_whole, table_options
-from llrkit.io.read_options import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading
+from llrkit.io.checked import with_one_label
+from llrkit.io.columns import one_after_another
+from llrkit.io.formats import decoded_bytes, detect, files_of, scan_tables
+from llrkit.io.read import read_whole, selected
+from llrkit.io.read_options import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading, Way
 from llrkit.scores.classes import ClassSource
 from llrkit.scores.labels import class_names
 from llrkit.scores.source import Roles, ScoreSource
@@ -58,39 +58,31 @@ def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client |
     Chunks can then carry the column of labels, which tells apart more kinds of trials than two classes.
     """
     if client is None:
-        reading.require(THREE_KINDS)
-        return files_in_batches([path], reading)
+        return files_in_batches(path, reading, way=THREE_KINDS)
     replace(PLAIN, positive=reading.positive).require(THREE_KINDS)
     return _open_on_cluster([path], reading, client)
 
 
 def _are_large_files(path: PathArg) -> bool:
+    """Whether files are large, and of kinds that can be read in batches."""
     files = files_of(path)
     large = sum(map(decoded_bytes, files)) >= at_once(LARGE_BYTES)
-    return large and all(map(in_batches, files))
+    return large and all(detect(file) in ("text", "parquet", "arrow") for file in files)
 
 
-def files_in_batches(paths: Sequence[PathArg], reading: Reading) -> Files:
+def files_in_batches(
+    paths: PathArg | Sequence[PathArg], reading: Reading, *, way: Way = BATCHES, labeled: bool = True
+) -> Files:
     """The trials of files that are read batch by batch, in every pass again if they are large."""
-    reading.require(BATCHES)
-    return _files_of_scans(_selected_scans(paths, reading), reading)
-
-
-def _files_of_scans(scans: Sequence[Scan], reading: Reading) -> Files:
+    reading.require(way)
+    scans = scan_tables(paths, reading)
+    if reading.selection is not None or reading.missing_scores != "error":
+        scans = [selected(one_after_another(scans), reading)]
+    if not labeled:
+        scans = [with_one_label(scan) for scan in scans]
     like = scans[0].like.roles
     roles = replace(like, positive=reading.positive, factor=reading.factor_for(like), weight=reading.weight)
     return Files(scans, roles)
-
-
-def _selected_scans(paths: PathArg | Sequence[PathArg], reading: Reading) -> list[Scan]:
-    """The files to be read in batches, without the trials that were not asked for."""
-    scans = scan_tables(paths, **table_options(reading))
-    if reading.selection is not None:
-        scans = [reading.selection.of_scan(one_after_another(scans))]
-    if reading.missing_scores != "error":
-        instead = reading.instead_of_missing(scans[0].like.roles)
-        scans = [scan_without_missing_scores(one_after_another(scans), instead)]
-    return scans
 
 
 def open_unlabeled(path: PathArg, reading: Reading = PLAIN, *, client: Client | None = None) -> ScoreSource:
@@ -109,8 +101,7 @@ def open_unlabeled(path: PathArg, reading: Reading = PLAIN, *, client: Client | 
     """
     if client is not None or reading.needs_memory:
         return open_trials(path, reading, client=client)
-    reading.require(UNLABELED)
-    return _files_of_scans([with_one_label(scan) for scan in _selected_scans(path, reading)], reading)
+    return files_in_batches(path, reading, way=UNLABELED, labeled=False)
 
 
 def _open_on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client) -> ScoreSource:
@@ -302,7 +293,6 @@ def scan_trials(
     >>> lk.eer(scan_trials(path))
     0.0
     """
-    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     reading = Reading(
         score=_names_of_columns(score),
         label=label,
@@ -317,7 +307,7 @@ def scan_trials(
         decimal=decimal,
         encoding=encoding,
     )
-    return files_in_batches(given, reading)
+    return files_in_batches(paths, reading)
 
 
 def _names_of_columns(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -355,7 +345,7 @@ def scan_classes(
     0.0
     """
     roles = Roles(class_names(classes), label)
-    return ClassFiles(scan_tables(paths, score=[], label=label), roles)
+    return ClassFiles(scan_tables(paths, Reading(score=(), label=label)), roles)
 
 
 def scatter_classes(

@@ -23,7 +23,6 @@ from llrkit.io.columns import (
     cast_exactly,
     common_types,
     header_roles,
-    types_to_change,
 )
 from llrkit.io.formats import is_taken, local_files
 from llrkit.io.read_options import PathArg
@@ -178,11 +177,11 @@ def in_one_schema(footers: Sequence[Footer]) -> list[RowGroups]:
     if not footers:
         return []
     common = common_types([(path, types) for path, types, _ in footers])
-    return [
-        replace(piece, casts=types_to_change(types, common))
-        for _, types, pieces in footers
-        for piece in pieces
-    ]
+    cast = list[RowGroups]()
+    for _, types, pieces in footers:
+        casts = {name: to for name, to in common.items() if types[name] != to.type}
+        cast += [replace(piece, casts=casts) for piece in pieces]
+    return cast
 
 
 def runs(rows: Sequence[int], most: int) -> Iterator[range]:
@@ -209,24 +208,19 @@ def _opened_parquet(path: str, state: str = "", words: Sequence[str] = ()) -> It
     import fsspec
     from pyarrow.parquet import ParquetFile
 
-    def require_unchanged() -> None:
-        if state and _state_of_file(path) != state:
-            raise changed_meanwhile(path)
-
-    require_unchanged()
     try:
         with fsspec.open(path) as file:
             yield ParquetFile(file, read_dictionary=list(words))
     except LlrkitError:
-        require_unchanged()
         raise
     except (OSError, ValueError) as error:  # pyarrow's own errors are among these
-        require_unchanged()
         said = str(error).splitlines()[0] if str(error) else repr(error)
         raise FileFormatError(
             f"{path}: cannot be read as Parquet ({said}); 'llrkit convert' makes Parquet of other files"
         ) from None
-    require_unchanged()
+    finally:  # a change may be why it cannot be read, and undoes what was
+        if state and _state_of_file(path) != state:
+            raise changed_meanwhile(path)
 
 
 def _state_of_file(path: str) -> str:

@@ -18,16 +18,17 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, BinaryIO, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from llrkit.base.arguments import Array
-from llrkit.base.files import replacing
+from llrkit.base.files import naming_file, replacing
 from llrkit.base.process import require_memory
 from llrkit.base.text import counted
-from llrkit.errors import FileFormatError, InputError, LlrkitError, MissingPackageError
+from llrkit.errors import FileFormatError, InputError, MissingPackageError
+from llrkit.io.checked import target_mask_of
 from llrkit.io.columns import LABEL_NAMES, SCORE_NAMES, TrialTable, named, with_roles
 from llrkit.io.text_lines import refuse_bomb
 from llrkit.io.text_tables import long_table
@@ -61,26 +62,20 @@ def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | Non
         if len(arrays[wish]) != n:
             what = "labels" if wish == role else f"values in {wish!r}"
             raise FileFormatError(f"{file}: {counted(n, 'score')} but {len(arrays[wish])} {what}")
-    columns = {key: _npz_series(array, f"{file}: array {key!r}") for key, array in arrays.items()
-               if array.shape == (n,)}  # fmt: skip
+    same_length = {key: array for key, array in arrays.items() if array.shape == (n,)}
+    columns = {key: _npz_series(array, f"{file}: array {key!r}") for key, array in same_length.items()}
     return with_roles(TrialTable(str(file), "npz", pl.DataFrame(columns)), score=score, label=label)
 
 
 def read_npy(file: Path) -> TrialTable:
     """Read a single array of scores; which class they belong to is not in the file."""
-    try:
-        with file.open("rb") as raw, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # files of Python 2
-            size = _announced_bytes(raw)
-            if size > file.stat().st_size:
-                raise ValueError("it ends too early")
-            require_memory(size, str(file))
-            raw.seek(0)
-            array = np.lib.format.read_array(raw, allow_pickle=False)
-    except LlrkitError:
-        raise
-    except Exception as error:  # NumPy raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as NPY without pickles ({error})") from None
+    with _opened_for_numpy(file, "NPY") as raw:
+        size = _announced_bytes(raw)
+        if size > file.stat().st_size:
+            raise ValueError("it ends too early")
+        require_memory(size, str(file))
+        raw.seek(0)
+        array = np.lib.format.read_array(raw, allow_pickle=False)
     return one_class(array, str(file), "npy")
 
 
@@ -152,28 +147,32 @@ def write_arrays(raw: IO[bytes], arrays: Mapping[str, Array]) -> None:
 
 def read_arrays(file: Path) -> Arrays:
     """The arrays of an NPZ archive by name; pickles and archives made to fill the memory are refused."""
-    try:
-        # opened here: np.load leaves a broken file open
-        with file.open("rb") as raw, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # files of Python 2
-            if zipfile.is_zipfile(raw):
-                _refuse_large_archive(raw, file)
-            raw.seek(0)
-            if raw.read(2) not in (b"PK", b"\x93N"):  # NumPy would take anything else for a pickle
-                raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
-            raw.seek(0)
-            with np.load(raw, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            for name, array in arrays.items():
-                if not isinstance(array, np.ndarray):  # bytes
-                    raise FileFormatError(f"{file}: the member {name!r} is not an array")
-            return arrays
-    except LlrkitError:
-        raise
-    except AttributeError:
-        raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays") from None
-    except Exception as error:  # NumPy raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as NPZ without pickles ({error})") from None
+    with _opened_for_numpy(file, "NPZ") as raw:
+        first = raw.read(2)
+        if first == b"\x93N":
+            raise FileFormatError(f"{file}: a single NumPy array, not an NPZ archive of named arrays")
+        if first != b"PK":  # NumPy would take anything else for a pickle
+            raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
+        if zipfile.is_zipfile(raw):
+            _refuse_large_archive(raw, file)
+        raw.seek(0)
+        with np.load(raw, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        for name, array in arrays.items():
+            if not isinstance(array, np.ndarray):  # bytes
+                raise FileFormatError(f"{file}: the member {name!r} is not an array")
+    return arrays
+
+
+@contextmanager
+def _opened_for_numpy(file: Path, kind: str) -> Iterator[BinaryIO]:
+    """A file opened here, since ``np.load`` leaves a broken one open; NumPy warns of files of Python 2."""
+    with (
+        naming_file(file, f"{kind} without pickles", Exception),  # it raises nearly everything
+        file.open("rb") as raw,
+        warnings.catch_warnings(action="ignore"),
+    ):
+        yield raw
 
 
 def _refuse_large_archive(raw: IO[bytes], file: Path) -> None:
@@ -202,7 +201,7 @@ def _announced_bytes(raw: IO[bytes]) -> float:
 HEAP = b"GCOL\x01\0\0\0"  # signature, version, three bytes that are zero
 
 
-def refuse_endless_heaps(file: Path) -> None:
+def _refuse_endless_heaps(file: Path) -> None:
     """Raise if a heap holds something that is larger than the heap, or of no size."""
     if not file.stat().st_size:  # nothing cannot be mapped
         return
@@ -232,8 +231,6 @@ def _heap_ends(data: mmap.mmap, start: int) -> bool:
 
 
 Ids: TypeAlias = tuple[pl.Series, pl.Series]
-
-
 Archive: TypeAlias = Mapping[str, Any]
 """Arrays by name; h5py has no types."""
 
@@ -257,8 +254,8 @@ def _h5py() -> ModuleType:
 def _opened(file: Path) -> Iterator[Archive]:
     """An HDF5 file that leads to no other file; whatever goes wrong names it."""
     h5py = _h5py()
-    try:
-        refuse_endless_heaps(Path(file))
+    with naming_file(file, "HDF5", Exception):  # h5py raises nearly everything on broken files
+        _refuse_endless_heaps(file)
         with h5py.File(file, "r") as archive:
             links: list[tuple[str, object]] = []
             archive.visititems_links(lambda name, link: links.append((name, link)))  # follows hard links only
@@ -269,10 +266,6 @@ def _opened(file: Path) -> Iterator[Archive]:
                 if isinstance(there, h5py.Dataset) and (there.external or there.is_virtual):
                     raise FileFormatError(f"{file}: /{name} is stored in another file, which is not read")
             yield archive
-    except LlrkitError:
-        raise
-    except Exception as error:  # h5py raises nearly everything on broken files
-        raise FileFormatError(f"{file}: cannot be read as HDF5 ({_hdf5_error(error)})") from None
 
 
 def read_hdf5(file: Path) -> TrialTable:
@@ -416,9 +409,7 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
     mask = np.zeros(shape, np.int8)
     mask[rows, columns] = 1
     if key:
-        from llrkit.scores.trials import Trials
-
-        is_target = Trials(trials.table.with_columns(score=0.0), label=column, score="score").is_target
+        is_target, _ = target_mask_of(trials)
         mask[rows, columns] = np.where(is_target, 1, -1)
     # In memory: what goes wrong while HDF5 itself writes is hard to tell. Not by way of a Python file, which
     # h5py gives back too late if writing fails: Python 3.12 ends in a segmentation fault.
@@ -442,15 +433,8 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
 
 def _codes_of_ids(trials: TrialTable, name: str, path: str | Path) -> tuple[list[str], Array]:
     """The ids in the order in which they come first, and which of them each trial has."""
-    column = trials.table[name]
-    if column.has_nulls():
+    ids = trials.table[name].cast(pl.String)
+    if ids.has_nulls():
         raise InputError(f"{path}: some trials have no {name}")
-    names, first, codes = np.unique(column.cast(str).to_numpy(), return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return [str(value) for value in names[order]], rank[codes]
-
-
-def _hdf5_error(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]
+    names = ids.unique(maintain_order=True)
+    return names.to_list(), ids.replace_strict(names, np.arange(len(names))).to_numpy()

@@ -224,27 +224,22 @@ def refuse_two_labels(trials: TrialTable, ids: list[str]) -> None:
         raise FileFormatError(f"{trials.file}: trial {shown} has more than one label ({where})")
 
 
-def without_missing_scores(trials: TrialTable, instead: float | None = None) -> TrialTable:
+def without_missing_scores(scan: Scan, instead: float | None = None) -> Scan:
     """The trials that have a score of every system, or all with another score ``instead``.
 
-    A warning says how many have none.
+    A warning of the first pass says how many have none.
 
     Examples
     --------
     >>> import warnings
     >>> from llrkit.scores.source import Roles
     >>> table = pl.DataFrame({"score": [1.5, None, float("nan")], "label": [1, 0, 0]})
+    >>> trials = Scan.of(TrialTable("a.csv", "table", table, Roles(label="label")))
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     kept = without_missing_scores(TrialTable("a.csv", "table", table, Roles(label="label")))
+    ...     kept = without_missing_scores(trials).whole()
     >>> kept.table.height, str(caught[0].message)
     (1, 'a.csv: 2 of 3 trials have no score and are left out')
     """
-    (kept,) = scan_without_missing_scores(Scan.of(trials), instead).read(trials.table.columns)
-    return kept
-
-
-def scan_without_missing_scores(scan: Scan, instead: float | None = None) -> Scan:
-    """The same for a file that is read in batches; the first pass says how many have none."""
     file, told = scan.like.file, False
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
@@ -284,7 +279,7 @@ def with_one_label(scan: Scan) -> Scan:
 
     def labeled(batch: TrialTable) -> TrialTable:
         table = batch.table.with_columns(pl.lit("target").alias(_ONE_LABEL))
-        return replace(batch, table=table, roles=replace(batch.roles, label=_ONE_LABEL))
+        return batch.with_table(table, label=_ONE_LABEL)
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         return map(labeled, scan.read([name for name in wanted if name != _ONE_LABEL]))

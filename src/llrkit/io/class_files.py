@@ -73,9 +73,7 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
     names = class_names(given if given is not None else range(k))
     if len(names) != k:
         raise FileFormatError(f"{file}: {counted(k, 'column')} in {name!r}, but {len(names)} classes")
-    columns: dict[str, Array | list[str]] = {
-        one: values[:, i].astype(np.float64) for i, one in enumerate(names)
-    }
+    columns: dict[str, Array | list[str]] = dict(zip(names, values.T.astype(np.float64), strict=True))
     label = named(list(arrays), NPZ_LABELS)
     ids = _npz_texts(arrays, ("ids", "id", "test", "segments"))
     places: dict[str, str] = {}
@@ -92,9 +90,8 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
         except LabelError as error:
             raise LabelError(f"{file}: {error}") from None
         columns[places["label"]] = [names[code] for code in codes]
-    roles = Roles(
-        tuple(chosen_classes(names, classes, str(file))), places.get("label"), None, places.get("test")
-    )
+    chosen = tuple(chosen_classes(names, classes, str(file)))
+    roles = Roles(chosen, places.get("label"), None, places.get("test"))
     return TrialTable(str(file), "npz", pl.DataFrame(columns), roles)
 
 
@@ -115,9 +112,7 @@ def wide_roles(trials: TrialTable, classes: Sequence[str] | None, label: str | N
         names = chosen_classes(table.columns, classes, trials.file)
     else:
         others = {role, test, trials.enroll}
-        names = [
-            name for name in table.columns if name not in others and class_column_looks_numeric(table[name])
-        ]
+        names = [name for name in table.columns if name not in others and _looks_numeric(table[name])]
     if role in names:
         role = None
     return trials.with_roles(score=tuple(names), label=role, test=test)
@@ -130,19 +125,17 @@ def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | No
     """
     table = trials.table
     score = named(table.columns, SCORE_NAMES)
-    given = label or named(
-        [name for name in table.columns if name != _hypothesis_column(table, label)], TRUTH_NAMES
-    )
-    hypothesis = _hypothesis_column(table, given)
+    # a column such as ``language`` may be either: it is the hypothesis unless it was asked for as the label
+    hypothesis = named([name for name in table.columns if name != label], HYPOTHESIS_NAMES)
+    given = label or named([name for name in table.columns if name != hypothesis], TRUTH_NAMES)
     trial = trials.test or named(table.columns, ("id", "ids", *TEST_NAMES))
     if score is None or hypothesis is None or trial is None:
         raise FileFormatError(
             f"{trials.file}: a long table needs the columns of trial, class and score; there are: "
             + ", ".join(table.columns)
         )
-    numbers = with_scores(trials.with_roles(score=(score,)), droppable=False).table.with_columns(
-        pl.col(hypothesis).cast(pl.String)
-    )
+    scored = with_scores(trials.with_roles(score=(score,)), droppable=False)
+    numbers = scored.table.with_columns(pl.col(hypothesis).cast(pl.String))
     row = first_true(numbers.select(pl.struct(trial, hypothesis).is_duplicated()).to_series())
     if row is not None:
         raise FileFormatError(
@@ -163,10 +156,6 @@ def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | No
         role = "label" if "label" not in names else "_label"
         wide = wide.join(truth.rename({given: role}), on=trial, how="left", maintain_order="left")
     return TrialTable(trials.file, trials.format, wide, Roles(tuple(names), role, None, trial))
-
-
-def _hypothesis_column(table: pl.DataFrame, label: str | None) -> str | None:
-    return named([name for name in table.columns if name != label], HYPOTHESIS_NAMES)
 
 
 def _true_classes(
@@ -199,7 +188,7 @@ def chosen_classes(there: Sequence[str], classes: Sequence[str] | None, file: st
     return list(class_names(classes))
 
 
-def class_column_looks_numeric(column: pl.Series) -> bool:
+def _looks_numeric(column: pl.Series) -> bool:
     """Whether a column holds numbers: by its type, or half of its first values.
 
     Half, so that one value that is not a number makes an error with its line, not a class less.
@@ -256,7 +245,19 @@ def read_classes(
 def read_class_table(path: PathArg, reading: Reading) -> TrialTable:
     """A table whose score columns are the classes, with labels where they are known."""
     reading.require(CLASSES)
-    trials = _read_any_class_layout(path, reading.classes, reading.label if reading.key is None else None)
+    first, classes, label = files_of(path)[0], reading.classes, reading.own_label
+    if detect(first) == "npz":
+        trials = from_npz(first, classes)
+    elif is_lre07(first_rows(first)):
+        rows = read_table(path, Reading(columns=LRE07_COLUMNS, score=()))
+        lower = rows.table.with_columns(pl.col(pl.String).str.to_lowercase())
+        trials = from_long(replace(rows, table=lower), classes, "label")
+    else:
+        trials = read_table(path, Reading(score=(), label=label))
+        if _is_long_class_table(trials.table.columns):
+            trials = from_long(trials, classes, label)
+        else:
+            trials = with_scores(wide_roles(trials, classes, label), droppable=False)
     if len(trials.score) < 2:
         raise FileFormatError(
             f"{trials.file}: {counted(len(trials.score), 'column')} with numbers, at least two classes are "
@@ -274,8 +275,7 @@ def read_class_systems(paths: Sequence[PathArg], reading: Reading) -> list[Trial
     Trials are matched by their ids; files without ids must have as many rows, in the same order.
     """
     first = read_class_table(paths[0], reading)
-    label = reading.label if reading.key is None else None
-    like_first = Reading(classes=first.score, label=label)
+    like_first = Reading(classes=first.score, label=reading.own_label)
     return [first, *(_classes_like_first(first, read_class_table(path, like_first)) for path in paths[1:])]
 
 
@@ -323,20 +323,6 @@ def class_scores_of_table(trials: TrialTable) -> ClassScores:
         raise type(error)(f"{trials.file}{where}: {error}") from None
 
 
-def _read_any_class_layout(path: PathArg, classes: Sequence[str] | None, label: str | None) -> TrialTable:
-    first = files_of(path)[0]
-    if detect(first) == "npz":
-        return from_npz(first, classes)
-    if is_lre07(first_rows(first)):
-        trials = read_table(path, columns=LRE07_COLUMNS, score=[])
-        lower = pl.col(pl.String).str.to_lowercase()
-        return from_long(replace(trials, table=trials.table.with_columns(lower)), classes, "label")
-    trials = read_table(path, score=[], label=label)
-    if _is_long_class_table(trials.table.columns):
-        return from_long(trials, classes, label)
-    return with_scores(wide_roles(trials, classes, label), droppable=False)
-
-
 def _is_long_class_table(columns: Sequence[str]) -> bool:
     return named(columns, SCORE_NAMES) is not None and named(columns, HYPOTHESIS_NAMES) is not None
 
@@ -345,8 +331,9 @@ def _read_class_key(path: PathArg, label: str | None) -> TrialTable:
     """Ids and true classes; two columns without header are an id and a class (Kaldi's utt2lang)."""
     rows = first_rows(files_of(path)[0])
     if rows and all(len(row) == 2 for row in rows) and not has_header(rows):
-        return read_table(path, columns=("test", "label"), score=[]).with_roles(label="label", test="test")
-    key = read_table(path, score=[], label=label)
+        key = read_table(path, Reading(columns=("test", "label"), score=()))
+        return key.with_roles(label="label", test="test")
+    key = read_table(path, Reading(score=(), label=label))
     role = key.label or named(key.table.columns, TRUTH_NAMES)
     return key.with_roles(label=role, score=())
 

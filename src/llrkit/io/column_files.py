@@ -1,49 +1,37 @@
-"""Parquet and Arrow files, read by polars at once or batch by batch."""
+"""Parquet and Arrow files, read by polars batch by batch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
+from llrkit.base.files import naming_file
 from llrkit.base.process import at_once, fits, memory_limit, require_memory, stage
-from llrkit.errors import FileFormatError, LlrkitError
-from llrkit.io.columns import Scan, TrialTable, header_roles, held_size, with_roles
+from llrkit.errors import FileFormatError
+from llrkit.io.columns import IN_BATCHES, Scan, TrialTable, header_roles, held_size, with_roles
 from llrkit.io.read_options import require_text_name
 
 BATCH_ROWS = 1 << 20
 _ARROW_FILE = b"ARROW1"
 _FEWEST_ROWS = 1 << 16
 _PIECES = 16
-"""A piece takes this part of the memory that may be used."""
-
-
-def read_columns(
-    file: Path, kind: str, *, score: Sequence[str] | None = None, label: str | None = None
-) -> TrialTable:
-    """Read a Parquet table, or an Arrow one: a file (Feather 2) or a stream."""
-    with _naming_file(file, kind), stage(f"reading {file.name}"), file.open("rb") as raw:
-        require_memory(decoded_size(file, kind), str(file), "read it in batches (scan_trials)")
-        if kind == "parquet":
-            table = pl.read_parquet(raw)
-        elif _is_arrow_stream(file):  # as bytes: polars loses its place in files
-            table = pl.read_ipc_stream(raw.read())
-        else:
-            table = pl.read_ipc(raw)
-        if any(column.len() != table.height for column in table):  # of a damaged file
-            raise ValueError("its columns have different lengths")
-    return with_roles(TrialTable(str(file), kind, table), score=score, label=label)
+"""A piece takes one part in so many of the memory that may be used."""
 
 
 def scan_columns(
     file: Path, kind: str, *, score: Sequence[str] | None = None, label: str | None = None
 ) -> Scan | TrialTable:
-    """A Parquet or Arrow file to be read batch by batch; an Arrow stream is read at once."""
+    """A Parquet or Arrow file (Feather 2) to be read batch by batch; an Arrow stream is read at once."""
     if kind == "arrow" and _is_arrow_stream(file):
-        return read_columns(file, kind, score=score, label=label)
+        with _naming_file(file, kind), stage(f"reading {file.name}"):
+            require_memory(decoded_size(file, kind), str(file), IN_BATCHES)
+            table = pl.read_ipc_stream(file.read_bytes())  # as bytes: polars loses its place in files
+            _require_equal_lengths(table)
+        return with_roles(TrialTable(str(file), kind, table), score=score, label=label)
     require_text_name(file)
     with _naming_file(file, kind):
         lazy, rows, width = _description(file, kind)
@@ -52,10 +40,11 @@ def scan_columns(
     like = roles.assigned_to(TrialTable(str(file), kind, pl.DataFrame(schema=schema)))
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
-        table = lazy.select(roles.needed_for(schema.names(), wanted))
+        lazy_wanted = lazy.select(roles.needed_for(schema.names(), wanted))
         first_row = 0
         with _naming_file(file, kind), stage(f"reading {file.name}", rows) as done:
-            for batch in _batches(table, rows, width):
+            for batch in _batches(lazy_wanted, rows, width):
+                _require_equal_lengths(batch)
                 if batch.height:
                     yield roles.assigned_to(TrialTable(str(file), kind, batch, first_row=first_row), wanted)
                 first_row += batch.height
@@ -65,7 +54,7 @@ def scan_columns(
         if first_row == 0:
             yield replace(like, table=like.table.select(wanted))
 
-    return Scan(like, read, rows=rows)
+    return Scan(like, read, rows=rows, size=rows * width + file.stat().st_size)
 
 
 def glance(file: Path, kind: str, rows: int) -> pl.DataFrame:
@@ -111,13 +100,11 @@ def _is_arrow_stream(file: Path) -> bool:
         return raw.read(len(_ARROW_FILE)) != _ARROW_FILE
 
 
-@contextmanager
-def _naming_file(file: Path, kind: str) -> Iterator[None]:
-    """Whatever polars finds wrong becomes an error that names the file."""
-    try:
-        yield
-    except LlrkitError:
-        raise
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        words = str(error).strip().split("\n", 1)[0]
-        raise FileFormatError(f"{file}: cannot be read as {kind.capitalize()} ({words})") from None
+def _require_equal_lengths(table: pl.DataFrame) -> None:
+    if any(column.len() != table.height for column in table):  # of a damaged file
+        raise ValueError("its columns have different lengths")
+
+
+def _naming_file(file: Path, kind: str) -> AbstractContextManager[None]:
+    errors = pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError
+    return naming_file(file, kind.capitalize(), *errors)

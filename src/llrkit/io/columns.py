@@ -281,6 +281,8 @@ def header_is_renamed(rows: list[list[str]], names: Sequence[str], roles: Roles)
 
 Lines = Callable[[list[int]], list[int]]
 NO_ROLES = Roles(score=())
+IN_BATCHES = "read it in batches (scan_trials)"
+"""What to do with a file that memory cannot hold."""
 
 
 @dataclass(frozen=True)
@@ -335,18 +337,18 @@ class TrialTable:
 
     def only(self, mask: pl.Series) -> TrialTable:
         """Some of the rows, which still say where they stand in the file."""
-        rows, first, lines, earlier = mask.arg_true(), self.first_row, self.lines, self.row_numbers
+        rows = mask.arg_true()
 
-        def numbers(of: list[int]) -> list[int]:
-            before = [int(rows[row]) for row in of]
-            return [first + row for row in before] if earlier is None else earlier(before)
+        def as_before(numbers: Lines) -> Lines:
+            return lambda kept: numbers([int(rows[row]) for row in kept])
 
-        def lines_of(of: list[int]) -> list[int]:
-            assert lines is not None
-            return lines([int(rows[row]) for row in of])
+        lines = None if self.lines is None else as_before(self.lines)
+        numbers = as_before(self._numbers)
+        return replace(self, table=self.table.filter(mask), lines=lines, row_numbers=numbers)
 
-        kept_lines: Lines | None = None if lines is None else lines_of
-        return replace(self, table=self.table.filter(mask), lines=kept_lines, row_numbers=numbers)
+    def _numbers(self, rows: list[int]) -> list[int]:
+        """The numbers of rows in their file."""
+        return self.row_numbers(rows) if self.row_numbers else [self.first_row + row for row in rows]
 
     def place(self, row: int) -> str:
         """Where a row stands, in words."""
@@ -356,8 +358,7 @@ class TrialTable:
         """Where rows stand in their file, in words."""
         s = "s" if len(rows) > 1 else ""
         if self.lines is None:
-            numbers = self.row_numbers(rows) if self.row_numbers else [self.first_row + row for row in rows]
-            return f"row{s} " + ", ".join(map(str, numbers)) + " (counted from 0)"
+            return f"row{s} " + ", ".join(map(str, self._numbers(rows))) + " (counted from 0)"
         return f"line{s} " + ", ".join(map(str, self.lines(rows)))
 
 
@@ -372,6 +373,8 @@ class Scan:
     read: Callable[[Sequence[str]], Iterator[TrialTable]]
     rows: int | None = None
     """How many rows there are, where the file says so."""
+    size: float = 0.0
+    """About how many bytes its values take in memory, where the file says so."""
 
     @classmethod
     def of(cls, trials: TrialTable) -> Scan:
@@ -390,9 +393,10 @@ class Scan:
     def whole(self) -> TrialTable:
         """All batches as one table."""
         first, tables, starts, size = None, [], [], 0
+        require_memory(self.size, self.like.file, IN_BATCHES)
         for batch in self.read(self.columns):
             size += held_size(batch.table)
-            require_memory(size, self.like.file, "read it in batches (scan_trials)")
+            require_memory(size, self.like.file, IN_BATCHES)
             # only the first batch is held, since batches hold on to their text
             first = batch if first is None else first
             tables.append(batch.table)
@@ -401,15 +405,11 @@ class Scan:
         if len(tables) == 1:
             return first
         table = pl.concat(tables)
-        return replace(first, table=table, lines=None if first.lines is None else self._lines(starts))
-
-    def _lines(self, starts: list[int]) -> Lines:
-        """Reads the file again: nobody holds on to the text of a large file."""
 
         def lines(rows: list[int]) -> list[int]:
+            """Reads the file again: nobody holds on to the text of a large file."""
             line_of: dict[int, int] = {}
-            batches = self.read(self.columns)
-            for batch, start in zip(batches, starts, strict=False):
+            for batch, start in zip(self.read(self.columns), starts, strict=False):
                 inside = [row for row in rows if start <= row < start + batch.table.height]
                 if inside and batch.lines is not None:
                     line_of.update(zip(inside, batch.lines([row - start for row in inside]), strict=True))
@@ -417,7 +417,7 @@ class Scan:
                     break
             return [line_of[row] for row in rows]
 
-        return lines
+        return replace(first, table=table, lines=None if first.lines is None else lines)
 
 
 def first_true(mask: pl.Series) -> int | None:
@@ -680,22 +680,14 @@ def cast_exactly(trials: TrialTable, wanted: Mapping[str, Wanted]) -> TrialTable
     return replace(trials, table=table.with_columns(changed)) if changed else trials
 
 
-def types_to_change(schema: Mapping[str, pl.DataType], common: Mapping[str, Wanted]) -> dict[str, Wanted]:
-    """The columns of one file that need another type."""
-    return {name: to for name, to in common.items() if schema[name] != to.type}
-
-
 def in_one_schema(scans: Sequence[Scan]) -> list[Scan]:
     """Files that are read one after another, all with the same columns and types."""
     common = common_types([(scan.like.file, scan.like.table.schema) for scan in scans])
 
     def cast(scan: Scan) -> Scan:
-        changes = types_to_change(scan.like.table.schema, common)
-        if not changes and scan.columns == list(common):
-            return scan
-        like = cast_exactly(replace(scan.like, table=scan.like.table.select(list(common))), changes)
+        like = cast_exactly(replace(scan.like, table=scan.like.table.select(list(common))), common)
         return replace(
-            scan, like=like, read=lambda wanted: (cast_exactly(batch, changes) for batch in scan.read(wanted))
+            scan, like=like, read=lambda wanted: (cast_exactly(batch, common) for batch in scan.read(wanted))
         )
 
     return [cast(scan) for scan in scans]

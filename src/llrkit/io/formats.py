@@ -9,24 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from glob import has_magic
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 from llrkit.base.files import note_input, state_of, unchanged
 from llrkit.base.process import refuse_after_fork, warn_caller
 from llrkit.base.text import not_among
-from llrkit.errors import (
-    FileFormatError,
-    InputError,
-    LlrkitWarning,
-    SkippedFilesWarning,
-    UnknownNameError,
-)
+from llrkit.errors import FileFormatError, InputError, LlrkitWarning, SkippedFilesWarning, UnknownNameError
+from llrkit.io.array_files import read_hdf5, read_npy, read_npz
+from llrkit.io.column_files import decoded_size, scan_columns
 from llrkit.io.columns import LAYOUTS, Scan, TrialTable, in_one_schema, together
-from llrkit.io.read_options import PathArg
+from llrkit.io.read_options import PLAIN, PathArg, Reading
 from llrkit.io.text_lines import GZIP, ZSTD, open_text
+from llrkit.io.text_tables import scan_delimited
 
 BINARY = {
     "npz": (b"PK\x03\x04", (".npz",)),
@@ -39,22 +34,6 @@ BINARY = {
 NAMES = ("table", *dict.fromkeys(layout.format for layout in LAYOUTS), "matrix", *BINARY)
 _PACKED = 10
 """Text is about ten times smaller when it is packed."""
-
-
-class TextOptions(TypedDict, total=False):
-    """How text is written."""
-
-    decimal: str | None
-    encoding: str | None
-
-
-class TableOptions(TextOptions, total=False):
-    """What can be said about one file: how it is written, and which of its columns are what."""
-
-    format: str | None
-    columns: Sequence[str] | None
-    score: Sequence[str] | None
-    label: str | None
 
 
 def detect(file: Path) -> str:
@@ -83,40 +62,50 @@ def first_rows(file: Path) -> list[list[str]]:
     return [fields for _, fields in open_text(file).head] if detect(file) == "text" else []
 
 
-def in_batches(file: Path) -> bool:
-    """Whether files of this kind are read in batches rather than at once."""
-    return detect(file) in ("text", "parquet", "arrow")
-
-
 def decoded_bytes(file: Path) -> float:
     """About what a file takes in memory, from its description; its size where that says nothing."""
     kind = detect(file)
     if kind in ("parquet", "arrow"):
-        from llrkit.io.column_files import decoded_size
-
         with suppress(FileFormatError):  # broken, as its reader will say
             return decoded_size(file, kind)
     with file.open("rb") as raw:
         return file.stat().st_size * (_PACKED if raw.read(4).startswith((GZIP, ZSTD)) else 1)
 
 
-def read_file(file: Path, **options: Unpack[TableOptions]) -> TrialTable:
+def read_table(path: PathArg, reading: Reading = PLAIN) -> TrialTable:
+    """Read a file, a directory or a glob: the table and which of its columns are what.
+
+    Of the options only those about one file matter here: format, columns, score, label, decimal, encoding.
+    """
+    tables = [read_file(file, reading) for file in files_of(path)]
+    return tables[0] if len(tables) == 1 else together(tables, str(path))
+
+
+def scan_tables(paths: PathArg | Sequence[PathArg], reading: Reading = PLAIN) -> list[Scan]:
+    """The files of one or several names, directories or globs, to be read in batches one after another."""
+    given = [paths] if isinstance(paths, (str, PathLike)) else paths
+    return in_one_schema([scan_file(file, reading) for path in given for file in files_of(path)])
+
+
+def read_file(file: Path, reading: Reading) -> TrialTable:
     """Read one file of any format; one that changes meanwhile is an error."""
     note_input(file)
     with unchanged(file):
-        opened = _opened_by_format(file, options, whole=True)
+        opened = _opened_by_format(file, reading)
         return opened.whole() if isinstance(opened, Scan) else opened
 
 
-def scan_file(file: Path, **options: Unpack[TableOptions]) -> Scan | TrialTable:
-    """A file of any format to be read in batches, or what is in it where that cannot be done.
+def scan_file(file: Path, reading: Reading) -> Scan:
+    """A file of any format to be read in batches; where that cannot be done, what is in it as one batch.
 
     A file that changes between two passes, or while it is read, is an error.
     """
     note_input(file)
     with unchanged(file) as state:
-        opened = _opened_by_format(file, options)
-    if state is None or not isinstance(opened, Scan):
+        opened = _opened_by_format(file, reading)
+    if not isinstance(opened, Scan):
+        return Scan.of(opened)
+    if state is None:
         return opened
     read = opened.read
 
@@ -127,45 +116,26 @@ def scan_file(file: Path, **options: Unpack[TableOptions]) -> Scan | TrialTable:
     return replace(opened, read=read_unchanged)
 
 
-def _opened_by_format(file: Path, options: TableOptions, *, whole: bool = False) -> Scan | TrialTable:
-    insisted, score, label = options.get("format"), options.get("score"), options.get("label")
-    if insisted is not None and insisted not in NAMES:
-        raise UnknownNameError(f"unknown format {not_among(insisted, NAMES, '; there are: ')}")
-    kind = insisted or detect(file)
-    if options.get("columns") is not None and kind in BINARY:
+def _opened_by_format(file: Path, reading: Reading) -> Scan | TrialTable:
+    """A file to be read in batches or, of formats that must be seen as a whole, what is in it."""
+    if reading.format is not None and reading.format not in NAMES:
+        raise UnknownNameError(f"unknown format {not_among(reading.format, NAMES, '; there are: ')}")
+    kind = reading.format or detect(file)
+    if reading.columns is not None and kind in BINARY:
         raise InputError(
             f"{file}: --columns is for text; name columns of this file with --score-column and --label-column"
         )
     if kind in ("parquet", "arrow"):
-        from llrkit.io.column_files import read_columns, scan_columns
-
-        return (read_columns if whole else scan_columns)(file, kind, score=score, label=label)
+        return scan_columns(file, kind, score=reading.score, label=reading.own_label)
     if kind in ("npz", "npy"):
-        from llrkit.io.array_files import read_npy, read_npz
-
-        return read_npy(file) if kind == "npy" else read_npz(file, score=score, label=label)
+        if kind == "npy":
+            return read_npy(file)
+        return read_npz(file, score=reading.score, label=reading.own_label)
     if kind == "bosaris" and detect(file) == "bosaris":
-        from llrkit.io.array_files import read_hdf5
-
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's
-        options = {**options, "format": "kaldi"}
-    from llrkit.io.text_tables import scan_delimited
-
-    return scan_delimited(file, **options)
-
-
-def read_table(path: PathArg, **options: Unpack[TableOptions]) -> TrialTable:
-    """Read a file, a directory or a glob: the table and which of its columns are what."""
-    tables = [read_file(file, **options) for file in files_of(path)]
-    return tables[0] if len(tables) == 1 else together(tables, str(path))
-
-
-def scan_tables(paths: PathArg | Sequence[PathArg], **options: Unpack[TableOptions]) -> list[Scan]:
-    """The files of one or several names, directories or globs, to be read in batches one after another."""
-    given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    opened = [scan_file(file, **options) for path in given for file in files_of(path)]
-    return in_one_schema([one if isinstance(one, Scan) else Scan.of(one) for one in opened])
+        reading = replace(reading, format="kaldi")
+    return scan_delimited(file, reading)
 
 
 def files_of(path: PathArg) -> list[Path]:
@@ -247,9 +217,8 @@ def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> N
         parent, name = os.path.split(place)
         for path, files in read:
             source = os.path.realpath(path)
-            same_file = there is not None and any(
-                there[:2] == state[:2] for state in map(state_of, files) if state is not None
-            )
+            states = [state for state in map(state_of, files) if state is not None]
+            same_file = there is not None and any(there[:2] == state[:2] for state in states)
             if place == source or same_file:
                 raise InputError(
                     f"{output}: is read by this command, so it is not overwritten; choose another name"
@@ -265,7 +234,7 @@ def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> N
 
 def _matches_pattern(place: str, pattern: str) -> bool:
     """Whether a file of this name would be taken for a pattern (one without ``**``)."""
-    if not has_magic(pattern) or "**" in pattern or os.path.exists(pattern):
+    if not glob.has_magic(pattern) or "**" in pattern or os.path.exists(pattern):
         return False
     folder, name = os.path.split(os.path.abspath(pattern))
     parts, wanted = Path(place).parent.parts, Path(os.path.realpath(folder)).parts

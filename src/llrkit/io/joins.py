@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
-from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -17,7 +15,8 @@ from llrkit.errors import FileFormatError, InputError, LabelError, LeftOutWarnin
 from llrkit.io.array_files import read_hdf5_quality
 from llrkit.io.checked import SHOWN, by_policy_on_repeated, refuse_two_labels, require_roles, with_scores
 from llrkit.io.columns import ENROLL_NAMES, TEST_NAMES, Scan, TrialTable, first_true, named
-from llrkit.io.formats import TextOptions, detect, read_table
+from llrkit.io.formats import detect, read_table
+from llrkit.io.read_options import PLAIN, PathArg, Reading
 from llrkit.scores.labels import classify_words
 from llrkit.scores.source import require_column
 
@@ -28,19 +27,23 @@ _CHANNELS = ("side", "channel", "chan")
 def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: str) -> TrialTable:
     """Scores with the labels of a key that is in another file, joined on the ids of the trials.
 
-    Rows keep the order of the scores. What ``missing`` and ``duplicates`` accept is in ``roles.py``. The
+    Rows keep the order of the scores. What ``missing`` and ``duplicates`` accept is in ``Reading``. The
     labels come from the key whatever columns the scores have: one of the same name is left out.
     """
     if key.label is None:
-        raise FileFormatError(
-            f"{key.file}: a key without labels; its columns: {', '.join(key.table.columns)}"
-        )
+        there = ", ".join(key.table.columns)
+        raise FileFormatError(f"{key.file}: a key without labels; its columns: {there}")
     name, own_label = key.label, scores.label
     if own_label is not None:
         scores = scores.with_table(scores.table.rename({own_label: _OWN}), label=_OWN)
     key = key.with_table(key.table.rename({name: _KEYED}), label=_KEYED)
     key, ids = _ids_shared_with_key(scores, key)
-    left, right = _ids_of_same_types(scores.table, key.table, ids)
+    left, right = scores.table, key.table
+    differ = [one for one in ids if left.schema[one] != right.schema[one] and one not in _CHANNELS]
+    same = [pl.col(differ).cast(pl.String)]
+    # channels are a and b in one file and A and B in another
+    same += [pl.col(one).cast(pl.String).str.to_lowercase() for one in ids if one in _CHANNELS]
+    left, right = left.with_columns(same), right.with_columns(same)
     scores, key = replace(scores, table=left), replace(key, table=right)
     # polars puts the ids of a trial together to compare them: they count once more
     sides = [table[one] for table in (left, right) for one in ids]
@@ -119,19 +122,6 @@ def _ids_shared_with_key(scores: TrialTable, key: TrialTable) -> tuple[TrialTabl
     if not ids:
         raise InputError(f"{key.file}: shares no column with {scores.file} that would identify the trials")
     return key, ids
-
-
-def _ids_of_same_types(
-    left: pl.DataFrame, right: pl.DataFrame, ids: list[str]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    other = [
-        pl.col(name).cast(pl.String)
-        for name in ids
-        if left.schema[name] != right.schema[name] and name not in _CHANNELS
-    ]
-    # channels are a and b in one file and A and B in another
-    other += [pl.col(name).cast(pl.String).str.to_lowercase() for name in ids if name in _CHANNELS]
-    return left.with_columns(other), right.with_columns(other)
 
 
 def _join_on_ids(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
@@ -264,10 +254,9 @@ def side_by_side(
                     ours, theirs = head.table[key].cast(pl.String), one.table[key].cast(pl.String)
                     if not ours.eq_missing(theirs).all():
                         raise NotAlignedError
-            scores = [
-                one.table[one.score[0]].alias(name) for name, one in zip(names[1:], others, strict=True)
-            ]
-            table = head.table.rename({head.score[0]: names[0]}).with_columns(scores)
+            scores = (one.table[one.score[0]] for one in others)
+            table = head.table.rename({head.score[0]: names[0]})
+            table = table.with_columns(map(pl.Series.alias, scores, names[1:]))
             yield head.with_table(table.select(wanted), score=tuple(names))
 
     empty = first.table.rename({first.score[0]: names[0]}).with_columns(
@@ -398,7 +387,7 @@ def join_countermeasure(
 ID_NAMES = ("id", "ids", *TEST_NAMES, *ENROLL_NAMES)
 
 
-def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> pl.DataFrame:
+def read_quality(path: PathArg, reading: Reading = PLAIN) -> pl.DataFrame:
     """A table with the id of a segment or model in the column ``id`` and numbers in all others.
 
     BOSARIS Seg_Quality files (HDF5: ``/ids`` and ``/values``) give ``quality_1``, ``quality_2``, ...; a table
@@ -410,7 +399,7 @@ def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> p
         columns: dict[str, object] = {f"quality_{i}": row for i, row in enumerate(values, 1)}
         table = pl.DataFrame({"id": ids, **columns})
     else:
-        measures = read_table(path, score=[], **options)
+        measures = read_table(path, reading.for_other_file(score=()))
         name = named(measures.table.columns, ID_NAMES) or measures.table.columns[0]
         table = measures.table.rename({name: "id"}).select(pl.col("id").cast(pl.String), pl.exclude("id"))
         for column in table.columns[1:]:
@@ -427,18 +416,14 @@ def read_quality(path: str | PathLike[str], **options: Unpack[TextOptions]) -> p
 
 
 def with_quality(
-    trials: TrialTable,
-    path: str | PathLike[str],
-    *,
-    missing: str = "error",
-    **options: Unpack[TextOptions],
+    trials: TrialTable, path: PathArg, *, missing: str = "error", reading: Reading = PLAIN
 ) -> TrialTable:
     """Trials with the measures of both sides, as far as their ids are in the file.
 
     The columns are named ``enroll_<name>`` and ``test_<name>``. A side none of whose ids is known gets none;
     if some are known and some are not, that is an error, or the trials are left out (``missing='drop'``).
     """
-    quality = read_quality(path, **options)
+    quality = read_quality(path, reading)
     added: list[str] = []
     table = trials.table
     for side, name in (("enroll", trials.enroll), ("test", trials.test)):

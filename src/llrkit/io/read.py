@@ -14,22 +14,13 @@ from llrkit.io.checked import (
     as_trials_checked,
     by_policy_on_repeated,
     require_roles,
-    scan_without_missing_scores,
     target_mask_of,
     with_positive,
     with_scores,
     without_missing_scores,
 )
 from llrkit.io.columns import LLR, LOG10_LR, Scan, TrialTable, one_after_another, usual_label
-from llrkit.io.formats import (
-    TableOptions,
-    TextOptions,
-    detect,
-    files_of,
-    read_table,
-    require_separate,
-    scan_tables,
-)
+from llrkit.io.formats import detect, files_of, read_table, require_separate, scan_tables
 from llrkit.io.joins import join_key, join_systems, named_alike, system_names, trial_columns, with_quality
 from llrkit.io.read_options import MEMORY, PLAIN, REWRITE, PathArg, Reading
 from llrkit.io.write import table_of, write_batches
@@ -48,24 +39,21 @@ def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False
     elif reading.nontargets is not None:
         table = _targets_and_nontargets_files(paths[0], reading.nontargets, reading)
     else:
-        table = read_table(paths[0], **table_options(reading))
+        table = read_table(paths[0], reading)
         if reading.key is None:
             table = by_policy_on_repeated(table, reading.repeated)
     absent = "error" if reading.missing == "error" else "drop"
     if reading.key is not None:
         wanted = reading.key_label or reading.label
-        text = _how_text_is_written(reading)
-        key = read_table(reading.key, score=[], label=wanted, columns=reading.key_columns, **text)
+        of_key = reading.for_other_file(score=(), label=wanted, columns=reading.key_columns)
+        key = read_table(reading.key, of_key)
         if wanted is None and key.label is not None:  # a countermeasure has labels of its own
             key = key.with_roles(label=usual_label(key.table.columns, table.score, key.file) or key.label)
         with stage("joining scores and key"):
             table = join_key(table, key, missing=absent, duplicates=reading.repeated)
     if reading.quality is not None:
-        table = with_quality(table, reading.quality, missing=absent, **_how_text_is_written(reading))
-    if reading.selection is not None:
-        table = reading.selection.of_table(table)
-    if reading.missing_scores != "error":
-        table = without_missing_scores(table, reading.instead_of_missing(table.roles))
+        table = with_quality(table, reading.quality, missing=absent, reading=reading)
+    (table,) = selected(Scan.of(table), reading).read(table.table.columns)
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
     if reading.weight is not None:
         trials = trials.weighed_by(reading.weight)
@@ -86,35 +74,25 @@ def open_batches(path: PathArg, reading: Reading, *, held: bool = False, trained
     if reading.joins:
         return Scan.of(table_of(read_whole([path], reading, held=held)))
     _require_text([path], reading)
-    scan = one_after_another(scan_tables(path, **table_options(reading)))
+    scan = one_after_another(scan_tables(path, reading))
     require_roles(scan.like, labeled=False, trained=trained)
     if reading.quality is not None:
-        text = _how_text_is_written(reading)
-        scan = Scan.of(with_quality(scan.whole(), reading.quality, missing=reading.missing, **text))
-    if reading.selection is not None:
-        scan = reading.selection.of_scan(scan)
-    if reading.missing_scores != "error":
-        scan = scan_without_missing_scores(scan, reading.instead_of_missing(scan.like.roles))
+        measured = with_quality(scan.whole(), reading.quality, missing=reading.missing, reading=reading)
+        scan = Scan.of(measured)
+    scan = selected(scan, reading)
     if reading.positive is not None:
         scan = _with_positive_label(scan, reading.positive)
     factor = 1.0 if held else reading.factor_for(scan.like.roles)
     return scan if factor == 1.0 else _rescaled_scores(scan, factor)
 
 
-def table_options(reading: Reading) -> TableOptions:
-    """What one file needs to know; the label is that of the key where there is one."""
-    own = reading.key is None or reading.key_label is not None
-    return {
-        "format": reading.format,
-        "columns": reading.columns,
-        "score": reading.score,
-        "label": reading.label if own else None,
-        **_how_text_is_written(reading),
-    }
-
-
-def _how_text_is_written(reading: Reading) -> TextOptions:
-    return {"decimal": reading.decimal, "encoding": reading.encoding}
+def selected(scan: Scan, reading: Reading) -> Scan:
+    """Only the trials that satisfy ``where``, and those without a score as ``missing_scores`` says."""
+    if reading.selection is not None:
+        scan = reading.selection.of_scan(scan)
+    if reading.missing_scores != "error":
+        scan = without_missing_scores(scan, reading.instead_of_missing(scan.like.roles))
+    return scan
 
 
 def _require_text(paths: Sequence[PathArg], reading: Reading) -> None:
@@ -128,14 +106,16 @@ def _require_text(paths: Sequence[PathArg], reading: Reading) -> None:
 
 
 def _targets_and_nontargets_files(targets: PathArg, nontargets: PathArg, reading: Reading) -> TrialTable:
-    text = _how_text_is_written(reading)
-    tables = [read_table(path, format=reading.format, **text) for path in (targets, nontargets)]
-    if reading.missing_scores != "error":
-        tables = [without_missing_scores(table, reading.instead_of_missing(table.roles)) for table in tables]
-    for table in tables:
+    either = reading.for_other_file(format=reading.format)
+    policy = replace(reading, where=())  # which is about the trials of both
+    tables = []
+    for path in (targets, nontargets):
+        table = read_table(path, either)
+        (table,) = selected(Scan.of(table), policy).read(table.table.columns)
         if len(table.score) != 1:
             raise FileFormatError(f"{table.file}: expected the scores of one class, one per line")
         as_trials_checked(table.with_roles(label=None), labeled=False)
+        tables.append(table)
     target, nontarget = (table.table[table.score[0]].to_numpy() for table in tables)
     return two_classes(target, nontarget, f"{targets} and {nontargets}", tables[0].format, "score", None)
 
@@ -146,7 +126,7 @@ def _file_for_each_system(paths: Sequence[PathArg], reading: Reading) -> TrialTa
         raise InputError("--nontargets is for one system; several need to know which trials are the same")
     if reading.duplicates == "keep":
         raise InputError("trials that occur more than once cannot be joined; use --duplicates error or drop")
-    tables = [read_table(path, **table_options(reading)) for path in paths]
+    tables = [read_table(path, reading) for path in paths]
     if reading.duplicates == "drop":
         tables = [tables[0], *(named_alike(tables[0], table) for table in tables[1:])]
         keys = trial_columns(tables, reading.ids)

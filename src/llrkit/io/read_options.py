@@ -157,6 +157,15 @@ class Reading:
         """Whether what is asked for needs all ids in memory at once."""
         return self.joins or self.quality is not None or self.missing == "subset"
 
+    @property
+    def own_label(self) -> str | None:
+        """The column with labels in the file of the scores: ``label``, unless that is one of the key."""
+        return self.label if self.key is None or self.key_label is not None else None
+
+    def for_other_file(self, **options: Any) -> Reading:
+        """How a file that comes with the scores is read: its text is written alike, all else is its own."""
+        return Reading(decimal=self.decimal, encoding=self.encoding, **options)
+
     def with_files(self, **changed: Any) -> Self:
         """The same options for other files; those about a key go with it."""
         if "key" in changed and changed["key"] is None:

@@ -8,12 +8,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import and_, or_
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from numpy.typing import NDArray
 
@@ -23,7 +21,7 @@ from llrkit.errors import FileFormatError, InputError
 from llrkit.io.checked import with_scores
 from llrkit.io.columns import Scan, TrialTable, first_true, has_header
 from llrkit.io.formats import first_rows, read_table
-from llrkit.io.read_options import PathArg
+from llrkit.io.read_options import PathArg, Reading
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.source import require_column
@@ -69,9 +67,8 @@ class Condition:
             raise InputError(f"--where {text!r}: expected {ACCEPTED}")
         op = " ".join(found["op"].split())
         several = op in ("in", "not in")
-        values = (
-            re.findall(r"""\s*("[^"]*"|'[^']*'|[^,]+)""", found["value"]) if several else [found["value"]]
-        )
+        each = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]+)""")
+        values = each.findall(found["value"]) if several else [found["value"]]
         unquoted = []
         for value in map(str.strip, values):
             quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
@@ -86,22 +83,27 @@ class Condition:
             wanted: list[bool] | list[float] = [self._truth(value) for value in self.values]
         elif column.dtype.is_numeric():
             wanted = [self._number(value) for value in self.values]
-        elif self.op in _ORDERED:
-            column, wanted = self._as_numbers(column), [self._number(self.values[0])]
+        elif self.op in _ORDERED:  # text, which must hold numbers
+            text = column.cast(pl.String)
+            column = text.cast(pl.Float64, strict=False)
+            bad = text.filter(column.is_null() & text.is_not_null())
+            if len(bad):
+                raise InputError(f"--where {self}: the column {self.column!r} holds text ({bad[0]!r})")
+            wanted = [self._number(self.values[0])]
         else:
             return self._text_holds(column.cast(pl.String))
         found: pl.Series
         if self.op in _ORDERED:
             found = _ORDERED[self.op](column, wanted[0])
         else:
-            found = reduce(or_, (column == value for value in wanted))
+            found = reduce(operator.or_, (column == value for value in wanted))
         if self.op in ("!=", "not in"):
             found = ~found
         return found.fill_null(value=False) & column.is_not_null()
 
     def _text_holds(self, column: pl.Series) -> pl.Series:
         """Of text, which is what every column of a text file is: a number equals every way to write it."""
-        found = reduce(or_, (column == value for value in self.values))
+        found = reduce(operator.or_, (column == value for value in self.values))
         for value in self.values:
             if value.lower() in ("true", "false"):
                 found |= column.str.to_lowercase() == value.lower()
@@ -126,14 +128,6 @@ class Condition:
         if truth is None or self.op in _ORDERED:
             raise InputError(f"--where {self}: the column {self.column!r} is true or false")
         return truth
-
-    def _as_numbers(self, column: pl.Series) -> pl.Series:
-        text = column.cast(pl.String)
-        numbers = text.cast(pl.Float64, strict=False)
-        bad = text.filter(numbers.is_null() & text.is_not_null())
-        if len(bad):
-            raise InputError(f"--where {self}: the column {self.column!r} holds text ({bad[0]!r})")
-        return numbers
 
     def __str__(self) -> str:
         return repr(f"{self.column} {self.op} {', '.join(self.values)}")
@@ -165,15 +159,12 @@ class Where:
 
     def mask(self, table: pl.DataFrame) -> pl.Series:
         """Which rows satisfy all conditions."""
-        return reduce(and_, (condition.holds(table[condition.column]) for condition in self.conditions))
-
-    def of_table(self, trials: TrialTable) -> TrialTable:
-        """The rows of a table that satisfy all conditions; none at all is an error."""
-        (kept,) = self.of_scan(Scan.of(trials)).read(trials.table.columns)
-        return kept
+        return reduce(
+            operator.and_, (condition.holds(table[condition.column]) for condition in self.conditions)
+        )
 
     def of_scan(self, scan: Scan) -> Scan:
-        """The rows of a file that satisfy all conditions, batch by batch."""
+        """The rows of a file that satisfy all conditions, batch by batch; none at all is an error."""
         for name in self.columns:
             require_column(name, scan.columns, f"{scan.like.file}: --where")
 
@@ -292,7 +283,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
     templateId of its mate in the gallery, which is ``-`` for searches without one; a header line is allowed.
     A subject with several templates in the gallery has a line for each of them.
     """
-    table = with_scores(read_table(lists, score=("score",)), droppable=False)
+    table = with_scores(read_table(lists, Reading(score=("score",))), droppable=False)
     for name in (SEARCH, CANDIDATE):
         require_column(name, table.table.columns, table.file)
     frame = table.table.drop(LABEL, ENROLLED, strict=False).with_columns(
@@ -305,7 +296,7 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
         nothing = frame.join(kept, on=SEARCH, how="anti").unique(SEARCH, maintain_order=True)
         rejected = (pl.lit("-").alias(CANDIDATE), pl.lit(-math.inf).alias("score"))
         frame = pl.concat([kept, nothing.with_columns(rejected)])
-    key = read_table(mates, columns=(SEARCH, CANDIDATE))
+    key = read_table(mates, Reading(columns=(SEARCH, CANDIDATE)))
     truth = key.table.select(
         pl.col(SEARCH).cast(pl.String), pl.col(CANDIDATE).cast(pl.String).str.strip_chars().alias(MATE)
     )
@@ -341,7 +332,7 @@ def read_trial_list(path: str | PathLike[str]) -> TrialTable:
     file = Path(path)
     rows = first_rows(file) if file.is_file() else []
     two_columns = bool(rows) and len(rows[0]) == 2 and not has_header(rows)
-    trial_list = read_table(file, columns=["enroll", "test"] if two_columns else None, score=[])
+    trial_list = read_table(file, Reading(columns=("enroll", "test") if two_columns else None, score=()))
     if trial_list.enroll is None or trial_list.test is None:
         names = ", ".join(trial_list.table.columns)
         raise FileFormatError(f"{file}: a list of trials needs the ids of both sides; there are: {names}")
@@ -350,7 +341,7 @@ def read_trial_list(path: str | PathLike[str]) -> TrialTable:
 
 def find_listed(
     trial_list: TrialTable, enroll: Sequence[str], test: Sequence[str]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Row and column of each listed trial in the matrix of all pairs; an error names the first unknown id.
 
     Examples
@@ -379,7 +370,7 @@ def find_listed(
 def with_listed_scores(
     trial_list: TrialTable,
     scores: Array,
-    labels: npt.NDArray[np.str_] | None = None,
+    labels: NDArray[np.str_] | None = None,
     more: Mapping[str, Array] | None = None,
 ) -> TrialTable:
     """The list with a score for each of its trials, and labels unless they are None.
@@ -394,8 +385,8 @@ def with_listed_scores(
     >>> with_listed_scores(pairs, np.array([-2.0, 1.5])).table.rows()
     [('b', 'x', -2.0), ('a', 'x', 1.5)]
     """
-    new = (more or {}).keys() - {*trial_list.table.columns}
-    added = [pl.Series(name, values) for name, values in (more or {}).items() if name in new]
+    there = trial_list.table.columns
+    added = [pl.Series(name, values) for name, values in (more or {}).items() if name not in there]
     table = trial_list.table.with_columns(pl.Series("score", scores), *added)
     if labels is None:
         return trial_list.with_table(table, score=("score",))

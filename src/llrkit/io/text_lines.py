@@ -16,6 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import polars as pl
 
+from llrkit.base.files import naming_file
 from llrkit.base.process import at_once, cached_property, memory_limit, require_memory, stage
 from llrkit.errors import FileFormatError
 from llrkit.scores.labels import classify_words
@@ -127,14 +128,12 @@ def _unzstd(raw: bytes, file: Path) -> bytes:
     bound = _zstd_bound(raw, file)
     refuse_bomb(bound, len(raw), file)
     require_memory(2.0 * bound, str(file))  # lines have a reference each
-    try:  # polars unpacks zstd; every line is one field
+    with naming_file(file, "zstd text", pl.exceptions.PolarsError, OSError):
+        # polars unpacks zstd; every line is one field
         lines = pl.read_csv(
             raw, has_header=False, separator="\x01", quote_char=None, infer_schema=False,
             new_columns=["line"],
         )  # fmt: skip
-    except (pl.exceptions.PolarsError, OSError) as error:
-        first = str(error).strip().split("\n", 1)[0]
-        raise FileFormatError(f"{file}: cannot be read as zstd text ({first})") from None
     if lines.width != 1:
         raise FileFormatError(f"{file}: not text inside the zstd data")
     return "\n".join(line or "" for line in lines["line"]).encode()
@@ -244,7 +243,10 @@ def _is_kaldi(head: bytes, mark: str) -> bool:
 
 
 HEAD_LINES, HEAD_BYTES, LONGEST_LINE = 200, 1 << 17, 1 << 20
+"""So much of a text is looked at to tell its delimiter, header and layout."""
 BLOCK_BYTES = 1 << 24
+"""Of text that is parsed at once: large enough for polars to be fast (benchmarks/bench_files.py), and
+small enough for each thread to hold one."""
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf|infinity|nan)\s*", re.I | re.A)
 NO_SCORE = frozenset({"", "na", "-", "n/a", "#n/a", "null", "none"})
 """What stands for a missing score, in small letters; NaN is a number that no score may be."""

@@ -7,7 +7,7 @@ names it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain, islice
@@ -39,6 +39,7 @@ from llrkit.io.columns import (
     named,
     unique_names,
 )
+from llrkit.io.read_options import Reading
 from llrkit.io.text_lines import (
     COMMA_NUMBER,
     NO_SCORE,
@@ -244,52 +245,38 @@ def _parse_by_rows(piece: Piece, types: Types, missing: Mapping[str, str], heade
                 f"{counted(len(names), 'column')}"
             )
         for at, name in at_numbers:
-            fields[at] = _number_as_polars(fields[at].strip(), piece, f"line {line}, column {name!r}")
+            field = fields[at].strip()
+            if field.lower() in NO_SCORE:
+                fields[at] = ""
+                continue
+            accepted = NUMBER.fullmatch(field) is not None
+            if piece.decimal == ",":
+                accepted = (accepted and "." not in field) or COMMA_NUMBER.fullmatch(field) is not None
+            if not accepted:
+                raise not_a_number(f"{piece.file}, line {line}, column {name!r}", field, piece.decimal)
+            fields[at] = with_point(field) if piece.decimal == "," else field
         for name, column, field in zip(names, columns, fields, strict=True):
             column.append(None if field in ("", missing.get(name)) else field)
     table = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
     return table.with_columns(pl.col(name).cast(pl.Float64) for _, name in at_numbers)
 
 
-def _number_as_polars(field: str, piece: Piece, where: str) -> str:
-    """A number as polars reads it, nothing where it is missing; anything else is an error."""
-    if field.lower() in NO_SCORE:
-        return ""
-    accepted = NUMBER.fullmatch(field) is not None
-    if piece.decimal == ",":
-        accepted = (accepted and "." not in field) or COMMA_NUMBER.fullmatch(field) is not None
-    if not accepted:
-        raise not_a_number(f"{piece.file}, {where}", field, piece.decimal)
-    return with_point(field) if piece.decimal == "," else field
-
-
-def scan_delimited(
-    file: Path,
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Sequence[str] | None = None,
-    score: Sequence[str] | None = None,
-    label: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-) -> Scan | TrialTable:
+def scan_delimited(file: Path, reading: Reading) -> Scan | TrialTable:
     """A text file to be read piece by piece; ``columns`` names its columns, else the header or its layout.
 
     Numbers have a decimal comma if ``decimal`` says so, or if the scores of the first lines can be nothing
     else. A matrix is read at once: its rows are no trials.
     """
-    text = open_text(file, decimal=decimal or ".", encoding=encoding)
+    decimal, score, label = reading.decimal, reading.score, reading.own_label
+    text = open_text(file, decimal=decimal or ".", encoding=reading.encoding)
     rows = text.heads() if decimal != "." else [fields for _, fields in text.head]
-    asked = {*(score or ()), *(() if label is None else (label,))}
-    family, names, header = _family_names_and_header(
-        text, rows, format, columns, asked, is_key=score is not None and not score
-    )
+    family, names, header = _family_names_and_header(text, rows, reading)
     if family == "matrix":
         return read_matrix(_text_with_decimal(text, decimal, range(1, len(names)), header), names)
     roles = header_roles(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
     score_columns = roles.roles.score
     text = _text_with_decimal(text, decimal, [names.index(name) for name in score_columns], header)
-    if columns is not None:
+    if reading.columns is not None:
         header = header_is_renamed(rows, names, roles.roles)
     empty = pl.DataFrame(schema=_column_types(names, score_columns))
     like = roles.assigned_to(TrialTable(str(file), family, empty))
@@ -317,16 +304,13 @@ def _text_with_decimal(text: TextFile, decimal: str | None, scores: Iterable[int
 
 
 def _family_names_and_header(
-    text: TextFile,
-    rows: list[list[str]],
-    format: str | None,  # noqa: A002
-    columns: Sequence[str] | None,
-    asked: Collection[str],
-    *,
-    is_key: bool,
+    text: TextFile, rows: list[list[str]], reading: Reading
 ) -> tuple[str, list[str], bool]:
     """The family of the file, the names of its columns and whether the first row holds them."""
     where = f"{text.file}, line {text.head[0][0]}"
+    format, columns = reading.format, reading.columns  # noqa: A001
+    asked = {*(reading.score or ()), reading.own_label}
+    is_key = reading.score == ()  # nothing is asked for but labels
     if columns is not None:
         if len(columns) != len(rows[0]):
             fields = counted(len(rows[0]), "field")
@@ -338,7 +322,7 @@ def _family_names_and_header(
     may_have_header = format in (None, "table", "matrix", "nist", "bob", "asvspoof")
     # a first row that names the ids of both sides and the labels of a key, or what was asked for
     names_key = all(named(rows[0], usual) for usual in (ENROLL_NAMES, TEST_NAMES, LABEL_NAMES))
-    names_roles = {field.strip() for field in rows[0]} & {*asked} or (
+    names_roles = {field.strip() for field in rows[0]} & asked or (
         may_have_header and names_key and has_header(rows)
     )
     for key in NIST_KEYS:

@@ -21,6 +21,7 @@ from llrkit.base.arguments import Array
 from llrkit.base.files import replacing, replacing_folder
 from llrkit.base.text import not_among
 from llrkit.errors import InputError, UnknownNameError
+from llrkit.io.array_files import write_hdf5
 from llrkit.io.checked import target_mask_of, with_scores
 from llrkit.io.columns import LLR, LLR_MAP, LOG10_LR, Scan, TrialTable, first_true, llrs_written_by_a_map
 from llrkit.io.read_options import require_text_name
@@ -77,17 +78,14 @@ def write_trials(
     a x target
     b y nontarget
     """
-    rows = (
-        trials
-        if isinstance(trials, Trials) or not set(ROLES) <= set(column_names(trials))
-        else Trials(trials)
-    )
-    if not isinstance(rows, Trials):
-        raise InputError(
-            f"write_trials writes rows, got {type(trials).__name__}: give lk.Trials or a data frame with the "
-            "columns score and label"
-        )
-    write_table(table_of(rows), path, format=format, key=key)
+    if not isinstance(trials, Trials):
+        if not set(ROLES) <= set(column_names(trials)):
+            raise InputError(
+                f"write_trials writes rows, got {type(trials).__name__}: give lk.Trials or a data frame with "
+                "the columns score and label"
+            )
+        trials = Trials(trials)
+    write_table(table_of(trials), path, format=format, key=key)
 
 
 def table_of(trials: Trials) -> TrialTable:
@@ -125,8 +123,6 @@ def write_batches(
             return _write_columns(batches, like, target, kind)
         if kind != "bosaris":
             return _write_text(batches, like, target, kind, None if key is None else Path(key))
-        from llrkit.io.array_files import write_hdf5
-
         table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
         trials = replace(like, table=table)
         write_hdf5(trials, target)
@@ -187,11 +183,9 @@ def _write_text(
     """A delimited text; Kaldi without header, NIST with the names that NIST uses."""
     rows, header = 0, kind != "kaldi"
     with ExitStack() as stack:
-        files = [
-            (stack.enter_context(stack.enter_context(replacing(name)).open("wb")), of_key)
-            for name, of_key in ((path, False), (key, True))
-            if name is not None
-        ]
+        files = [(stack.enter_context(stack.enter_context(replacing(path)).open("wb")), False)]
+        if key is not None:
+            files.append((stack.enter_context(stack.enter_context(replacing(key)).open("wb")), True))
         # the first without rows, so that a header is written if there are none at all
         for batch in chain([like], batches):
             for file, of_key in files:
@@ -220,27 +214,18 @@ def _trial_table(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.Dat
         ids = [ids[0].alias("modelid"), ids[1].alias("segmentid"), side.alias("side")]
     if key:
         is_target, _ = target_mask_of(trials)
-        words = pl.Series("targettype", is_target).replace_strict(
-            {True: "target", False: "nontarget"}, return_dtype=pl.String
-        )
+        words = pl.Series("targettype", np.where(is_target, "target", "nontarget"), dtype=pl.String)
         table = trials.table.select(*ids).with_columns(words)
     else:
         table = trials.table.select(*ids, pl.col(trials.score[0]).alias("LLR"))
-    _refuse_blanks(table, path, kind)
-    return table
-
-
-def _refuse_blanks(table: pl.DataFrame, path: Path, kind: str) -> None:
-    """Ids are written as they are, so they may not hold what separates them."""
-    pattern = r"^$|[\s\"]" if kind == "kaldi" else r"^$|[\t\r\n\"]"
-    for name in table.columns:
-        if table[name].dtype != pl.String:
-            continue
-        row = first_true(table[name].is_null() | table[name].str.contains(pattern).fill_null(True))
+    # ids are written as they are, so they may not hold what separates them
+    separates, marks = (r"\s", "blanks") if kind == "kaldi" else (r"\t\r\n", "tabs")
+    for ids_of_side in table.select(pl.col(pl.String)):
+        row = first_true(ids_of_side.str.contains(rf"^$|[{separates}\"]").fill_null(True))
         if row is not None:
-            value = table[name][row]
-            marks = "blanks or quotes" if kind == "kaldi" else "tabs or quotes"
-            raise InputError(f"{path}: {kind} cannot hold the id {value!r}: no {marks}; write csv or tsv")
+            said = f"{kind} cannot hold the id {ids_of_side[row]!r}: no {marks} or quotes"
+            raise InputError(f"{path}: {said}; write csv or tsv")
+    return table
 
 
 def write_partitions(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -86,22 +86,14 @@ class Result:
         return html_text(repr(self))
 
 
-@runtime_checkable
-class HasToDict(Protocol):
-    """A result, and whatever else knows its plain values."""
-
-    def to_dict(self) -> Mapping[str, Json]:
-        """Plain numbers, texts, lists and dicts."""
-        ...
-
-
 def plain(value: object) -> Json:
     """Arrays, mappings, tuples and results as lists, dicts and plain numbers."""
     if isinstance(value, (np.generic, np.ndarray)):
         numbers: Json = value.tolist()
         return numbers
-    if isinstance(value, HasToDict):
-        return value.to_dict()
+    if hasattr(value, "to_dict"):  # a result, and whatever else knows its plain values
+        known: Mapping[str, Json] = value.to_dict()
+        return known
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):

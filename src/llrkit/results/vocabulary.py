@@ -16,9 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from llrkit.base.arguments import one_of
 from llrkit.base.process import cached_property
-from llrkit.base.text import not_among
-from llrkit.errors import UnknownNameError
 
 _COLUMNS = ("nist", "forensic", "biometrics")
 _WORDS = (
@@ -172,9 +171,8 @@ def vocabulary(name: object) -> Vocabulary:
     """
     if isinstance(name, Vocabulary):
         return name
-    if not isinstance(name, str) or name not in VOCABULARIES:
-        raise UnknownNameError(f"unknown vocabulary {not_among(name, VOCABULARIES)}")
-    return VOCABULARIES[name]
+    one_of(name, VOCABULARIES, "vocabulary")
+    return VOCABULARIES[str(name)]
 
 
 LN10 = math.log(10.0)

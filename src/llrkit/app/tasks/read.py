@@ -8,7 +8,6 @@ from llrkit.core.summaries import Moments
 from llrkit.engine.open import open_trials, open_unlabeled
 from llrkit.errors import LlrkitError
 from llrkit.io.formats import scan_tables
-from llrkit.io.read import table_options
 from llrkit.io.read_options import Reading
 
 ROWS = 5
@@ -40,7 +39,7 @@ def read_task(task: Task[ToRead]) -> ReadFacts:
 def _facts_of_table(path: str, reading: Reading) -> Facts:
     """Format, columns and first rows, as far as the file has any."""
     try:
-        (scan, *_) = scan_tables(path, **table_options(reading))
+        (scan, *_) = scan_tables(path, reading)
         columns = scan.like.table.columns
         first = next(iter(scan.read(columns)), scan.like).table.head(ROWS)
     except (LlrkitError, OSError) as error:

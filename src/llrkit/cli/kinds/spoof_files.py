@@ -97,10 +97,9 @@ def speaking_of_kinds() -> Iterator[None]:
 
 def _has_column(path: str, reading: Reading, name: str) -> bool:
     from llrkit.io.formats import scan_tables
-    from llrkit.io.read import table_options
 
     try:
-        scan_tables([path], **table_options(replace(reading, score=(name,))))
+        scan_tables([path], replace(reading, score=(name,)))
     except UnknownNameError:
         return False
     return True
