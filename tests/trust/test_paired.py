@@ -14,7 +14,7 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.trust import paired
 from llrkit.trust.bootstrap import bootstrap_numbers, speaker_resampling
-from llrkit.trust.paired import DeLong, one_system
+from llrkit.trust.paired import DeLong, only_systems
 
 SIDES = ("left", "right")
 
@@ -241,7 +241,7 @@ def test_bootstrap_uses_the_same_replicates_for_both_systems():
     found = lk.compare_systems(trials, points=[0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=3)
     resampling = speaker_resampling(trials, SIDES, seed=3)
     drawn = [
-        bootstrap_numbers(one_system(trials, k), found.evaluations[k], resampling, 100, slope=False)
+        bootstrap_numbers(only_systems(trials, (k,)), found.evaluations[k], resampling, 100, slope=False)
         for k in (0, 1)
     ]
     gaps = drawn[0]["eer"] - drawn[1]["eer"]

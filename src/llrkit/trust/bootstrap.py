@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ from llrkit.base.process import at_once, stage
 from llrkit.base.text import counted
 from llrkit.core.cells import Grid, TrialCounts, collect_again, score_indexes
 from llrkit.core.functions import logit, sigmoid, softplus
-from llrkit.core.summaries import Moments, SummaryBase
+from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import Scores, ScoreSource
@@ -35,19 +35,8 @@ FEWEST_SPEAKERS = 5
 Weights = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class SpeakerIndices:
-    """The numbers of the speakers of each trial and, if known, of its recordings."""
-
-    first: IntArray
-    second: IntArray
-    left: IntArray | None = None
-    right: IntArray | None = None
-
-    def ordered(self, order: npt.NDArray[np.intp]) -> SpeakerIndices:
-        """The same trials in another order."""
-        indices = (self.first, self.second, self.left, self.right)
-        return SpeakerIndices(*(None if index is None else index[order] for index in indices))  # type: ignore[arg-type]
+Sides = tuple[IntArray, ...]
+"""The numbers of both speakers of each trial and, if known, of both recordings."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +70,10 @@ class SpeakerResampling:
         more = self.recordings.columns if self.recordings is not None else ()
         return tuple(dict.fromkeys((*self.speakers.columns, *more)))
 
-    def speaker_indices(self, chunk: Scores, class_index: int) -> SpeakerIndices:
+    def sides(self, chunk: Scores, class_index: int) -> Sides:
         """The speakers and recordings of the trials of one class of a chunk."""
-        first, second = self.speakers.of(chunk, class_index)
-        if self.recordings is None:
-            return SpeakerIndices(first, second)
-        left, right = self.recordings.of(chunk, class_index)
-        return SpeakerIndices(first, second, left, right)
+        recordings = self.recordings.of(chunk, class_index) if self.recordings is not None else ()
+        return (*self.speakers.of(chunk, class_index), *recordings)
 
     def draw(self, replicate: int) -> Draw:
         """The multiplicities of one replicate; the same whatever else was drawn before."""
@@ -109,21 +95,23 @@ class Draw:
     recordings: Weights | None = None
     copies: tuple[Weights, ...] = ()
 
-    def weights(self, indices: SpeakerIndices) -> Weights:
+    def weights(self, sides: Sides) -> Weights:
         """How often each trial counts.
 
         Examples
         --------
-        >>> Draw(2, np.array([2.0, 3.0, 1.0])).weights(SpeakerIndices(np.array([0, 1]), np.array([1, 2])))
+        >>> Draw(2, np.array([2.0, 3.0, 1.0])).weights((np.array([0, 1]), np.array([1, 2])))
         array([6., 3.])
         """
-        if self.recordings is None or indices.left is None or indices.right is None:
-            weights = self.speakers[indices.first]
-            weights *= self.speakers[indices.second]
+        first, second, *recordings = sides
+        if self.recordings is None or not recordings:
+            weights = self.speakers[first]
+            weights *= self.speakers[second]
             return weights
-        weights = self.recordings[indices.left] * self.recordings[indices.right]
-        within = np.flatnonzero(indices.second == self.n)
-        left, right = indices.left[within], indices.right[within]
+        left, right = recordings
+        weights = self.recordings[left] * self.recordings[right]
+        within = np.flatnonzero(second == self.n)
+        left, right = left[within], right[within]
         # both sides of such a trial belong to the same copy of the speaker
         weights[within] = sum((copy[left] * copy[right] for copy in self.copies), np.zeros(len(within)))
         return weights
@@ -245,10 +233,10 @@ class TrialResampling:
         """What a number of degrees of freedom is counted from: the trials of the smaller class."""
         return min(self.n_target, self.n_nontarget)
 
-    def speaker_indices(self, chunk: Scores, class_index: int) -> SpeakerIndices:
-        """The number of each trial of a class; targets come first."""
+    def sides(self, chunk: Scores, class_index: int) -> Sides:
+        """The number of each trial of a class, targets coming first, and nobody."""
         first = chunk.columns[POSITION][class_index] + (self.n_target if class_index else 0)
-        return SpeakerIndices(first, np.full(len(first), self.n_target + self.n_nontarget))
+        return first, np.full(len(first), self.n_target + self.n_nontarget)
 
     def draw(self, replicate: int) -> Draw:
         """How often each trial was drawn; the same whatever else was drawn before."""
@@ -285,7 +273,7 @@ Resampling = SpeakerResampling | TrialResampling
 
 
 @dataclass(frozen=True, eq=False)
-class ReplicateCounts(SummaryBase):
+class ReplicateCounts(FieldwiseSums):
     """Counts of several replicates (rows) on a common grid of scores, and their losses.
 
     ``at`` and ``cells`` are as in :class:`llrkit.core.cells.TrialCounts`; ``loss`` is the sum of the
@@ -294,8 +282,10 @@ class ReplicateCounts(SummaryBase):
 
     at: FloatArray
     cells: FloatArray
-    loss: tuple[FloatArray, FloatArray]
-    below: tuple[FloatArray, FloatArray]
+    loss: FloatArray
+    """By class and replicate."""
+    below: FloatArray
+    """By class, replicate and threshold."""
 
     @classmethod
     def of(
@@ -303,140 +293,47 @@ class ReplicateCounts(SummaryBase):
         draws: Sequence[Draw],
     ) -> ReplicateCounts:  # fmt: skip
         """The counts of a chunk."""
-        points, target_grid = grid.points, grid.smaller == "target"
-        assert points is not None
+        assert grid.points is not None
+        own = 0 if grid.smaller == "target" else 1
         classes = [
-            _SortedClass.of(
-                chunk, class_index, points, (class_index == 0) == target_grid, thresholds, resampling
-            )
-            for class_index in (0, 1)
+            _class_replicates(chunk, i, grid.points, i == own, thresholds, resampling, draws) for i in (0, 1)
         ]
-        replicated = [one.replicates(draws) for one in classes]
-        own, other = (replicated[0], replicated[1]) if target_grid else (replicated[1], replicated[0])
-        (_, target_loss, target_below), (_, nontarget_loss, nontarget_below) = replicated
-        return cls(own[0], other[0], (target_loss, nontarget_loss), (target_below, nontarget_below))
-
-    def __add__(self, other: ReplicateCounts) -> ReplicateCounts:
-        return ReplicateCounts(
-            self.at + other.at,
-            self.cells + other.cells,
-            (self.loss[0] + other.loss[0], self.loss[1] + other.loss[1]),
-            (self.below[0] + other.below[0], self.below[1] + other.below[1]),
-        )
-
-    def __mul__(self, weight: float) -> ReplicateCounts:
-        return ReplicateCounts(
-            self.at * weight,
-            self.cells * weight,
-            (self.loss[0] * weight, self.loss[1] * weight),
-            (self.below[0] * weight, self.below[1] * weight),
-        )
+        losses, below = (np.array([one[k] for one in classes]) for k in (1, 2))
+        return cls(classes[own][0], classes[1 - own][0], losses, below)
 
 
-@dataclass(frozen=True, eq=False)
-class Replicate:
-    """What is known of one replicate: counts, mean losses in nats, rates below the thresholds."""
+def _class_replicates(
+    chunk: Scores, class_index: int, points: FloatArray, own: bool, thresholds: FloatArray,
+    resampling: Resampling, draws: Sequence[Draw],
+) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    """Of one class, counts in the cells, sums of losses, counts below the thresholds; one row for each draw.
 
-    counts: TrialCounts
-    loss: tuple[float, float]
-    below: tuple[FloatArray, FloatArray]
-
-    @property
-    def p_miss(self) -> FloatArray:
-        """Miss rate at each threshold."""
-        return self.below[0]
-
-    @property
-    def p_fa(self) -> FloatArray:
-        """False-alarm rate at each threshold."""
-        return np.asarray(1.0 - self.below[1])
-
-
-def replicates(
-    source: ScoreSource,
-    grid: Grid,
-    resampling: Resampling,
-    n: int,
-    *,
-    thresholds: npt.ArrayLike = (),
-) -> Iterator[Replicate]:
-    """Replicates in order; those in which a class was not drawn at all are left out."""
-    cuts = np.sort(np.asarray(thresholds, dtype=np.float64))
-    points = grid.points
-    assert points is not None
-    wide = source.with_columns(*resampling.columns)
-    at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
-    unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
-    with stage("resampling", n, "replicates") as done:
-        for start in range(0, n, at_a_time):
-            draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
-
-            def summarize(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
-                return ReplicateCounts.of(chunk, grid, cuts, resampling, draws)
-
-            counted = wide.reduce(summarize)
-            for i in range(len(draws)):
-                counts = TrialCounts(points, grid.smaller, counted.at[i], counted.cells[i], unknown, unknown)
-                size = counts.n_target, counts.n_nontarget
-                if min(size) > 0:
-                    yield Replicate(
-                        counts,
-                        (float(counted.loss[0][i] / size[0]), float(counted.loss[1][i] / size[1])),
-                        (counted.below[0][i] / size[0], counted.below[1][i] / size[1]),
-                    )
-            done(len(draws))
-
-
-@dataclass(frozen=True, eq=False)
-class _SortedClass:
-    """The trials of one class of a chunk in ascending order, and where they are cut."""
-
-    indices: SpeakerIndices
-    loss: FloatArray
-    filled: npt.NDArray[np.intp]
-    """Cells that hold a trial, and the first trial of each."""
-    start: npt.NDArray[np.intp]
-    n_cells: int
-    below: npt.NDArray[np.intp]
-    """Trials below each threshold."""
-
-    @classmethod
-    def of(
-        cls, chunk: Scores, class_index: int, points: FloatArray, own: bool, thresholds: FloatArray,
-        resampling: Resampling,
-    ) -> _SortedClass:  # fmt: skip
-        values = score_indexes(chunk)[class_index].values.astype(np.float64, copy=False)
-        order = np.argsort(values, kind="stable")
-        ascending = values[order]
-        left = np.searchsorted(ascending, points, side="left")
-        if own:  # every trial is at a point
-            bounds = np.append(left, len(values))
-        else:
-            right = np.searchsorted(ascending, points, side="right")
-            bounds = np.concatenate([[0], np.column_stack([left, right]).ravel(), [len(values)]])
-        filled = np.flatnonzero(np.diff(bounds) > 0)
-        return cls(
-            resampling.speaker_indices(chunk, class_index).ordered(order),
-            np.asarray(softplus(-ascending if class_index == 0 else ascending)),
-            filled,
-            bounds[filled],
-            len(bounds) - 1,
-            np.searchsorted(ascending, thresholds, side="left"),
-        )
-
-    def replicates(self, draws: Sequence[Draw]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Counts in the cells, sums of losses and counts below the thresholds, one row for each draw."""
-        cells = np.zeros((len(draws), self.n_cells))
-        loss, below = np.zeros(len(draws)), np.zeros((len(draws), len(self.below)))
-        if len(self.loss) == 0:
-            return cells, loss, below
-        for i, draw in enumerate(draws):
-            weights = draw.weights(self.indices)
-            cells[i, self.filled] = np.add.reduceat(weights, self.start)
-            loss[i] = np.einsum("n,n->", weights, self.loss)
-            if len(self.below):
-                below[i] = _sums_before(weights, self.below)
-        return cells, loss, below
+    The trials of the class that the grid is made of (``own``) are all at one of its points.
+    """
+    values = score_indexes(chunk)[class_index].values.astype(np.float64, copy=False)
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    left = np.searchsorted(ascending, points, side="left")
+    if own:
+        bounds = np.append(left, len(values))
+    else:
+        right = np.searchsorted(ascending, points, side="right")
+        bounds = np.concatenate([[0], np.column_stack([left, right]).ravel(), [len(values)]])
+    filled = np.flatnonzero(np.diff(bounds) > 0)
+    stops = np.searchsorted(ascending, thresholds, side="left")
+    cells = np.zeros((len(draws), len(bounds) - 1))
+    losses, below = np.zeros(len(draws)), np.zeros((len(draws), len(stops)))
+    if len(values) == 0:
+        return cells, losses, below
+    sides = tuple(numbers[order] for numbers in resampling.sides(chunk, class_index))
+    loss = np.asarray(softplus(-ascending if class_index == 0 else ascending))
+    for i, draw in enumerate(draws):
+        weights = draw.weights(sides)
+        cells[i, filled] = np.add.reduceat(weights, bounds[filled])
+        losses[i] = np.einsum("n,n->", weights, loss)
+        if len(stops):
+            below[i] = _sums_before(weights, stops)
+    return cells, losses, below
 
 
 def _sums_before(weights: FloatArray, stops: npt.NDArray[np.intp]) -> FloatArray:
@@ -463,17 +360,36 @@ def bootstrap_numbers(
     *,
     slope: bool = True,
 ) -> dict[str, FloatArray]:
-    """The numbers of an evaluation in each of ``n`` replicates, by name."""
+    """The numbers of an evaluation in each of ``n`` replicates, by name.
+
+    Replicates in which a class was not drawn at all are left out.
+    """
     thresholds = decision_thresholds(result)
-    place = np.argsort(np.argsort(thresholds))
+    place, cuts = np.argsort(np.argsort(thresholds)), np.sort(thresholds)
     grid = collect_again(source, source.reduce(Grid.of))
-    rows = [
-        evaluation_numbers(
-            replicate.counts.bins(), replicate.loss, (replicate.p_miss[place], replicate.p_fa[place]), result,
-            slope=slope,
-        )
-        for replicate in replicates(source, grid, resampling, n, thresholds=thresholds)
-    ]  # fmt: skip
+    points = grid.points
+    assert points is not None
+    wide = source.with_columns(*resampling.columns)
+    at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
+    unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
+    rows = []
+    with stage("resampling", n, "replicates") as done:
+        for start in range(0, n, at_a_time):
+            draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
+
+            def summarize(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
+                return ReplicateCounts.of(chunk, grid, cuts, resampling, draws)
+
+            drawn = wide.reduce(summarize)
+            for i in range(len(draws)):
+                counts = TrialCounts(points, grid.smaller, drawn.at[i], drawn.cells[i], unknown, unknown)
+                size = counts.n_target, counts.n_nontarget
+                if min(size) > 0:
+                    loss = float(drawn.loss[0, i] / size[0]), float(drawn.loss[1, i] / size[1])
+                    below = drawn.below[0, i] / size[0], drawn.below[1, i] / size[1]
+                    rates = below[0][place], (1.0 - below[1])[place]
+                    rows.append(evaluation_numbers(counts.bins(), loss, rates, result, slope=slope))
+            done(len(draws))
     if not rows:
         raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers or trials")
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
@@ -489,7 +405,7 @@ def bootstrap(
     """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
     drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
     wanted = functionals(result, trial_numbers(source))
-    single = covariance(source, wanted.influences).independent
+    single = covariance(source, wanted.influences.contributions).independent
     units = resampling.units
     intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
     for number in wanted.numbers:

@@ -12,13 +12,11 @@ import numpy as np
 
 from llrkit.base.arguments import RNG, FloatArray, seed_of, whole_number, yes_or_no
 from llrkit.base.text import Json, chance, counted, not_among, number, p_words, percent
-from llrkit.base.text import number as shown
 from llrkit.core.functions import probability
 from llrkit.errors import SystemCountError, UnknownNameError
 from llrkit.metrics.measure import Measurements, measure
 from llrkit.results.result import Result, html_table, html_text, text_table
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory.odds import Points
 from llrkit.trust.bootstrap import (
     bootstrap_numbers,
@@ -29,9 +27,9 @@ from llrkit.trust.bootstrap import (
 from llrkit.trust.influence import Functional, functionals, trial_numbers
 from llrkit.trust.paired import (
     DifferenceError,
-    PairedInfluences,
     class_sizes,
-    one_system,
+    only_systems,
+    side_by_side,
     speaker_errors,
     trial_errors,
 )
@@ -117,10 +115,8 @@ class SystemComparison(Result):
         """Header and rows for people."""
         rows = []
         for name, d in self.differences.items():
-            ends = f"[{shown(d.low)}, {shown(d.high)}]"
-            rows.append(
-                [name, shown(d.first), shown(d.second), shown(d.difference), ends, f"{d.p_value:.2g}"]
-            )
+            values = [number(value) for value in (d.first, d.second, d.difference)]
+            rows.append([name, *values, f"[{number(d.low)}, {number(d.high)}]", f"{d.p_value:.2g}"])
         return ["", *self.names, "difference", f"{100 * self.level:g} % interval", "p"], rows
 
     def __repr__(self) -> str:
@@ -184,24 +180,23 @@ def compare_systems(
     source = as_source(source, labels)
     yes_or_no(allow_unconfirmed, "allow_unconfirmed")
     seed = seed_of(rng)
-    source = as_source(source)
     ci = kind_asked_for(ci, speakers, "trial")
     require_columns(ci, KINDS, speakers, recordings)
     probability(level, "level")
     whole_number(replicates, 1, "replicates")
-    names = _system_names(source)
-    systems = [one_system(source, k) for k in (0, 1)]
+    names = source.roles.score
+    if len(names) != 2:
+        raise SystemCountError(
+            f"scores of two systems are needed, got {len(names)}: two arrays go side by side, "
+            "np.column_stack([first, second]) and the labels"
+        )
+    systems = [only_systems(source, (k,)) for k in (0, 1)]
     results = [measure(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]
     trials = trial_numbers(source)
     numbers = [functionals(result, trials) for result in results]
-    reasons = {
-        a.name: a.reason or b.reason
-        for a, b in zip(numbers[0].numbers, numbers[1].numbers, strict=True)
-        if a.reason or b.reason
-    }
-    pairs = [
-        (a, b) for a, b in zip(numbers[0].numbers, numbers[1].numbers, strict=True) if a.name not in reasons
-    ]
+    every = list(zip(numbers[0].numbers, numbers[1].numbers, strict=True))
+    reasons = {a.name: a.reason or b.reason for a, b in every if a.reason or b.reason}
+    pairs = [(a, b) for a, b in every if a.name not in reasons]
     n_speakers: int | None = None
     if ci == "bootstrap":
         assert speakers is not None
@@ -216,7 +211,7 @@ def compare_systems(
             for a, b in pairs
         }
     else:
-        both = PairedInfluences((numbers[0].influences, numbers[1].influences))
+        both = side_by_side(numbers[0].influences, numbers[1].influences)
         if ci == "speaker":
             assert speakers is not None
             known = find_speakers(source, speakers)
@@ -230,9 +225,14 @@ def compare_systems(
             if not isinstance(error := errors[a.name], str)
         }
     return SystemComparison(
-        names, ci, level, MappingProxyType(differences), MappingProxyType(reasons), (results[0], results[1]),
+        (names[0], names[1]),
+        ci,
+        level,
+        MappingProxyType(differences),
+        MappingProxyType(reasons),
+        (results[0], results[1]),
         n_speakers,
-    )  # fmt: skip
+    )
 
 
 def _difference_of_numbers(a: Functional, b: Functional, error: DifferenceError, level: float) -> Difference:
@@ -249,17 +249,6 @@ def _bootstrap_difference(
     beyond = min(np.count_nonzero(moved <= 0.0), np.count_nonzero(moved >= 0.0))
     p = min(1.0, 2.0 * (float(beyond) + 1.0) / (len(moved) + 1.0))
     return Difference(a.value, b.value, low, high, float(drawn.std()), p)
-
-
-def _system_names(source: ScoreSource) -> tuple[str, str]:
-    """The names of the two systems."""
-    names = source.roles.score
-    if len(names) != 2:
-        raise SystemCountError(
-            f"scores of two systems are needed, got {len(names)}: two arrays go side by side, "
-            "np.column_stack([first, second]) and the labels"
-        )
-    return names[0], names[1]
 
 
 RATES = ("eer", "eer_roc", "p_miss", "p_fa")
@@ -393,16 +382,7 @@ class PairwiseComparison(Result):
     def __repr__(self) -> str:
         lines: list[str] = []
         for i in range(len(self.pairs)):
-            header, body = self.table(i)
-            rows = [header, *body]
-            widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
-            for row in rows:
-                cells = [
-                    cell.rjust(w) if k else cell.ljust(w)
-                    for k, (cell, w) in enumerate(zip(row, widths, strict=True))
-                ]
-                lines.append("  ".join(cells).rstrip())
-            lines += [*self.not_tested(i), ""]
+            lines += [text_table(*self.table(i)), *self.not_tested(i), ""]
         return "\n".join([*lines, self.sentence])
 
 
@@ -455,8 +435,11 @@ def compare_many_systems(
     names = source.roles.score
     if len(names) < 2:
         raise SystemCountError(f"scores of two or more systems are needed, got {len(names)}")
-    chosen = list(combinations(range(len(names)), 2)) if all_pairs else [(0, k) for k in range(1, len(names))]
-    pairs = tuple(compare_systems(_two_of_systems(source, i, j), points=points, **options) for i, j in chosen)
+    chosen = [(i, j) for i, j in combinations(range(len(names)), 2) if all_pairs or i == 0]
+    pairs = tuple(
+        compare_systems(source if len(names) == 2 else only_systems(source, pair), points=points, **options)
+        for pair in chosen
+    )
     corrected: list[dict[str, float]] = [{} for _ in pairs]
     for key in dict.fromkeys(key for pair in pairs for key in pair.differences):
         tested = [k for k, pair in enumerate(pairs) if key in pair.differences]
@@ -485,19 +468,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - k) * p_values[i]))
         corrected[i] = largest
     return corrected
-
-
-def _two_of_systems(source: ScoreSource, i: int, j: int) -> ScoreSource:
-    """Two of the systems of a source; the source itself if it has no other."""
-    names = source.roles.score
-    if len(names) == 2:
-        return source
-
-    def select(chunk: Scores) -> Scores:
-        target, nontarget = chunk.target[:, [i, j]], chunk.nontarget[:, [i, j]]
-        return Scores.part(target, nontarget, chunk.columns, chunk.categories)
-
-    return DerivedSource(source, select, score=(names[i], names[j]))
 
 
 def _better(pair: SystemComparison, one: Difference, key: str) -> str:

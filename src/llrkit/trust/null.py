@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, FloatArray, seed_of, takes, whole_number
+from llrkit.base.arguments import RNG, FloatArray, seed_of, whole_number, yes_or_no
 from llrkit.base.process import tracked
 from llrkit.core.counting import count_blocks
 from llrkit.core.functions import LN2, bracketed_root, sigmoid, softplus
@@ -74,14 +74,10 @@ def judged_range(extremes: tuple[float, float], blocks: PavBlocks) -> tuple[floa
 class JudgedCells(ReadOnlyArrays):
     """A set of trials counted in even cells: what a null distribution is compared with."""
 
-    edges: FloatArray
+    llr: FloatArray
+    """The middle of each cell."""
     target: FloatArray
     nontarget: FloatArray
-
-    @property
-    def llr(self) -> FloatArray:
-        """The middle of each cell."""
-        return np.asarray(0.5 * (self.edges[:-1] + self.edges[1:]))
 
     @property
     def size(self) -> tuple[int, int]:
@@ -381,7 +377,6 @@ class CalibrationNull(ReadOnlyArrays, Result):
         return plain
 
 
-@takes()
 def calibration_null(
     model: CalibratedPair | CalibratedCells,
     n_target: int,
@@ -422,6 +417,7 @@ def calibration_null(
     0.034
     """
     seed = seed_of(rng)
+    yes_or_no(cross_validate, "cross_validate")
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget), ("replicates", replicates)):
         whole_number(value, 1, name)
     if folds < 2 or min(n_target, n_nontarget) < folds:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr, stdtr
+from scipy.special import ndtr
 
 from llrkit.base.arguments import Array, FloatArray, IntArray
 from llrkit.base.text import Json
@@ -20,16 +20,16 @@ from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
 from llrkit.scores.source import POSITION
-from llrkit.trust.influence import Functional, StepTable
+from llrkit.trust.influence import Functional, StepInfluences, StepTable
 from llrkit.trust.jackknife import (
     MANY_MAKERS,
     Jackknife,
     count_by_speaker,
     leave_out,
     makers_of_errors,
-    reasons_for_few,
 )
-from llrkit.trust.speakers import Contributions, Speakers, covariance, quantile
+from llrkit.trust.line import as_rows
+from llrkit.trust.speakers import Contributions, Speakers, covariance, quantile, two_sided_p
 
 FLIPS = 3999
 """Random choices of the signs of all speakers."""
@@ -62,10 +62,7 @@ class DifferenceError(ReadOnlyArrays):
         if self.flipped is not None:
             as_large = len(self.flipped) - int(np.searchsorted(self.flipped, abs(gap) * (1.0 - 1e-12)))
             return (1.0 + as_large) / (1.0 + len(self.flipped))
-        if self.standard_error == 0.0:
-            return 1.0 if gap == 0.0 else 0.0
-        z = -abs(gap) / self.standard_error
-        return 2.0 * float(ndtr(z) if math.isinf(self.df) else stdtr(self.df, z))
+        return two_sided_p(gap, self.standard_error, self.df)
 
     def reach(self, level: float) -> float:
         """Half the width of the interval, which excludes 0 where the test rejects."""
@@ -114,41 +111,28 @@ _FEW_COMPARED = 30.0
 ONE_SPEAKER = "all trials of a class are of one speaker: without it there is nothing to compare"
 
 
-def one_system(source: ScoreSource, which: int) -> DerivedSource:
-    """One system of a source that has several."""
+def only_systems(source: ScoreSource, which: Sequence[int]) -> DerivedSource:
+    """One system of a source that has several, or some of them."""
+    columns = list(which) if len(which) > 1 else which[0]
 
     def select(chunk: Scores) -> Scores:
         if chunk.target.ndim != 2:
             raise SystemCountError("scores of two systems are needed, got one")
-        target, nontarget = chunk.target[:, which], chunk.nontarget[:, which]
+        target, nontarget = chunk.target[:, columns], chunk.nontarget[:, columns]
         return Scores.part(target, nontarget, chunk.columns, chunk.categories)
 
-    return DerivedSource(source, select, score=(source.roles.score[which],))
+    return DerivedSource(source, select, score=tuple(source.roles.score[i] for i in which))
 
 
-@dataclass(frozen=True, eq=False)
-class PairedInfluences:
-    """The influences of both systems side by side, so that their covariance is known."""
+def side_by_side(first: StepInfluences, second: StepInfluences) -> Contributions:
+    """What the trials add by their scores of two systems, so that the covariance of both is known."""
+    one, other = first.contributions, second.contributions
+    columns = [(*one.columns(i), *(one.size + column for column in other.columns(i))) for i in (0, 1)]
 
-    influences: tuple[Contributions, Contributions]
+    def of(values: Array, class_index: int) -> list[FloatArray]:
+        return [*one.of(values[:, 0], class_index), *other.of(values[:, 1], class_index)]
 
-    @property
-    def size(self) -> int:
-        """Number of sums of both."""
-        return self.influences[0].size + self.influences[1].size
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        """The sums of a class."""
-        shift = self.influences[0].size
-        return (
-            *self.influences[0].columns(class_index),
-            *(shift + column for column in self.influences[1].columns(class_index)),
-        )
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        """What each trial adds, by both of its scores."""
-        first, second = (one.of(values[:, k], class_index) for k, one in enumerate(self.influences))
-        return [*first, *second]
+    return Contributions(one.size + other.size, of, (columns[0], columns[1]))
 
 
 def class_sizes(result: Measurements) -> tuple[float, float]:
@@ -167,27 +151,11 @@ class TrialGroups(Speakers):
         group = deal_folds(place, self.n, 0) % self.n
         return group, np.full(len(group), self.n)
 
-    @classmethod
-    def deal(cls, n: int) -> TrialGroups:
-        """So many groups."""
-        return cls((POSITION,), {}, targets_cross=False, n_groups=n)
-
-
-def differences_left_out(
-    source: ScoreSource, results: Sequence[Measurements], speakers: Speakers, names: Sequence[str]
-) -> Jackknife:
-    """Differences of some numbers without each speaker in turn."""
-    both = [
-        leave_out(count_by_speaker(one_system(source, k), result, speakers), result).select(names)
-        for k, result in enumerate(results)
-    ]
-    return both[0] - both[1]
-
 
 def trial_errors(
     source: ScoreSource,
     results: Sequence[Measurements],
-    both: PairedInfluences,
+    both: Contributions,
     pairs: Pairs,
     smaller_class: float,
 ) -> dict[str, DifferenceError]:
@@ -207,8 +175,12 @@ def trial_errors(
     groups, fitted = int(min(MOST_GROUPS, smaller_class)), "min_cllr"
     if fitted not in errors or source.roles.weight is not None:
         return errors
-    left_out = differences_left_out(source, results, TrialGroups.deal(groups), [fitted])
-    error = float(left_out.standard_error[0])
+    dealt = TrialGroups((POSITION,), {}, targets_cross=False, n_groups=groups)
+    first, second = (
+        leave_out(count_by_speaker(only_systems(source, (k,)), result, dealt), result).select([fitted])
+        for k, result in enumerate(results)
+    )
+    error = float((first - second).standard_error[0])
     if error > errors[fitted].standard_error:
         errors[fitted] = DifferenceError(error, groups - 1.0)
     return errors
@@ -217,7 +189,7 @@ def trial_errors(
 def speaker_errors(
     source: ScoreSource,
     results: Sequence[Measurements],
-    both: PairedInfluences,
+    both: Contributions,
     pairs: Pairs,
     speakers: Speakers,
 ) -> dict[str, DifferenceError | str]:
@@ -240,10 +212,10 @@ def speaker_errors(
     shares = np.array(
         [spread.share_without_pairs(np.concatenate([a.coefficients, -b.coefficients])) for a, b in pairs]
     )
-    cells = [count_by_speaker(one_system(source, k), result, groups) for k, result in enumerate(results)]
+    cells = [count_by_speaker(only_systems(source, (k,)), result, groups) for k, result in enumerate(results)]
     first, second = (leave_out(one, result).select(names) for one, result in zip(cells, results, strict=True))
-    few = {**reasons_for_few(cells[1], results[1]), **reasons_for_few(cells[0], results[0])}
-    makers = [makers_of_errors(one, result) for one, result in zip(cells, results, strict=True)]
+    made = [makers_of_errors(one, result) for one, result in zip(cells, results, strict=True)]
+    few = {**made[1][1], **made[0][1]}
     errors: dict[str, DifferenceError | str] = {}
     for name, share in zip(names, shares, strict=True):
         a, b = first.select([name]), second.select([name])
@@ -257,7 +229,7 @@ def speaker_errors(
         elif name in few:
             errors[name] = f"{few[name]}: no test of so few can be trusted"
         else:
-            fewest = min(one.get(name, math.inf) for one in makers)
+            fewest = min(makers.get(name, math.inf) for makers, _ in made)
             rare = fewest < RARE_SHARE * groups.n
             many = fewest >= MANY_MAKERS and not rare
             plain = name == "cllr" or (name.endswith((".act_dcf", ".act")) and many)
@@ -346,25 +318,17 @@ def delong_test(source: AnyTrials, labels: Labels | None = None) -> DeLong:
     ([0.8889, 0.6667], 0.4795)
     """
     source = as_source(source, labels)
-    tables, areas = [], []
-    for k in (0, 1):
-        result = measure(one_system(source, k), [])
-        table = StepTable(result, [])
+    results = [measure(only_systems(source, (k,)), []) for k in (0, 1)]
+    tables = [StepTable(result, []) for result in results]
+    for table in tables:
         table.add_placements()
-        tables.append(table.influences())
-        areas.append(result.auc)
-    bins = result.summaries.bins
-    n = float(bins.n_target), float(bins.n_nontarget)
+    n = class_sizes(results[0])
     if min(n) < 2:
         raise TooFewTrialsError("DeLong's test needs at least two trials of each class")
-    both = PairedInfluences((tables[0], tables[1]))
-    products = covariance(source, both).independent
+    products = covariance(source, side_by_side(*(table.influences() for table in tables))).independent
     # each system has four sums: losses and placements, of targets and of non-targets
     rows = np.array(
         [[products[4 * i + 2 : 4 * i + 4, 4 * j + 2 : 4 * j + 4] for j in (0, 1)] for i in (0, 1)]
     )
     spread = rows[:, :, 0, 0] / (n[0] * (n[0] - 1.0)) + rows[:, :, 1, 1] / (n[1] * (n[1] - 1.0))
-    return DeLong(
-        (areas[0], areas[1]),
-        ((float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1]))),
-    )
+    return DeLong((results[0].auc, results[1].auc), as_rows(spread))
