@@ -278,13 +278,20 @@ def llr_band(
             f"there are only {counted(groups.n, 'speaker')} in {' and '.join(groups.columns)}; "
             f"a band needs at least {FEWEST_SPEAKERS}"
         )
+
+    def kept(chunk: Scores, group: int) -> Scores:
+        """The trials that do not involve one speaker, or a group of them."""
+        sides = (groups.of(chunk, i) for i in (0, 1))
+        return chunk.select(*((first != group) & (second != group) for first, second in sides))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
         llr = np.asarray(fit(source)(scores))
         without = []
         for group in tracked(range(groups.n), "fitting again", groups.n, "fits"):
+            others = DerivedSource(source, partial(kept, group=group), groups.columns)
             try:
-                without.append(np.asarray(fit(_trials_to_fit_band_without(source, groups, group))(scores)))
+                without.append(np.asarray(fit(others)(scores)))
             except InputError as error:  # a class is gone, or the classes do not overlap
                 raise TooFewTrialsError(
                     f"no map can be fitted when one of the speakers is left out: {error}"
@@ -294,13 +301,3 @@ def llr_band(
     lower, upper = curve.interval(level, center=llr)
     name = method if isinstance(method, str) else getattr(method, "__name__", "a function")
     return LlrBand(name, level, scores, llr, lower, upper)
-
-
-def _trials_to_fit_band_without(source: ScoreSource, groups: Speakers, group: int) -> DerivedSource:
-    """The trials that do not involve one speaker, or a group of them."""
-
-    def kept(chunk: Scores) -> Scores:
-        sides = (groups.of(chunk, i) for i in (0, 1))
-        return chunk.select(*((first != group) & (second != group) for first, second in sides))
-
-    return DerivedSource(source, kept, groups.columns)

@@ -233,11 +233,13 @@ def compare_systems(
         else:
             errors = {**trial_errors(source, results, both, pairs, min(trials or class_sizes(results[0])))}
         reasons |= {name: error for name, error in errors.items() if isinstance(error, str)}
-        differences = {
-            a.name: _difference_of_numbers(a, b, error, level)
-            for a, b in pairs
-            if not isinstance(error := errors[a.name], str)
-        }
+        differences = {}
+        for a, b in pairs:
+            if not isinstance(error := errors[a.name], str):
+                gap, reach = a.value - b.value, error.reach(level)
+                differences[a.name] = Difference(
+                    a.value, b.value, gap - reach, gap + reach, error.standard_error, error.p_value(gap)
+                )
     return SystemComparison(
         (names[0], names[1]),
         ci,
@@ -247,11 +249,6 @@ def compare_systems(
         (results[0], results[1]),
         n_speakers,
     )
-
-
-def _difference_of_numbers(a: Functional, b: Functional, error: DifferenceError, level: float) -> Difference:
-    gap, reach = a.value - b.value, error.reach(level)
-    return Difference(a.value, b.value, gap - reach, gap + reach, error.standard_error, error.p_value(gap))
 
 
 def _bootstrap_difference(
@@ -371,8 +368,19 @@ class PairwiseComparison(Result):
             return f"{name}: not tested ({self.pairs[0].no_test[key]})"
         if len(self.pairs) == 1:
             ((pair, p),) = tested
-            return f"{name}: {_better(pair, pair[key], key) if p < alpha else 'not decided'}, {p_words(p)}"
-        differ = [f"{_order_of_pair(pair, pair[key])}" for pair, p in tested if p < alpha]
+            show, one = percent if key in RATES else number, pair[key]
+            lower, low, high = (
+                (pair.names[1], one.second, one.first)
+                if one.difference > 0.0
+                else (pair.names[0], one.first, one.second)
+            )
+            better = f"{lower} is lower ({show(low)} against {show(high)})"
+            return f"{name}: {better if p < alpha else 'not decided'}, {p_words(p)}"
+        differ = [
+            " below ".join(pair.names if pair[key].difference < 0.0 else pair.names[::-1])
+            for pair, p in tested
+            if p < alpha
+        ]
         listed = f" ({', '.join(differ)})" if differ else ""
         return f"{name}: {len(differ)} of {counted(len(tested), 'pair')} differ{listed}"
 
@@ -482,19 +490,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - k) * p_values[i]))
         corrected[i] = largest
     return corrected
-
-
-def _better(pair: SystemComparison, one: Difference, key: str) -> str:
-    show = percent if key in RATES else number
-    name, low, high = pair.names[0], one.first, one.second
-    if one.difference > 0.0:
-        name, low, high = pair.names[1], one.second, one.first
-    return f"{name} is lower ({show(low)} against {show(high)})"
-
-
-def _order_of_pair(pair: SystemComparison, one: Difference) -> str:
-    first, second = pair.names if one.difference < 0.0 else pair.names[::-1]
-    return f"{first} below {second}"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, FloatArray, IntArray
 from llrkit.base.text import counted
 from llrkit.core.cells import CellFinder, require_both_classes
 from llrkit.core.functions import LN2, blocks, probit, softplus
@@ -188,8 +188,17 @@ class StepTable:
     def __init__(
         self, result: Measurements, thresholds: npt.ArrayLike, cuts: FloatArray | None = None
     ) -> None:
-        exact = result.summaries.bins
-        self.bins: ScoreBins = exact if cuts is None else _joined_bins(exact, cuts)
+        self.bins: ScoreBins = result.summaries.bins
+        if cuts is not None:  # bins joined where no cut lies between them
+            exact = self.bins
+            cell = np.searchsorted(cuts, exact.low, side="right")
+            start = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+            self.bins = ScoreBins(
+                np.add.reduceat(exact.target, start),
+                np.add.reduceat(exact.nontarget, start),
+                exact.low[start],
+                exact.high[np.append(start[1:], len(cell)) - 1],
+            )
         self.blocks: PavBlocks = result.summaries.blocks
         self.roc: ErrorPath = error_path(self.bins)
         self.hull: ErrorPath = error_path(self.blocks)
@@ -270,16 +279,6 @@ def false_alarm_share(roc: ErrorPath, rate: float) -> float:
     gap = roc.p_miss - roc.p_fa
     low, high = np.interp([-rate, rate], gap, roc.p_fa)
     return float(low - high) / (2.0 * rate)
-
-
-def _joined_bins(bins: ScoreBins, cuts: FloatArray) -> ScoreBins:
-    """Bins joined where no cut lies between them."""
-    cell = np.searchsorted(cuts, bins.low, side="right")
-    start = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
-    return ScoreBins(
-        np.add.reduceat(bins.target, start), np.add.reduceat(bins.nontarget, start), bins.low[start],
-        bins.high[np.append(start[1:], len(cell)) - 1],
-    )  # fmt: skip
 
 
 Scale = Literal["rate", "cost"]
@@ -392,7 +391,10 @@ def functionals(
             reason = next((reason for *_, reason in members if reason), "")
             recorded[f"primaries.{i}.{kind}"] = (value, scale, terms, reason)
     influences = table.influences()
-    few = _too_few_trials(n_trials)
+    few = ""
+    for what, size in zip(("target", "non-target"), n_trials, strict=True):
+        if not few and size < FEWEST_ERRORS:
+            few = f"{counted(round(size), what)}: fewer than {FEWEST_ERRORS} say too little about the others"
     numbers = []
     for name, (value, scale, terms, reason) in recorded.items():
         coefficients = np.zeros(influences.size)
@@ -413,34 +415,21 @@ def _too_few_errors(trials: tuple[float, float], p_miss: float, p_fa: float) -> 
     return ""
 
 
-def _too_few_trials(trials: tuple[float, float]) -> str:
-    """Why numbers of a class of few trials get no interval."""
-    for what, n in zip(("target", "non-target"), trials, strict=True):
-        if n < FEWEST_ERRORS:
-            few = counted(round(n), what)
-            return f"{few}: fewer than {FEWEST_ERRORS} say too little about the others"
-    return ""
-
-
 def error_costs(point: OperatingPoint) -> tuple[float, float]:
     """What a miss rate and a false-alarm rate of 1 cost at an operating point."""
     return point.cost(1.0, 0.0), point.cost(0.0, 1.0)
 
 
-@dataclass(frozen=True)
-class _UnweightedCounts(SummaryBase):
-    """How many trials there are, whatever they weigh."""
+@dataclass(frozen=True, eq=False)
+class Unweighted(SummaryBase):
+    """Counts of trials, each counted once whatever it weighs."""
 
-    n: tuple[int, int]
+    counts: IntArray
 
-    @classmethod
-    def of(cls, chunk: Scores) -> _UnweightedCounts:
-        return cls((chunk.n_target, chunk.n_nontarget))
+    def __add__(self, other: Unweighted) -> Unweighted:
+        return Unweighted(self.counts + other.counts)
 
-    def __add__(self, other: _UnweightedCounts) -> _UnweightedCounts:
-        return _UnweightedCounts((self.n[0] + other.n[0], self.n[1] + other.n[1]))
-
-    def __mul__(self, weight: float) -> _UnweightedCounts:
+    def __mul__(self, weight: float) -> Unweighted:
         return self
 
 
@@ -448,8 +437,8 @@ def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
     """The numbers of trials of the two classes where they are weighted; one pass, or none."""
     if source.roles.weight is None:
         return None
-    n_target, n_nontarget = source.reduce(_UnweightedCounts.of).n
-    return float(n_target), float(n_nontarget)
+    trials = source.reduce(lambda chunk: Unweighted(np.array([chunk.n_target, chunk.n_nontarget])))
+    return float(trials.counts[0]), float(trials.counts[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from llrkit.core.losses import LossSums
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import ScoreSource
+from llrkit.trust import jackknife
 from llrkit.trust.influence import (
     FEWEST_ERRORS,
     Functional,
@@ -26,27 +27,7 @@ from llrkit.trust.influence import (
     score_cuts,
     trial_numbers,
 )
-from llrkit.trust.jackknife import (
-    COST_MAKERS,
-    FEWEST_MAKERS,
-    KINDS,
-    ErrorRates,
-    Jackknife,
-    Range,
-    RateIntervals,
-    Uncertainty,
-    best_thresholds,
-    correlations,
-    effect_note,
-    few_makers,
-    few_speakers_note,
-    from_scale,
-    leave_out,
-    range_around,
-    rates_looked_at,
-    reason_for_no_interval,
-    speaker_pass,
-)
+from llrkit.trust.jackknife import ErrorRates, Jackknife, Range, RateIntervals, Uncertainty
 from llrkit.trust.speakers import (
     Contributions,
     Covariance,
@@ -68,7 +49,7 @@ _HANGS_ON_ONE = 1.5
 """Standard error of a logarithm, or of log-odds, from which on an interval would say nothing."""
 _SMOOTH_ENOUGH = 4 * FEWEST_ERRORS
 """So many errors move an equal error rate smoothly when a speaker is left out, however few make them."""
-_WIDE_RATES, _SHORTER = 3.0 * FEWEST_MAKERS, 0.9
+_WIDE_RATES, _SHORTER = 3.0 * jackknife.FEWEST_MAKERS, 0.9
 """With fewer speakers who make errors, both rates have long intervals, and the lower end of a cost that adds
 them up would lie too low: with 30 Gaussian speakers 98.4 % of the intervals held, with this
 factor 95.5 and 97.1 %."""
@@ -92,7 +73,7 @@ def intervals_and_cells(
     """
     groups = speakers.grouped()
     wanted = functionals(result, trial_numbers(source), score_cuts(result))
-    counted, spread = speaker_pass(source, wanted.influences.cut_also(cuts), groups)
+    counted, spread = jackknife.speaker_pass(source, wanted.influences.cut_also(cuts), groups)
     cells = counted.joined(wanted.influences.finder.cuts)
     made = _SpeakerIntervals(result, wanted, cells, spread, level)
     made.make()
@@ -108,9 +89,11 @@ def intervals_and_cells(
         corrected=MappingProxyType(made.corrected),
         n_speakers=speakers.n_speakers,
         notes=(
-            *effect_note(made.effects, speakers.n_speakers),
+            *jackknife.effect_note(made.effects, speakers.n_speakers),
             *([] if groups.n_groups is None else [in_groups]),
-            *few_speakers_note(dict(zip(("target", "nontarget"), cells.effective_speakers, strict=True))),
+            *jackknife.few_speakers_note(
+                dict(zip(("target", "nontarget"), cells.effective_speakers, strict=True))
+            ),
         ),
     )
     return used, counted.joined(np.unique(cuts))
@@ -151,7 +134,7 @@ class _SpeakerIntervals:
         numbers = self.wanted.numbers
         shares = np.array([counted_once(self.spread, number) for number in numbers])
         names = [number.name for number in numbers]
-        self.plain = replace(leave_out(self.cells, self.result).select(names), counted_once=shares)
+        self.plain = replace(jackknife.leave_out(self.cells, self.result).select(names), counted_once=shares)
         self.share = dict(zip(names, shares, strict=True))
         self._correct([name for name in names if _is_minimum(name)])
         self._equal_errors()
@@ -170,7 +153,7 @@ class _SpeakerIntervals:
         for name in minima:
             one = self.plain.select([name]).on_scales(["rate"])
             if np.isfinite(one.without).all():  # it is not if the minimum is 0 without a speaker
-                middle = float(from_scale(one.corrected[0], "rate"))
+                middle = float(jackknife.from_scale(one.corrected[0], "rate"))
                 self.corrected[name] = max(middle, float(self.plain.select([name]).values[0]))
         if "min_cllr" in self.corrected and math.isfinite(self.result.cllr):
             self.corrected["cllr_cal"] = self.result.cllr - self.corrected["min_cllr"]
@@ -192,8 +175,8 @@ class _SpeakerIntervals:
         center = np.where(keep, scaled.values, scaled.corrected)
         lows, highs = scaled.interval(self.level, center=center)
         for number, low, high in zip(chosen, lows, highs, strict=True):
-            ends = (float(from_scale(end, number.scale)) for end in (low, high))
-            self.intervals[number.name] = range_around(number.value, *ends)
+            ends = (float(jackknife.from_scale(end, number.scale)) for end in (low, high))
+            self.intervals[number.name] = jackknife.range_around(number.value, *ends)
 
     def _equal_errors(self) -> None:
         """An upper bound of the equal error rate where few speakers make a handful of errors around it.
@@ -222,7 +205,7 @@ class _SpeakerIntervals:
         if not reason and not np.isfinite(column.without).all():
             reason = "all trials of a class are of one speaker: without it there is nothing to compare"
         if not reason:
-            reason = reason_for_no_interval(number, float(column.standard_error[0]) ** 2)
+            reason = jackknife.reason_for_no_interval(number, float(column.standard_error[0]) ** 2)
         scaled = column.on_scales([number.scale])
         if not reason and not np.isfinite(scaled.without).all():
             reason = "without one of the speakers it is at an end of its range"
@@ -240,19 +223,27 @@ class _SpeakerIntervals:
         prefixes = [f"points.{i}" for i in range(len(points))] + (["fixed_threshold"] if fixed else [])
         shares = [self.share[f"{prefix}.p_fa"] for prefix in prefixes]
         shares += [self.share[f"points.{i}.min_dcf"] for i in range(len(points))]
-        miss, fa = rates_looked_at(self.cells, self.result)
+        miss, fa = jackknife.rates_looked_at(self.cells, self.result)
         kinds = miss.intervals(self.level), fa.intervals(self.level, counted_once=np.array(shares))
-        makers = np.maximum(np.minimum(miss.makers, fa.makers), FEWEST_MAKERS)
+        makers = np.maximum(np.minimum(miss.makers, fa.makers), jackknife.FEWEST_MAKERS)
         # correlations of errors that few speakers make are not known
-        together = correlations(miss.jackknife, fa.jackknife) * (1.0 - np.square(FEWEST_MAKERS / makers))
+        together = jackknife.correlations(miss.jackknife, fa.jackknife) * (
+            1.0 - np.square(jackknife.FEWEST_MAKERS / makers)
+        )
         for i, prefix in enumerate(prefixes):
-            for class_index in (0, 1):
-                self._put_rate(f"{prefix}.{('p_miss', 'p_fa')[class_index]}", class_index, kinds, i)
+            for class_index, rates in enumerate(kinds):
+                name = f"{prefix}.{('p_miss', 'p_fa')[class_index]}"
+                reason = self.wanted[name].reason
+                if reason or rates.few[i]:
+                    self.reasons[name] = reason or _few_error_makers(class_index, rates, i)
+                    self.bounds[name] = float(rates.bound[i])
+                else:
+                    self.intervals[name] = (float(rates.low[i]), float(rates.high[i]))
             name, weights = f"{prefix}.hter", (0.5, 0.5)
             if prefix != "fixed_threshold":
                 name, weights = f"{prefix}.act_dcf", error_costs(points[i].point)
             self._put_cost(name, weights, kinds, i, float(together[i]))
-        for i, threshold in enumerate(best_thresholds(self.result)):
+        for i, threshold in enumerate(jackknife.best_thresholds(self.result)):
             name, actual, k = f"points.{i}.min_dcf", f"points.{i}.act_dcf", n_fixed + i
             if math.isinf(threshold):
                 self.reasons[name] = (
@@ -263,16 +254,6 @@ class _SpeakerIntervals:
             if name in self.bounds:  # no decision costs less than the best one
                 at_most = self.bounds[actual] if actual in self.bounds else self.intervals[actual][1]
                 self.bounds[name] = max(min(self.bounds[name], at_most), self.wanted[name].value)
-
-    def _put_rate(
-        self, name: str, class_index: int, kinds: tuple[RateIntervals, RateIntervals], i: int
-    ) -> None:
-        number, rates = self.wanted[name], kinds[class_index]
-        if number.reason or rates.few[i]:
-            self.reasons[name] = number.reason or _few_error_makers(class_index, rates, i)
-            self.bounds[name] = float(rates.bound[i])
-        else:
-            self.intervals[name] = (float(rates.low[i]), float(rates.high[i]))
 
     def _put_cost(
         self, name: str, weights: tuple[float, float], kinds: tuple[RateIntervals, RateIntervals], i: int,
@@ -306,13 +287,13 @@ class _SpeakerIntervals:
         low, high = max(value - down, 0.0), center + up
         logs = self.plain.select([name]).on_scales(["cost"])
         if np.isfinite(logs.without).all():
-            (lower,), (upper,) = (from_scale(end, "cost") for end in logs.interval(self.level))
+            (lower,), (upper,) = (jackknife.from_scale(end, "cost") for end in logs.interval(self.level))
             # the logarithm of a cost does not see what errors of few speakers leave open
-            rare = min(1.0, COST_MAKERS / makers)
+            rare = min(1.0, jackknife.COST_MAKERS / makers)
             high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
             low = float(lower) if _is_minimum(name) else low
-        low, high = range_around(value, low, high)
+        low, high = jackknife.range_around(value, low, high)
         self.intervals[name] = (low, min(high, most))
 
     def _primaries(self) -> None:
@@ -342,7 +323,7 @@ def _reach_of_sum(weights: tuple[float, float], distances: list[float], together
 
 
 def _few_error_makers(class_index: int, rates: RateIntervals, i: int) -> str:
-    reason = few_makers(KINDS[class_index], float(rates.rate[i]), float(rates.makers[i]))
+    reason = jackknife.few_makers(jackknife.KINDS[class_index], float(rates.rate[i]), float(rates.makers[i]))
     return f"{reason}: only an upper bound can be given"
 
 
@@ -362,7 +343,7 @@ def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> 
             intervals[number.name] = clopper_pearson(round(number.value * n), n, level)
             continue
         variance = spread.variance(number.coefficients)
-        reason = number.reason or reason_for_no_interval(number, variance)
+        reason = number.reason or jackknife.reason_for_no_interval(number, variance)
         if reason:
             reasons[number.name] = reason
             continue
