@@ -202,13 +202,13 @@ class MovableClasses:
 
     def mixture(self, rung: int, x: FloatArray, *, normal: bool = False) -> MovedMixture:
         """The mixture with given parameters."""
-        logs, _ = self._log_densities(rung, x, normal)
+        moves = self.moves(rung, x)
+        logs, _ = self._log_densities(moves, normal)
         masses = np.exp(logs)
         share = float(sigmoid(x[0]))
         covered = float(np.array([share, 1.0 - share]) @ masses.sum(axis=1)) * self.width
         masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-300)
         value, _ = self._objective(rung, normal)(x)
-        moves = self.moves(rung, x)
         return MovedMixture(
             rung, share, *moves, self.at, self.counts, masses, value, x, min(covered, 1.0), normal
         )
@@ -226,10 +226,10 @@ class MovableClasses:
             offset.append((mean - self.classes[i].mean) / self.scale)
         return [float(logit(share)), *log_spread, *offset]
 
-    def _log_densities(self, rung: int, x: FloatArray, normal: bool) -> tuple[FloatArray, list[FloatArray]]:
+    def _log_densities(self, moves: tuple[Move, Move], normal: bool) -> tuple[FloatArray, list[FloatArray]]:
         """Log density of each class at the cells, and its derivative by where a score would have been."""
         logs, slopes = [], []
-        for density, move in zip(self.classes, self.moves(rung, x), strict=True):
+        for density, move in zip(self.classes, moves, strict=True):
             back = move.back(self.at)
             if normal:
                 z = (back - density.mean) / density.sd
@@ -246,13 +246,14 @@ class MovableClasses:
         weights = self.counts / self.counts.sum()
 
         def objective(x: FloatArray) -> tuple[float, FloatArray]:
-            logs, slopes = self._log_densities(rung, x, normal)
+            moves = self.moves(rung, x)
+            logs, slopes = self._log_densities(moves, normal)
             share = float(sigmoid(x[0]))
             log_own, log_other = math.log(share) + logs[0], math.log1p(-share) + logs[1]
             total = np.logaddexp(log_own, log_other)
             own = np.exp(log_own - total)
             by_spread, by_offset = [], []  # derivatives by those of each class
-            for responsible, slope, move in zip((own, 1.0 - own), slopes, self.moves(rung, x), strict=True):
+            for responsible, slope, move in zip((own, 1.0 - own), slopes, moves, strict=True):
                 back = move.back(self.at)
                 by_spread.append(float(weights @ (responsible * (-slope * (back - move.center) - 1.0))))
                 by_offset.append(float(weights @ (responsible * -slope)) * self.scale / move.spread)

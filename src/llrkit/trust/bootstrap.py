@@ -1,4 +1,9 @@
-"""Intervals by drawing trials or speakers again."""
+"""Intervals by drawing trials or speakers again.
+
+Replicates are counted on a common grid of the score, many in one pass: a draw says how often each speaker (or
+trial) counts, and the counts of a replicate are the sums of these weights in the cells of the grid. Numbers
+of an evaluation then follow from the counts as they do for the trials themselves.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +37,192 @@ from llrkit.trust.speakers import Speakers, covariance, find_speakers, quadratic
 
 FEWEST_SPEAKERS = 5
 """With fewer, most replicates hold the same speakers again, or nobody to compare them with."""
+FEWEST_REPLICATES = 100
+"""Fewer have no percentiles as far out as intervals need."""
+MOST_REPLICATES = 1_000_000
+"""More would not change a digit that is shown, and keep a computer busy for days."""
+MOST_TRIALS = 2_000_000
+"""Each replicate holds a number for every trial."""
+MOST_NUMBERS = 1 << 25
+"""Counts kept at a time; more replicates than this allows for take another pass."""
+AT_A_TIME = 250
+"""Replicates that are drawn for one pass at most, so that progress shows."""
 Weights = npt.NDArray[np.float64]
-
-
 Sides = tuple[IntArray, ...]
 """The numbers of both speakers of each trial and, if known, of both recordings."""
+
+
+def bootstrap(
+    source: ScoreSource,
+    result: Measurements,
+    resampling: Resampling,
+    level: float,
+    n: int,
+) -> Uncertainty:
+    """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
+    drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
+    wanted = functionals(result, trial_numbers(source))
+    single = covariance(source, wanted.influences.contributions).independent
+    units = resampling.units
+    intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
+    for number in wanted.numbers:
+        variance = float(np.var(drawn[number.name])) if np.isfinite(drawn[number.name]).all() else 0.0
+        reason = number.reason or reason_for_no_interval(number, variance)
+        if reason:
+            reasons[number.name] = reason
+            continue
+        ends = percentile_interval(number, drawn[number.name], units, level)
+        intervals[number.name] = range_around(number.value, *ends)
+        errors[number.name] = math.sqrt(variance)
+        own = quadratic(single, number.coefficients)
+        if own > 0.0:
+            effects[number.name] = variance / own
+    if np.isfinite(drawn["det_slope"]).all() and math.isfinite(result.det_slope.slope):
+        low, high = np.quantile(drawn["det_slope"], tail_probabilities(units, level))
+        intervals["det_slope"] = (float(low), float(high))
+        del reasons["det_slope"]
+    else:
+        reasons["det_slope"] = "too few errors: some replicates have no slope"
+    used = len(drawn["cllr"])
+    notes = [f"{counted(n, 'replicate')}, seed {resampling.seed}; bias-corrected percentile intervals"]
+    if resampling.n_speakers is None:
+        notes.append("trials drawn within each class, as if they were independent")
+    if used < n:
+        notes.append(f"{n - used:,} replicates without trials of both classes were left out")
+    return Uncertainty(
+        kind="bootstrap",
+        level=level,
+        intervals=MappingProxyType(intervals),
+        standard_error=MappingProxyType(errors),
+        design_effect=MappingProxyType(effects),
+        no_interval=MappingProxyType(reasons),
+        n_speakers=resampling.n_speakers,
+        notes=(*notes, *effect_note(effects, resampling.n_speakers or 0)),
+    )
+
+
+def bootstrap_numbers(
+    source: ScoreSource,
+    result: Measurements,
+    resampling: Resampling,
+    n: int,
+    *,
+    slope: bool = True,
+) -> dict[str, FloatArray]:
+    """The numbers of an evaluation in each of ``n`` replicates, by name.
+
+    Replicates in which a class was not drawn at all are left out.
+    """
+    thresholds = decision_thresholds(result)
+    place, cuts = np.argsort(np.argsort(thresholds)), np.sort(thresholds)
+    grid = collect_again(source, source.reduce(Grid.of))
+    points = grid.points
+    assert points is not None
+    wide = source.with_columns(*resampling.columns)
+    at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
+    unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
+    rows = []
+    with stage("resampling", n, "replicates") as done:
+        for start in range(0, n, at_a_time):
+            draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
+
+            def summarize(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
+                return ReplicateCounts.of(chunk, grid, cuts, resampling, draws)
+
+            drawn = wide.reduce(summarize)
+            for i in range(len(draws)):
+                counts = TrialCounts(points, grid.smaller, drawn.at[i], drawn.cells[i], unknown, unknown)
+                size = counts.n_target, counts.n_nontarget
+                if min(size) > 0:
+                    loss = float(drawn.loss[0, i] / size[0]), float(drawn.loss[1, i] / size[1])
+                    below = drawn.below[0, i] / size[0], drawn.below[1, i] / size[1]
+                    rates = below[0][place], (1.0 - below[1])[place]
+                    rows.append(evaluation_numbers(counts.bins(), loss, rates, result, slope=slope))
+            done(len(draws))
+    if not rows:
+        raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers or trials")
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, level: float) -> Range:
+    """Percentiles of the replicates, corrected for bias and for the small number of speakers.
+
+    What is fitted to the trials (a threshold, a PAV map) looks better than it is, and in a replicate once
+    more by as much; so the percentiles are moved, on the scale of the number, by twice the difference
+    between the estimate and the mean of the replicates. They are taken further out than the level says,
+    at ``Phi(-sqrt(S / (S - 1)) t)`` with t the Student quantile (Hesterberg 2015).
+    """
+    to, back = (logit, sigmoid) if number.scale == "rate" else (np.log, np.exp)
+    with np.errstate(divide="ignore"):  # a replicate without errors: the end of the scale
+        ends = to(np.quantile(drawn, tail_probabilities(n_speakers, level)))
+    low, high = back(ends + 2.0 * (to(number.value) - to(float(drawn.mean()))))
+    return float(low), float(high)
+
+
+def checked_replicates(n: int, fewest: int | None = None) -> int:
+    """A number of replicates that percentiles can be taken of, in a time that somebody would wait."""
+    fewest = FEWEST_REPLICATES if fewest is None else fewest
+    if isinstance(n, bool) or not isinstance(n, int) or not fewest <= n <= MOST_REPLICATES:
+        raise InputError(
+            f"replicates must be a whole number of at least {fewest} and at most {MOST_REPLICATES:,}, "
+            f"got {str(n)[:40]}"
+        )
+    return n
+
+
+def tail_probabilities(n_speakers: int, level: float) -> list[float]:
+    """Where percentiles are taken: a little further out than the level says when speakers are few."""
+    from scipy.special import ndtr
+
+    reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
+    return [float(ndtr(-reach)), float(ndtr(reach))]
+
+
+def speaker_resampling(
+    source: ScoreSource,
+    speakers: str | Sequence[str],
+    recordings: str | Sequence[str] | None = None,
+    seed: int = 0,
+) -> SpeakerResampling:
+    """Prepare resampling of the speakers in one or two columns, and of the recordings in as many others."""
+    seed = checked_seed(seed)
+    speaker_set = find_speakers(source, speakers)
+    if speaker_set.n < FEWEST_SPEAKERS:
+        raise TooFewTrialsError(
+            f"there are only {counted(speaker_set.n, 'speaker')} in {' and '.join(speaker_set.columns)}; "
+            f"resampling them needs at least {FEWEST_SPEAKERS}"
+        )
+    if recordings is None:
+        return SpeakerResampling(speaker_set, seed=seed)
+    recording_set = find_speakers(source, recordings)
+    if len(recording_set.columns) != len(speaker_set.columns):
+        raise InputError(
+            "as many columns of recordings as of speakers are needed: "
+            f"{recording_set.columns}, {speaker_set.columns}"
+        )
+    owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(
+        _RecordingSpeakers.at(speaker_set, recording_set)
+    )
+    return SpeakerResampling(speaker_set, recording_set, owners.checked(recording_set), int(seed))
+
+
+def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
+    """Prepare resampling of the trials of a source."""
+    seed = checked_seed(seed)
+    if source.roles.weight is not None:
+        raise InputError("ci='bootstrap' without speakers draws trials that count once; these have weights")
+    moments = source.reduce(Moments.of)
+    sizes = [round(one.count) for one in (moments.target, moments.nontarget)]
+    if min(sizes) < FEWEST_SPEAKERS:
+        raise TooFewTrialsError(
+            f"there are only {min(sizes)} trials of a class; resampling them needs at least {FEWEST_SPEAKERS}"
+        )
+    if sum(sizes) > MOST_TRIALS:
+        raise InputError(
+            f"ci='bootstrap' without speakers draws all trials, at most {MOST_TRIALS:,}, got {sum(sizes):,}; "
+            "ci='trial' gives intervals in closed form"
+        )
+    return TrialResampling(sizes[0], sizes[1], int(seed))
 
 
 @dataclass(frozen=True)
@@ -84,6 +270,41 @@ class SpeakerResampling:
         if self.speaker_of is None:
             return Draw(n, times.astype(np.float64))
         return Draw(n, times.astype(np.float64), *_draw_recordings(times[:n], self.speaker_of, rng))
+
+
+@dataclass(frozen=True)
+class TrialResampling:
+    """Draws as many targets as there are, and as many non-targets, with replacement.
+
+    Examples
+    --------
+    >>> drawn = TrialResampling(2, 3).draw(0).speakers
+    >>> drawn[:2].sum(), drawn[2:5].sum()
+    (np.float64(2.0), np.float64(3.0))
+    """
+
+    n_target: int
+    n_nontarget: int
+    seed: int = 0
+    columns: tuple[str, ...] = (POSITION,)
+    n_speakers: None = None
+
+    @property
+    def units(self) -> int:
+        """What a number of degrees of freedom is counted from: the trials of the smaller class."""
+        return min(self.n_target, self.n_nontarget)
+
+    def sides(self, chunk: Scores, class_index: int) -> Sides:
+        """The number of each trial of a class, targets coming first, and nobody."""
+        first = chunk.columns[POSITION][class_index] + (self.n_target if class_index else 0)
+        return first, np.full(len(first), self.n_target + self.n_nontarget)
+
+    def draw(self, replicate: int) -> Draw:
+        """How often each trial was drawn; the same whatever else was drawn before."""
+        rng = np.random.default_rng([self.seed, replicate])
+        sizes = (self.n_target, self.n_nontarget)
+        times = [np.bincount(rng.integers(n, size=n), minlength=n) for n in sizes]
+        return Draw(sum(sizes), np.concatenate([*times, [1]]).astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -138,34 +359,6 @@ def _draw_recordings(
     return total, tuple(copies)
 
 
-def speaker_resampling(
-    source: ScoreSource,
-    speakers: str | Sequence[str],
-    recordings: str | Sequence[str] | None = None,
-    seed: int = 0,
-) -> SpeakerResampling:
-    """Prepare resampling of the speakers in one or two columns, and of the recordings in as many others."""
-    seed = checked_seed(seed)
-    speaker_set = find_speakers(source, speakers)
-    if speaker_set.n < FEWEST_SPEAKERS:
-        raise TooFewTrialsError(
-            f"there are only {counted(speaker_set.n, 'speaker')} in {' and '.join(speaker_set.columns)}; "
-            f"resampling them needs at least {FEWEST_SPEAKERS}"
-        )
-    if recordings is None:
-        return SpeakerResampling(speaker_set, seed=seed)
-    recording_set = find_speakers(source, recordings)
-    if len(recording_set.columns) != len(speaker_set.columns):
-        raise InputError(
-            "as many columns of recordings as of speakers are needed: "
-            f"{recording_set.columns}, {speaker_set.columns}"
-        )
-    owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(
-        _RecordingSpeakers.at(speaker_set, recording_set)
-    )
-    return SpeakerResampling(speaker_set, recording_set, owners.checked(recording_set), int(seed))
-
-
 @dataclass(frozen=True, eq=False)
 class _RecordingSpeakers(SummaryBase):
     """The smallest and the largest number of a speaker that each recording occurs with."""
@@ -206,68 +399,6 @@ class _RecordingSpeakers(SummaryBase):
             raise InputError(f"recording {name!r} belongs to more than one speaker")
         return self.low
 
-
-MOST_TRIALS = 2_000_000
-"""Each replicate holds a number for every trial."""
-
-
-@dataclass(frozen=True)
-class TrialResampling:
-    """Draws as many targets as there are, and as many non-targets, with replacement.
-
-    Examples
-    --------
-    >>> drawn = TrialResampling(2, 3).draw(0).speakers
-    >>> drawn[:2].sum(), drawn[2:5].sum()
-    (np.float64(2.0), np.float64(3.0))
-    """
-
-    n_target: int
-    n_nontarget: int
-    seed: int = 0
-    columns: tuple[str, ...] = (POSITION,)
-    n_speakers: None = None
-
-    @property
-    def units(self) -> int:
-        """What a number of degrees of freedom is counted from: the trials of the smaller class."""
-        return min(self.n_target, self.n_nontarget)
-
-    def sides(self, chunk: Scores, class_index: int) -> Sides:
-        """The number of each trial of a class, targets coming first, and nobody."""
-        first = chunk.columns[POSITION][class_index] + (self.n_target if class_index else 0)
-        return first, np.full(len(first), self.n_target + self.n_nontarget)
-
-    def draw(self, replicate: int) -> Draw:
-        """How often each trial was drawn; the same whatever else was drawn before."""
-        rng = np.random.default_rng([self.seed, replicate])
-        sizes = (self.n_target, self.n_nontarget)
-        times = [np.bincount(rng.integers(n, size=n), minlength=n) for n in sizes]
-        return Draw(sum(sizes), np.concatenate([*times, [1]]).astype(np.float64))
-
-
-def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
-    """Prepare resampling of the trials of a source."""
-    seed = checked_seed(seed)
-    if source.roles.weight is not None:
-        raise InputError("ci='bootstrap' without speakers draws trials that count once; these have weights")
-    moments = source.reduce(Moments.of)
-    sizes = [round(one.count) for one in (moments.target, moments.nontarget)]
-    if min(sizes) < FEWEST_SPEAKERS:
-        raise TooFewTrialsError(
-            f"there are only {min(sizes)} trials of a class; resampling them needs at least {FEWEST_SPEAKERS}"
-        )
-    if sum(sizes) > MOST_TRIALS:
-        raise InputError(
-            f"ci='bootstrap' without speakers draws all trials, at most {MOST_TRIALS:,}, got {sum(sizes):,}; "
-            "ci='trial' gives intervals in closed form"
-        )
-    return TrialResampling(sizes[0], sizes[1], int(seed))
-
-
-MOST_NUMBERS = 1 << 25
-"""Counts kept at a time; more replicates than this allows for take another pass."""
-AT_A_TIME = 250
 
 Resampling = SpeakerResampling | TrialResampling
 
@@ -345,134 +476,3 @@ def _sums_before(weights: FloatArray, stops: npt.NDArray[np.intp]) -> FloatArray
         # the last piece ends at the last stop, not at the end
         pieces[filled] = np.add.reduceat(weights[: stops[-1]], bounds[filled])
     return np.cumsum(pieces)
-
-
-FEWEST_REPLICATES = 100
-MOST_REPLICATES = 1_000_000
-"""More would not change a digit that is shown, and keep a computer busy for days."""
-
-
-def bootstrap_numbers(
-    source: ScoreSource,
-    result: Measurements,
-    resampling: Resampling,
-    n: int,
-    *,
-    slope: bool = True,
-) -> dict[str, FloatArray]:
-    """The numbers of an evaluation in each of ``n`` replicates, by name.
-
-    Replicates in which a class was not drawn at all are left out.
-    """
-    thresholds = decision_thresholds(result)
-    place, cuts = np.argsort(np.argsort(thresholds)), np.sort(thresholds)
-    grid = collect_again(source, source.reduce(Grid.of))
-    points = grid.points
-    assert points is not None
-    wide = source.with_columns(*resampling.columns)
-    at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
-    unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
-    rows = []
-    with stage("resampling", n, "replicates") as done:
-        for start in range(0, n, at_a_time):
-            draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
-
-            def summarize(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
-                return ReplicateCounts.of(chunk, grid, cuts, resampling, draws)
-
-            drawn = wide.reduce(summarize)
-            for i in range(len(draws)):
-                counts = TrialCounts(points, grid.smaller, drawn.at[i], drawn.cells[i], unknown, unknown)
-                size = counts.n_target, counts.n_nontarget
-                if min(size) > 0:
-                    loss = float(drawn.loss[0, i] / size[0]), float(drawn.loss[1, i] / size[1])
-                    below = drawn.below[0, i] / size[0], drawn.below[1, i] / size[1]
-                    rates = below[0][place], (1.0 - below[1])[place]
-                    rows.append(evaluation_numbers(counts.bins(), loss, rates, result, slope=slope))
-            done(len(draws))
-    if not rows:
-        raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers or trials")
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-
-def bootstrap(
-    source: ScoreSource,
-    result: Measurements,
-    resampling: Resampling,
-    level: float,
-    n: int,
-) -> Uncertainty:
-    """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
-    drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
-    wanted = functionals(result, trial_numbers(source))
-    single = covariance(source, wanted.influences.contributions).independent
-    units = resampling.units
-    intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
-    for number in wanted.numbers:
-        variance = float(np.var(drawn[number.name])) if np.isfinite(drawn[number.name]).all() else 0.0
-        reason = number.reason or reason_for_no_interval(number, variance)
-        if reason:
-            reasons[number.name] = reason
-            continue
-        ends = percentile_interval(number, drawn[number.name], units, level)
-        intervals[number.name] = range_around(number.value, *ends)
-        errors[number.name] = math.sqrt(variance)
-        own = quadratic(single, number.coefficients)
-        if own > 0.0:
-            effects[number.name] = variance / own
-    if np.isfinite(drawn["det_slope"]).all() and math.isfinite(result.det_slope.slope):
-        low, high = np.quantile(drawn["det_slope"], tail_probabilities(units, level))
-        intervals["det_slope"] = (float(low), float(high))
-        del reasons["det_slope"]
-    else:
-        reasons["det_slope"] = "too few errors: some replicates have no slope"
-    used = len(drawn["cllr"])
-    notes = [f"{counted(n, 'replicate')}, seed {resampling.seed}; bias-corrected percentile intervals"]
-    if resampling.n_speakers is None:
-        notes.append("trials drawn within each class, as if they were independent")
-    if used < n:
-        notes.append(f"{n - used:,} replicates without trials of both classes were left out")
-    return Uncertainty(
-        kind="bootstrap",
-        level=level,
-        intervals=MappingProxyType(intervals),
-        standard_error=MappingProxyType(errors),
-        design_effect=MappingProxyType(effects),
-        no_interval=MappingProxyType(reasons),
-        n_speakers=resampling.n_speakers,
-        notes=(*notes, *effect_note(effects, resampling.n_speakers or 0)),
-    )
-
-
-def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, level: float) -> Range:
-    """Percentiles of the replicates, corrected for bias and for the small number of speakers.
-
-    What is fitted to the trials (a threshold, a PAV map) looks better than it is, and in a replicate once
-    more by as much; so the percentiles are moved, on the scale of the number, by twice the difference
-    between the estimate and the mean of the replicates. They are taken further out than the level says,
-    at ``Phi(-sqrt(S / (S - 1)) t)`` with t the Student quantile (Hesterberg 2015).
-    """
-    to, back = (logit, sigmoid) if number.scale == "rate" else (np.log, np.exp)
-    with np.errstate(divide="ignore"):  # a replicate without errors: the end of the scale
-        ends = to(np.quantile(drawn, tail_probabilities(n_speakers, level)))
-    low, high = back(ends + 2.0 * (to(number.value) - to(float(drawn.mean()))))
-    return float(low), float(high)
-
-
-def checked_replicates(n: int, fewest: int | None = None) -> int:
-    """A number of replicates that percentiles can be taken of, in a time that somebody would wait."""
-    fewest = FEWEST_REPLICATES if fewest is None else fewest
-    if isinstance(n, bool) or not isinstance(n, int) or not fewest <= n <= MOST_REPLICATES:
-        raise InputError(
-            f"replicates must be a whole number of at least {fewest} and at most {MOST_REPLICATES:,}, "
-            f"got {str(n)[:40]}"
-        )
-    return n
-
-
-def tail_probabilities(n_speakers: int, level: float) -> list[float]:
-    """Where percentiles are taken: a little further out than the level says when speakers are few."""
-    from scipy.special import ndtr
-
-    reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
-    return [float(ndtr(-reach)), float(ndtr(reach))]
