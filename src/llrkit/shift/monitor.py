@@ -157,6 +157,7 @@ class ShiftMonitor:
         self._setting = ShiftSetting.of(map_or_source)
         densities = self._setting.densities
         self._cuts = densities.cuts
+        self._enough = math.log(2.0 / self.level)
         # half of the level for what the training trials do not tell, half for the scores to come
         self._trained = TrainedCells.of(_trained_counts(densities), 0.5 * self.level)
         self.reset()
@@ -275,10 +276,6 @@ class ShiftMonitor:
             f"Alarm after {self.alarm_at:,} of {self.n:,} scores: they are no mixture of the training "
             f"classes ({held})."
         )
-
-    @property
-    def _enough(self) -> float:
-        return math.log(2.0 / self.level)
 
     def _mixture(self) -> float:
         """Log of the mean of e-processes that begin at different batches, with weights that sum to 1."""

@@ -46,7 +46,7 @@ MOST_TRIALS = 2_000_000
 MOST_NUMBERS = 1 << 25
 """Counts kept at a time; more replicates than this allows for take another pass."""
 AT_A_TIME = 250
-"""Replicates that are drawn for one pass at most, so that progress shows."""
+"""Replicates that are counted in one pass at most."""
 Weights = npt.NDArray[np.float64]
 Sides = tuple[IntArray, ...]
 """The numbers of both speakers of each trial and, if known, of both recordings."""
@@ -203,7 +203,11 @@ def speaker_resampling(
     owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(
         _RecordingSpeakers.at(speaker_set, recording_set)
     )
-    return SpeakerResampling(speaker_set, recording_set, owners.checked(recording_set), int(seed))
+    wrong = np.flatnonzero(owners.low != owners.high)
+    if len(wrong):
+        name = list(recording_set.number_of)[wrong[0]]
+        raise InputError(f"recording {name!r} belongs to more than one speaker")
+    return SpeakerResampling(speaker_set, recording_set, owners.low, int(seed))
 
 
 def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
@@ -390,14 +394,6 @@ class _RecordingSpeakers(SummaryBase):
 
     def __mul__(self, weight: float) -> _RecordingSpeakers:
         return self
-
-    def checked(self, recordings: Speakers) -> IntArray:
-        """The speaker of each recording, refusing a recording of two."""
-        wrong = np.flatnonzero(self.low != self.high)
-        if len(wrong):
-            name = list(recordings.number_of)[wrong[0]]
-            raise InputError(f"recording {name!r} belongs to more than one speaker")
-        return self.low
 
 
 Resampling = SpeakerResampling | TrialResampling

@@ -40,7 +40,7 @@ from llrkit.metrics.measure import Measurements
 from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.trust.influence import ContributionSums
+from llrkit.trust.influence import class_means
 from llrkit.trust.jackknife import Jackknife
 from llrkit.trust.line import Recalibration, as_rows, fit_line
 from llrkit.trust.null import JUDGED_CELLS, judged_range
@@ -284,9 +284,9 @@ def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells |
     speakers, and there is no pass.
     """
     if by_speaker is None:
-        sums = source.reduce(ContributionSums.at(_TERMS_AND_SQUARES))
-        means, squares = np.split(sums.means, 2, axis=1)
-        errors = np.sqrt((np.maximum(squares - means**2, 0.0) / sums.n[:, None]).sum(axis=0))
+        both, n = class_means(source, _TERMS_AND_SQUARES)
+        means, squares = np.split(both, 2, axis=1)
+        errors = np.sqrt((np.maximum(squares - means**2, 0.0) / n[:, None]).sum(axis=0))
     else:
         means = by_speaker.total.means
         errors = Jackknife.of(by_speaker, lambda kept: kept.means.sum(axis=0)).standard_error
@@ -300,12 +300,12 @@ def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells |
     )  # fmt: skip
     exceedances = []
     for kind, sign, own in (("p_fa", 1.0, 0), ("p_miss", -1.0, 1)):
-        n = float((moments.nontarget if kind == "p_fa" else moments.target).count)
+        size = float((moments.nontarget if kind == "p_fa" else moments.target).count)
         for i, threshold in enumerate(_THRESHOLDS):
             column = own * k + i
             predicted, counted = float(means[own, column]), 0.0 - float(means[1 - own, column])
             # few errors, or none, say too little about how many there might have been
-            missing = (predicted * (1.0 - predicted) - counted * (1.0 - counted)) / n
+            missing = (predicted * (1.0 - predicted) - counted * (1.0 - counted)) / size
             error = math.sqrt(float(errors[column]) ** 2 + max(missing, 0.0))
             exceedances.append(Exceedance(kind, sign * threshold + 0.0, predicted, counted, error))
     return Identities(

@@ -9,7 +9,6 @@ error rate moves along the ROC: with w the share of false alarms in a short piec
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,7 +21,7 @@ from llrkit.core.cells import CellFinder, require_both_classes
 from llrkit.core.functions import LN2, blocks, probit, softplus
 from llrkit.core.order import RankedBins
 from llrkit.core.pav import ErrorPath, PavBlocks, ScoreBins, error_path
-from llrkit.core.summaries import FieldwiseSums, SummaryBase
+from llrkit.core.summaries import SummaryBase
 from llrkit.metrics import discrimination
 from llrkit.metrics.discrimination import det_slope_from_bins
 from llrkit.metrics.measure import Measurements
@@ -441,33 +440,25 @@ def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
     return float(trials.counts[0]), float(trials.counts[1])
 
 
-@dataclass(frozen=True, eq=False)
-class ContributionSums(FieldwiseSums):
-    """Sums of contributions, by class and number of the sum, and the numbers of trials."""
+def class_means(source: ScoreSource, contributions: Contributions) -> tuple[FloatArray, FloatArray]:
+    """Mean contribution by class and sum, and the numbers of trials of the classes; one pass."""
 
-    sums: FloatArray
-    n: FloatArray
+    def summarize(chunk: Scores) -> FloatArray:
+        """Sums by class; the last one counts the trials."""
+        sums = np.zeros((2, contributions.size + 1))
+        sums[:, -1] = chunk.n_target, chunk.n_nontarget
+        for class_index, values in enumerate((chunk.target, chunk.nontarget)):
+            columns = contributions.columns(class_index)
+            for block in blocks(len(values)):
+                arrays = contributions.of(values[block], class_index)
+                for column, array in zip(columns, arrays, strict=True):
+                    sums[class_index, column] += array.sum()
+        return sums
 
-    @classmethod
-    def at(cls, contributions: Contributions) -> Callable[[Scores], ContributionSums]:
-        """A summarizer."""
-
-        def make(chunk: Scores) -> ContributionSums:
-            sums = np.zeros((2, contributions.size))
-            for class_index, values in enumerate((chunk.target, chunk.nontarget)):
-                columns = contributions.columns(class_index)
-                for block in blocks(len(values)):
-                    arrays = contributions.of(values[block], class_index)
-                    for column, array in zip(columns, arrays, strict=True):
-                        sums[class_index, column] += array.sum()
-            return cls(sums, np.array([chunk.n_target, chunk.n_nontarget], dtype=np.float64))
-
-        return make
-
-    @property
-    def means(self) -> FloatArray:
-        """Mean contribution of the trials of each class to each sum."""
-        return np.asarray(self.sums / self.n[:, None])
+    sums = source.reduce(summarize)
+    n = sums[:, -1]
+    with np.errstate(invalid="ignore"):  # a class may be empty, which is for the caller to refuse
+        return np.asarray(sums[:, :-1] / n[:, None]), n
 
 
 def estimate_means(
@@ -478,9 +469,8 @@ def estimate_means(
     diagonal: bool = False,
 ) -> tuple[FloatArray, Covariance]:
     """Mean contributions by class and sum, and the covariance of their sums over both classes; two passes."""
-    sums = source.reduce(ContributionSums.at(contributions))
-    require_both_classes(float(sums.n[0]), float(sums.n[1]))
-    means, n = sums.means, sums.n
+    means, n = class_means(source, contributions)
+    require_both_classes(float(n[0]), float(n[1]))
 
     def centered(values: Array, class_index: int) -> list[FloatArray]:
         columns, arrays = contributions.columns(class_index), contributions.of(values, class_index)
