@@ -8,7 +8,7 @@ of an evaluation then follow from the counts as they do for the trials themselve
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -116,7 +116,7 @@ def bootstrap_numbers(
     thresholds = decision_thresholds(result)
     place, cuts = np.argsort(np.argsort(thresholds)), np.sort(thresholds)
     grid = collect_again(source, source.reduce(Grid.of))
-    points = grid.points
+    points, own = grid.points, 0 if grid.smaller == "target" else 1
     assert points is not None
     wide = source.with_columns(*resampling.columns)
     at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
@@ -127,7 +127,11 @@ def bootstrap_numbers(
             draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
 
             def summarize(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
-                return ReplicateCounts.of(chunk, grid, cuts, resampling, draws)
+                classes = [
+                    _class_replicates(chunk, i, points, i == own, cuts, resampling, draws) for i in (0, 1)
+                ]
+                losses, below = (np.array([one[k] for one in classes]) for k in (1, 2))
+                return ReplicateCounts(classes[own][0], classes[1 - own][0], losses, below)
 
             drawn = wide.reduce(summarize)
             for i in range(len(draws)):
@@ -200,9 +204,21 @@ def speaker_resampling(
             "as many columns of recordings as of speakers are needed: "
             f"{recording_set.columns}, {speaker_set.columns}"
         )
-    owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(
-        _RecordingSpeakers.at(speaker_set, recording_set)
-    )
+
+    def summarize(chunk: Scores) -> _RecordingSpeakers:
+        low = np.full(recording_set.n, speaker_set.n)
+        high = np.full(recording_set.n, -1)
+        for class_index in (0, 1):
+            first, second = speaker_set.of(chunk, class_index)
+            left, right = recording_set.of(chunk, class_index)
+            second = np.where(second == speaker_set.n, first, second)
+            right = np.where(right == recording_set.n, left, right)
+            for speaker, recording in ((first, left), (second, right)):
+                np.minimum.at(low, recording, speaker)
+                np.maximum.at(high, recording, speaker)
+        return _RecordingSpeakers(low, high)
+
+    owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(summarize)
     wrong = np.flatnonzero(owners.low != owners.high)
     if len(wrong):
         name = list(recording_set.number_of)[wrong[0]]
@@ -370,25 +386,6 @@ class _RecordingSpeakers(SummaryBase):
     low: IntArray
     high: IntArray
 
-    @classmethod
-    def at(cls, speakers: Speakers, recordings: Speakers) -> Callable[[Scores], _RecordingSpeakers]:
-        def make(chunk: Scores) -> _RecordingSpeakers:
-            low = np.full(recordings.n, speakers.n)
-            high = np.full(recordings.n, -1)
-            for class_index in (0, 1):
-                first, second = speakers.of(chunk, class_index)
-                left, right = recordings.of(chunk, class_index)
-                second, right = (
-                    np.where(second == speakers.n, first, second),
-                    np.where(right == recordings.n, left, right),
-                )
-                for speaker, recording in ((first, left), (second, right)):
-                    np.minimum.at(low, recording, speaker)
-                    np.maximum.at(high, recording, speaker)
-            return cls(low, high)
-
-        return make
-
     def __add__(self, other: _RecordingSpeakers) -> _RecordingSpeakers:
         return _RecordingSpeakers(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
@@ -413,20 +410,6 @@ class ReplicateCounts(FieldwiseSums):
     """By class and replicate."""
     below: FloatArray
     """By class, replicate and threshold."""
-
-    @classmethod
-    def of(
-        cls, chunk: Scores, grid: Grid, thresholds: FloatArray, resampling: Resampling,
-        draws: Sequence[Draw],
-    ) -> ReplicateCounts:  # fmt: skip
-        """The counts of a chunk."""
-        assert grid.points is not None
-        own = 0 if grid.smaller == "target" else 1
-        classes = [
-            _class_replicates(chunk, i, grid.points, i == own, thresholds, resampling, draws) for i in (0, 1)
-        ]
-        losses, below = (np.array([one[k] for one in classes]) for k in (1, 2))
-        return cls(classes[own][0], classes[1 - own][0], losses, below)
 
 
 def _class_replicates(

@@ -39,21 +39,17 @@ from llrkit.trust.identity_tests import (
     middles,
 )
 from llrkit.trust.influence import LARGEST_LOSS
-from llrkit.trust.line import FOLDS, Recalibration, cross_validated_loss
+from llrkit.trust.line import Recalibration, cross_validated_loss
 from llrkit.trust.null import (
     JUDGED_CELLS,
     LOSSES,
-    WIDER,
-    CalibratedCells,
     CalibrationNull,
     JudgedCells,
     LlrCurve,
     dev_pav_from_blocks,
-    draw_sets,
-    draw_speaker_sets,
     llr_curves,
     losses_of_counts,
-    null_of_sets,
+    null_like,
 )
 from llrkit.trust.speakers import SpeakerCells, find_speakers
 
@@ -526,18 +522,9 @@ def check_calibration(
     null: CalibrationNull | None = None
     estimates: tuple[LlrCurve, ...] = ()
     if replicates and enough:
-        calibrated = CalibratedCells.relabeled(cells)
-        if by_speaker is None:
-            sets = draw_sets(calibrated, cells.size, replicates, seed)
-            null = null_of_sets(calibrated.llr, sets, seed, FOLDS)
-        else:
-            df = tested.test.df
-            sets = draw_speaker_sets(by_speaker, calibrated, df, replicates, seed)
-            wide = draw_speaker_sets(by_speaker, calibrated, df, replicates, seed, WIDER)
-            null = null_of_sets(calibrated.llr, sets, seed)
-            null = replace(null, dev_pav=null_of_sets(calibrated.llr, wide).dev_pav)
-            notes.append(WIDE_DEV_PAV)
-        estimates = llr_curves(cells, calibrated.llr, sets) if curves else ()
+        null, llr, sets = null_like(cells, by_speaker, tested.test.df, replicates, seed)
+        notes += [] if by_speaker is None else [WIDE_DEV_PAV]
+        estimates = llr_curves(cells, llr, sets) if curves else ()
     # what straight lines fitted to other trials gain in Cllr
     crossed, line = math.nan, tested.line if enough else None
     if line is not None and by_speaker is not None and tested.lines is not None:

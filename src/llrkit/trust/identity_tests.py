@@ -13,7 +13,7 @@ speakers make most of V: with h_p the part of speaker p in V^-1 V (they add up t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -423,7 +423,8 @@ def llr_precision(
     speaker_set = find_speakers(source, speakers)
     if len(speaker_set.columns) != 2:
         raise InputError("precision needs the speakers of both sides: two columns")
-    moments = source.with_columns(*speaker_set.columns).reduce(_PairMoments.at(speaker_set))
+    wide = source.with_columns(*speaker_set.columns)
+    moments = wide.reduce(lambda chunk: _PairMoments.of(chunk, speaker_set))
     repeated = moments.n > 1
     n_trials, n_pairs = int(moments.n[repeated].sum()), int(np.count_nonzero(repeated))
     if n_trials <= n_pairs:
@@ -442,18 +443,15 @@ class _PairMoments(SummaryBase):
     squares: FloatArray
 
     @classmethod
-    def at(cls, speakers: Speakers) -> Callable[[Scores], _PairMoments]:
-        def make(chunk: Scores) -> _PairMoments:
-            keys, scores = [], []
-            for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
-                first, second = speakers.of(chunk, class_index)
-                second = np.where(second == speakers.n, first, second)
-                keys.append(np.minimum(first, second) * speakers.n + np.maximum(first, second))
-                scores.append(values.astype(np.float64, copy=False))
-            x = np.concatenate(scores)
-            return cls._grouped(np.concatenate(keys), np.ones(len(x)), x, x * x)
-
-        return make
+    def of(cls, chunk: Scores, speakers: Speakers) -> _PairMoments:
+        keys, scores = [], []
+        for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
+            first, second = speakers.of(chunk, class_index)
+            second = np.where(second == speakers.n, first, second)
+            keys.append(np.minimum(first, second) * speakers.n + np.maximum(first, second))
+            scores.append(values.astype(np.float64, copy=False))
+        x = np.concatenate(scores)
+        return cls._grouped(np.concatenate(keys), np.ones(len(x)), x, x * x)
 
     @classmethod
     def _grouped(cls, keys: npt.NDArray[np.int64], *columns: FloatArray) -> _PairMoments:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TypeAlias
@@ -163,7 +162,7 @@ def misleading_trials(
         wide, names = source.with_columns(ROW, *ids), (ROW, *ids)
     except UnknownNameError:  # arrays have no rows
         wide, names = source.with_columns(POSITION), (POSITION,)
-    worst = wide.reduce(_MostMisleading.at(n, names))
+    worst = wide.reduce(lambda chunk: _MostMisleading.of(chunk, n, names))
     trials = [
         (class_index == 0, llr, dict(zip(names, values, strict=True)))
         for class_index, rows in enumerate((worst.targets, worst.nontargets))
@@ -210,23 +209,18 @@ class _MostMisleading(SummaryBase):
     nontargets: tuple[_Found, ...]
 
     @classmethod
-    def at(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _MostMisleading]:
-        def make(chunk: Scores) -> _MostMisleading:
-            worst: list[tuple[_Found, ...]] = []
-            for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
-                wrong = -values if class_index == 0 else values
-                where = np.flatnonzero(wrong > 0)
-                where = where[np.argsort(-wrong[where], kind="stable")[:most]]
-                columns = [decoded(chunk, name, class_index)[where].tolist() for name in names]
-                worst.append(
-                    tuple(
-                        (float(llr), *(plain(plain_value(value)) for value in row))
-                        for llr, *row in zip(values[where].tolist(), *columns, strict=True)
-                    )
-                )
-            return cls(most, worst[0], worst[1])
-
-        return make
+    def of(cls, chunk: Scores, most: int, names: tuple[str, ...]) -> _MostMisleading:
+        worst: list[tuple[_Found, ...]] = []
+        for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
+            wrong = -values if class_index == 0 else values
+            where = np.flatnonzero(wrong > 0)
+            where = where[np.argsort(-wrong[where], kind="stable")[:most]]
+            columns = [decoded(chunk, name, class_index)[where].tolist() for name in names]
+            rows = zip(values[where].tolist(), *columns, strict=True)
+            worst.append(
+                tuple((float(llr), *(plain(plain_value(value)) for value in row)) for llr, *row in rows)
+            )
+        return cls(most, worst[0], worst[1])
 
     def __add__(self, other: _MostMisleading) -> _MostMisleading:
         targets = sorted(self.targets + other.targets, key=lambda row: row[0])[: self.most]

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +38,7 @@ from llrkit.results.result import Result
 from llrkit.results.vocabulary import LN10
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory.pairs import CalibratedPair
-from llrkit.trust.line import cross_validated_loss, fit_line
+from llrkit.trust.line import FOLDS, cross_validated_loss, fit_line
 from llrkit.trust.speakers import SpeakerCells
 
 if TYPE_CHECKING:
@@ -435,6 +435,23 @@ def draw_sets(cells: CalibratedCells, sizes: tuple[int, int], replicates: int, s
     """Sets of independent calibrated trials."""
     rng = np.random.default_rng(seed)
     return [cells.draw(sizes, rng) for _ in range(replicates)]
+
+
+def null_like(
+    cells: JudgedCells, by_speaker: SpeakerCells | None, df: float, replicates: int, seed: int
+) -> tuple[CalibrationNull, FloatArray, Sets]:
+    """What calibrated trials like these show by chance; the LLRs of the cells and the sets that were drawn.
+
+    ``df`` are the degrees of freedom of what differs between speakers, where there are any.
+    """
+    calibrated = CalibratedCells.relabeled(cells)
+    if by_speaker is None:
+        sets = draw_sets(calibrated, cells.size, replicates, seed)
+        return null_of_sets(calibrated.llr, sets, seed, FOLDS), calibrated.llr, sets
+    sets = draw_speaker_sets(by_speaker, calibrated, df, replicates, seed)
+    wide = draw_speaker_sets(by_speaker, calibrated, df, replicates, seed, WIDER)
+    null = null_of_sets(calibrated.llr, sets, seed)
+    return replace(null, dev_pav=null_of_sets(calibrated.llr, wide).dev_pav), calibrated.llr, sets
 
 
 def null_of_sets(llr: FloatArray, sets: Sets, seed: int = 0, folds: int = 0) -> CalibrationNull:

@@ -421,8 +421,14 @@ def covariance(
     """
     groups = None if speakers is None else speakers.grouped()
     wide = source if groups is None else source.with_columns(*groups.columns)
-    sums = wide.reduce(InfluenceSums.at(contributions, groups, diagonal))
-    return covariance_of(sums, contributions.columns, groups)
+
+    def summarize(chunk: Scores) -> InfluenceSums:
+        target, nontarget = (
+            _influence_sums_of_class(chunk, i, contributions, groups, diagonal) for i in (0, 1)
+        )
+        return target + nontarget
+
+    return covariance_of(wide.reduce(summarize), contributions.columns, groups)
 
 
 def covariance_of(
@@ -467,20 +473,6 @@ class InfluenceSums(SummaryBase):
     pairs: FloatArray
     """By number of the sum and pair ``first * n + second``, equal for trials within a speaker."""
 
-    @classmethod
-    def at(
-        cls, contributions: Contributions, speakers: Speakers | None, diagonal: bool = False
-    ) -> Callable[[Scores], InfluenceSums]:
-        """A summarizer; without speakers only the sums over trials are made."""
-
-        def make(chunk: Scores) -> InfluenceSums:
-            target, nontarget = (
-                _influence_sums_of_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1)
-            )
-            return target + nontarget
-
-        return make
-
     def __add__(self, other: InfluenceSums) -> InfluenceSums:
         return InfluenceSums(
             self.trials + other.trials, self.speakers + other.speakers, self.pairs + other.pairs
@@ -493,6 +485,7 @@ class InfluenceSums(SummaryBase):
 def _influence_sums_of_class(
     chunk: Scores, class_index: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
 ) -> InfluenceSums:
+    """Of the trials of one class; without speakers only the sums of products are made."""
     values, columns = (chunk.target, chunk.nontarget)[class_index], contributions.columns(class_index)
     size, n = contributions.size, speakers.n if speakers is not None else 0
     trials, sums = np.zeros((size, size)), np.zeros((size, n))
@@ -572,20 +565,6 @@ class SpeakerCells(SummaryBase):
     blocks: tuple[int, ...] = ()
     """Of the speakers, see :class:`Speakers`."""
 
-    @classmethod
-    def at(
-        cls, finder: CellFinder, speakers: Speakers, contributions: Contributions = NO_SUMS
-    ) -> Callable[[Scores], SpeakerCells]:
-        """A summarizer."""
-
-        def make(chunk: Scores) -> SpeakerCells:
-            (target, t_sums), (nontarget, n_sums) = (
-                _class_by_speaker(chunk, i, finder, speakers, contributions) for i in (0, 1)
-            )
-            return cls(finder.cuts, target, nontarget, np.stack([t_sums, n_sums]), speakers.blocks)
-
-        return make
-
     def __add__(self, other: SpeakerCells) -> SpeakerCells:
         return replace(
             self,
@@ -660,7 +639,14 @@ def speaker_cells(
     ((array([1, 1]), array([1, 1])), (array([0, 1]), array([0, 1])))
     """
     finder = CellFinder(np.unique(np.asarray(cuts, dtype=np.float64)))
-    return source.with_columns(*speakers.columns).reduce(SpeakerCells.at(finder, speakers, contributions))
+
+    def summarize(chunk: Scores) -> SpeakerCells:
+        (target, t_sums), (nontarget, n_sums) = (
+            _class_by_speaker(chunk, i, finder, speakers, contributions) for i in (0, 1)
+        )
+        return SpeakerCells(finder.cuts, target, nontarget, np.stack([t_sums, n_sums]), speakers.blocks)
+
+    return source.with_columns(*speakers.columns).reduce(summarize)
 
 
 def _class_by_speaker(
