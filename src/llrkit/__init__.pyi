@@ -133,10 +133,12 @@ from .trust.check import CalibrationCheck as CalibrationCheck
 from .trust.check import CalibrationLoss as CalibrationLoss
 from .trust.check import calibration_loss as calibration_loss
 from .trust.check import check_calibration as check_calibration
+from .trust.differences import DeLong as DeLong
 from .trust.differences import PairwiseComparison as PairwiseComparison
 from .trust.differences import SystemComparison as SystemComparison
 from .trust.differences import compare_many_systems as compare_many_systems
 from .trust.differences import compare_systems as compare_systems
+from .trust.differences import delong_test as delong_test
 from .trust.identity_tests import LlrPrecision as LlrPrecision
 from .trust.identity_tests import llr_precision as llr_precision
 from .trust.line import MapUncertainty as MapUncertainty
@@ -146,8 +148,6 @@ from .trust.misleading import misleading_trials as misleading_trials
 from .trust.null import CalibrationNull as CalibrationNull
 from .trust.null import calibration_null as calibration_null
 from .trust.null import dev_pav as dev_pav
-from .trust.paired import DeLong as DeLong
-from .trust.paired import delong_test as delong_test
 from .verbs.case import CaseReport as CaseReport
 from .verbs.case import case_report as case_report
 from .verbs.compare import Comparison as Comparison

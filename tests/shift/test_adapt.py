@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.shift.adapt import shrunk_line
+from llrkit.shift.adapt import few_llrs, shrunk_line
 
 
 def pair(rng, n_target, n_nontarget, slope=1.0, offset=0.0, **moves):
@@ -130,7 +130,7 @@ def test_a_few_labels_are_never_much_worse_than_the_map_nor_than_they_alone(n):
         for seed in range(20):
             draw = np.random.default_rng([seed, n])
             few = lk.Scores(draw.choice(llrs.target, n), draw.choice(llrs.nontarget, n))
-            line = shrunk_line(few)
+            line = shrunk_line(few.target, few.nontarget)
             got.append(loss(lk.AffineMap(a=line.slope, b=line.offset), llrs))
             alone.append(loss(lk.fit_cmlg(few), llrs))
         assert np.mean(got) < 1.05 * old
@@ -154,7 +154,7 @@ def test_one_label_far_out_does_not_turn_a_map_that_the_scores_confirm(trained):
     new, few = pair(rng, 300, 3_000), pair(rng, 15, 15)
     few = lk.Scores(np.append(few.target[1:], -8.0), few.nontarget)
     assert loss(lk.fit_adapted(trained, new, labeled=few), new) < 1.05 * loss(trained, new)
-    assert shrunk_line(trained.on(few)).slope < 0.5  # which is what that label asks for
+    assert shrunk_line(*few_llrs(trained.on(few))).slope < 0.5  # which is what that label asks for
 
 
 @pytest.mark.slow

@@ -43,7 +43,8 @@ def test_the_level_and_the_interval_of_the_share_hold_for_any_share():
         n_target = round(2_000 * rng.choice([0.003, 0.02, 0.2, 0.8]))
         result = result_of(pair(rng, 400, 1_600), pair(rng, n_target, 2_000 - n_target))
         found.append(result.p_value)
-        inside += result.share_low <= n_target / 2_000 <= result.share_high
+        low, high = result.share_interval
+        inside += low <= n_target / 2_000 <= high
     # of 200 at 5 %, more than 20 have a probability of 0.1 % and fewer than 2 one of 0.04 %
     assert 2 <= np.sum(np.array(found) < 0.05) <= 20
     assert 60 < np.sum(np.array(found) < 0.5) < 140

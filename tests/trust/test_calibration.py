@@ -11,7 +11,7 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.core.summaries import Moments
 from llrkit.metrics.measure import measure
-from llrkit.trust.identity_tests import check_cells, identities
+from llrkit.trust.identity_tests import check_cells, identities, middles
 from llrkit.trust.line import SAFEGUARD, cross_validated_loss, fit_line
 from llrkit.trust.null import CalibratedCells, JudgedCells
 
@@ -28,7 +28,8 @@ def moved(scores, change):
 
 def judged(scores, cells=2048):
     edges = np.linspace(*scores.reduce(Moments.of).extremes, cells + 1)
-    return JudgedCells(edges, *(np.histogram(x, edges)[0] * 1.0 for x in (scores.target, scores.nontarget)))
+    counts = (np.histogram(x, edges)[0] * 1.0 for x in (scores.target, scores.nontarget))
+    return JudgedCells(middles(edges), *counts)
 
 
 # mean, sd and 95th percentile of Cllr - min Cllr, and mean ROCCH-EER, of calibrated Gaussian LLRs by (EER,

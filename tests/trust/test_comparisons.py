@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import llrkit as lk
-from llrkit.trust.jackknife import Jackknife, LogLoss
+from llrkit.trust.jackknife import Jackknife
 from llrkit.trust.speakers import (
+    Contributions,
     _SpeakerValues,
     centered,
     connected,
@@ -98,18 +99,17 @@ def test_errors_of_blocks_are_those_of_strata() -> None:
 def test_what_a_whole_block_shares_is_no_error() -> None:
     """Shifting all scores of a gender leaves errors of the mean as they are, in both estimates."""
 
-    class Score(LogLoss):
-        def of(self, values, class_index):  # type: ignore[no-untyped-def]
-            # less the mean, as influences are
-            return [(values - values.mean()) / len(values)] if class_index else [0.0 * values]
+    def score(values, class_index):  # type: ignore[no-untyped-def]
+        # less the mean, as influences are
+        return [(values - values.mean()) / len(values)] if class_index else [0.0 * values]
 
     errors = []
     for shift in (0.0, 5.0):
         scores = two_genders(20, shift)
         speakers = find_speakers(scores, SIDES)
-        cells = speaker_cells(scores, speakers, contributions=Score())
+        cells = speaker_cells(scores, speakers, contributions=Contributions(1, score))
         jackknife = Jackknife.of(cells, lambda kept: kept.means[1])
-        dyadic = covariance(scores, Score(), speakers)
+        dyadic = covariance(scores, Contributions(1, score), speakers)
         errors.append((float(jackknife.standard_error[0]), dyadic.variance(np.ones(1))))
     assert errors[0] == pytest.approx(errors[1], rel=1e-6)
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from llrkit.trust.differences import FLIPS, DifferenceError, flipped_sizes
 from llrkit.trust.jackknife import Jackknife
-from llrkit.trust.paired import FLIPS, DifferenceError, flipped_sizes
 
 
 def mean_of(values, counted_once=1.0):

@@ -96,7 +96,10 @@ def test_the_fast_pass_gives_what_counts_and_influences_give_apart(crossed):
     speakers = find_speakers(trials, ("left", "right"))
     influences = functionals(result, cuts=score_cuts(result)).influences
     cells, spread = speaker_pass(trials, influences, speakers)
-    apart, wanted = count_by_speaker(trials, result, speakers), covariance(trials, influences, speakers)
+    apart, wanted = (
+        count_by_speaker(trials, result, speakers),
+        covariance(trials, influences.contributions, speakers),
+    )
     np.testing.assert_array_equal(cells.target, apart.target)
     np.testing.assert_array_equal(cells.nontarget, apart.nontarget)
     assert_allclose(cells.sums, apart.sums, rtol=1e-9)
@@ -147,7 +150,7 @@ def test_influence_is_the_derivative_by_the_weight_of_a_trial(name):
     wanted = functionals(evaluate(scores, points=[POINT]))
     coefficients = wanted[name].coefficients
     for side, values in ((0, scores.target), (1, scores.nontarget)):
-        arrays = wanted.influences.of(values, side)
+        arrays = wanted.influences.contributions.of(values, side)
         phi = sum(
             coefficients[column] * array
             for column, array in zip(wanted.influences.columns(side), arrays, strict=True)
@@ -164,7 +167,7 @@ def test_rates_at_a_threshold_add_up():
     for i, point in enumerate(result.points):
         for name, rate, n in (("p_miss", point.p_miss, 25), ("p_fa", point.p_fa, 36)):
             number = wanted[f"points.{i}.{name}"]
-            found = covariance(scores, wanted.influences).variance(number.coefficients)
+            found = covariance(scores, wanted.influences.contributions).variance(number.coefficients)
             assert_allclose(found, rate * (1 - rate) / n, rtol=1e-12)
 
 

@@ -169,7 +169,7 @@ def repeated(trials, resampling, replicate):
     """One replicate: every trial as often as it counts."""
     chunk = trials.with_columns(*resampling.columns).scores()
     draw = resampling.draw(replicate)
-    times = (draw.weights(resampling.speaker_indices(chunk, i)).astype(int) for i in (0, 1))
+    times = (draw.weights(resampling.sides(chunk, i)).astype(int) for i in (0, 1))
     return chunk.select(*(np.repeat(np.arange(len(n)), n) for n in times))
 
 
@@ -208,7 +208,7 @@ def test_weights_are_products_of_how_often_speakers_were_drawn():
         mask = trials.is_target == (side == 0)
         pairs = zip(trials.column("left")[mask], trials.column("right")[mask], strict=True)
         np.testing.assert_array_equal(
-            drawn.weights(resampling.speaker_indices(chunk, side)), [wanted(p, q) for p, q in pairs]
+            drawn.weights(resampling.sides(chunk, side)), [wanted(p, q) for p, q in pairs]
         )
 
 

@@ -11,8 +11,8 @@ from shared_speakers import sample
 import llrkit as lk
 from llrkit.trust.influence import score_cuts
 from llrkit.trust.jackknife import (
+    LOG_LOSS,
     Jackknife,
-    LogLoss,
     count_by_speaker,
     from_scale,
     leave_out,
@@ -71,9 +71,9 @@ def test_chunks_add_up_and_weights_multiply():
     trials = sample()
     speakers = find_speakers(trials, SIDES)
     scores = trials.with_columns(*SIDES).scores()
-    whole = speaker_cells(trials, speakers, [-1.0, 0.0, 2.0], LogLoss())
+    whole = speaker_cells(trials, speakers, [-1.0, 0.0, 2.0], LOG_LOSS)
     halves = [scores.select(slice(0, 10), slice(0, 100)), scores.select(slice(10, None), slice(100, None))]
-    parts = [speaker_cells(half, speakers, [-1.0, 0.0, 2.0], LogLoss()) for half in halves]
+    parts = [speaker_cells(half, speakers, [-1.0, 0.0, 2.0], LOG_LOSS) for half in halves]
     total = parts[0] + parts[1]
     np.testing.assert_array_equal(total.target, whole.target)
     np.testing.assert_array_equal(total.nontarget, whole.nontarget)

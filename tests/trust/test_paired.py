@@ -12,9 +12,9 @@ from scipy import stats
 from shared_speakers import sample
 
 import llrkit as lk
-from llrkit.trust import paired
+from llrkit.trust import differences
 from llrkit.trust.bootstrap import bootstrap_numbers, speaker_resampling
-from llrkit.trust.paired import DeLong, one_system
+from llrkit.trust.differences import DeLong, only_systems
 
 SIDES = ("left", "right")
 
@@ -174,8 +174,8 @@ def test_speaker_test_against_leaving_out_by_brute_force():
 @pytest.mark.parametrize("name", ["min_dcf", "act_dcf"])
 def test_costs_by_their_ratio_against_brute_force(name, monkeypatch):
     # actual costs are compared by their ratio where few speakers make the errors: here always
-    monkeypatch.setattr(paired, "MANY_MAKERS", 1e9)
-    monkeypatch.setattr(paired, "RARE_SHARE", 1e9)
+    monkeypatch.setattr(differences, "MANY_MAKERS", 1e9)
+    monkeypatch.setattr(differences, "RARE_SHARE", 1e9)
     trials = two_systems()
     mask, scores = trials.is_target, trials.score_array
     left, right = trials.column("left"), trials.column("right")
@@ -241,7 +241,7 @@ def test_bootstrap_uses_the_same_replicates_for_both_systems():
     found = lk.compare_systems(trials, points=[0.3], ci="bootstrap", speakers=SIDES, replicates=100, rng=3)
     resampling = speaker_resampling(trials, SIDES, seed=3)
     drawn = [
-        bootstrap_numbers(one_system(trials, k), found.evaluations[k], resampling, 100, slope=False)
+        bootstrap_numbers(only_systems(trials, (k,)), found.evaluations[k], resampling, 100, slope=False)
         for k in (0, 1)
     ]
     gaps = drawn[0]["eer"] - drawn[1]["eer"]

@@ -12,8 +12,14 @@ from shared_speakers import sample
 
 import llrkit as lk
 from llrkit.metrics.measure import measure
-from llrkit.trust.identity_tests import SpeakersInCells, check_cells, check_trials
-from llrkit.trust.null import CalibratedCells, draw_speaker_sets, losses_of_counts
+from llrkit.trust.identity_tests import (
+    check_cells,
+    check_speakers,
+    count_in_judged_cells,
+    judged_edges,
+    middles,
+)
+from llrkit.trust.null import CalibratedCells, JudgedCells, draw_speaker_sets, losses_of_counts
 from llrkit.trust.speakers import find_speakers
 
 SIDES = ("left", "right")
@@ -58,7 +64,9 @@ def test_trials_that_share_speakers_never_say_more_than_independent_ones():
     for seed in range(6):
         trials = sample(8, 200, seed)  # few trials of a pair: some variances come out too small
         result = measure(trials)
-        known = check_trials(trials, result, find_speakers(trials, SIDES)).test
+        known = check_speakers(
+            result, count_in_judged_cells(trials, result, find_speakers(trials, SIDES))
+        ).test
         assert known.p_value >= check_cells(result).test.p_value
         # an evaluation counts for its test while it counts for its intervals
         assert lk.evaluate(trials, speakers=SIDES).tested.test == known
@@ -85,10 +93,11 @@ def test_null_sets_are_calibrated_and_have_speakers_who_differ():
     scores = calibrated(30, 3)
     result = measure(scores)
     speakers = find_speakers(scores, SIDES)
-    counted = SpeakersInCells.of(scores, result, speakers)
-    pair = CalibratedCells.relabeled(counted.judged)
-    sets = draw_speaker_sets(counted.cells, pair, 1e9, 200, seed=1)
-    n = np.array(counted.judged.size)
+    cells = count_in_judged_cells(scores, result, speakers)
+    judged = JudgedCells(middles(judged_edges(result)), *(1.0 * one for one in cells.total.counts))
+    pair = CalibratedCells.relabeled(judged)
+    sets = draw_speaker_sets(cells, pair, 1e9, 200, seed=1)
+    n = np.array(judged.size)
     assert_allclose(np.mean([(t.sum(), d.sum()) for t, d in sets], axis=0), n, rtol=0.05)
     # as calibrated on average as a pair that is exactly, and much further apart than independent sets
     means = np.array([[(t * pair.llr).sum() / t.sum(), (d * pair.llr).sum() / d.sum()] for t, d in sets])

@@ -17,16 +17,16 @@ is deserves no belief: the labels alone decide, and LLRs are bounded by what so 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from itertools import product
-from typing import TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from llrkit.base.arguments import FloatArray
-from llrkit.base.text import Json, as_object
+from llrkit.base.text import as_object
 from llrkit.core.cells import require_both_classes
 from llrkit.core.functions import sigmoid, softplus
 from llrkit.core.histograms import ScoreHistogram
@@ -34,7 +34,7 @@ from llrkit.core.summaries import Sample
 from llrkit.errors import AdaptationError, TooFewTrialsError
 from llrkit.maps.bounds import bound_sources
 from llrkit.maps.knots import KnotMap, thin_knots
-from llrkit.maps.map import AffineMap, ComposedMap, Map, RecordedReading
+from llrkit.maps.map import AffineMap, ComposedMap, Map
 from llrkit.maps.training_range import TrainingDensities
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, as_source
@@ -65,241 +65,12 @@ MOST_LEFT_OUT = 2_000
 """Trials of a class that are left out in turn; of more, an evenly spread part."""
 PARTS = (0.25, 0.5, 0.75, 1.0)
 """How much of the line may be taken."""
-Losses = tuple[FloatArray, FloatArray]
-
-
-@dataclass(frozen=True)
-class ShrunkLine:
-    """A line after a map: slope and offset, and the labels it comes from."""
-
-    slope: float
-    offset: float
-    n_target: int
-    n_nontarget: int
-
-
-@dataclass(frozen=True, eq=False)
-class FewLlrs:
-    """LLRs of a few labeled trials, targets first."""
-
-    classes: tuple[FloatArray, FloatArray]
-
-    @classmethod
-    def of(cls, llrs: ScoreSource) -> FewLlrs:
-        """Of a source; infinite LLRs are held at a thousand."""
-        sample = llrs.reduce(lambda chunk: Sample.of(chunk, MOST_KEPT, MOST_KEPT)).scores()
-        require_both_classes(len(sample.target), len(sample.nontarget))
-        target, nontarget = (
-            np.clip(values.astype(np.float64), -1e3, 1e3) for values in (sample.target, sample.nontarget)
-        )
-        return cls((target, nontarget))
-
-    @property
-    def losses(self) -> tuple[FloatArray, FloatArray]:
-        """The loss of each trial, in nats."""
-        return softplus(-self.classes[0]), softplus(self.classes[1])
-
-
-def sure_gain(before: Losses, after: Losses, margin: float) -> float:
-    """By how much the mean loss gets smaller, less ``margin`` standard errors; the classes count alike.
-
-    Examples
-    --------
-    >>> one, two = np.array([1.0, 3.0]), np.array([2.0, 2.0])
-    >>> sure_gain((one, two), (np.zeros(2), two), 0.0)
-    1.0
-    >>> sure_gain((one, two), (np.zeros(2), two), 2.0)  # of 2 and 1 on average, less 2 x 0.5
-    0.0
-    """
-    gains = [old - new for old, new in zip(before, after, strict=True)]
-    mean = 0.5 * sum(float(each.mean()) for each in gains)
-    if margin == 0.0:
-        return mean
-    if min(len(each) for each in gains) < 2:
-        return -math.inf
-    return mean - margin * 0.5 * math.sqrt(sum(float(each.var(ddof=1)) / len(each) for each in gains))
-
-
-def confirmed_line(few: FewLlrs, margin: float) -> ShrunkLine:
-    """As much of the shrunk line as trials that were left out confirm.
-
-    Twentieths of the trials, or single ones of fewer, are left out in turn and judged by the line of the
-    others. Of that line a quarter, a half, three quarters or all is taken, whatever gains most after
-    ``margin`` standard errors; nothing if none does.
-
-    Examples
-    --------
-    >>> few = FewLlrs((np.array([3.0, 1.0, 2.5, 4.0, -30.0]), np.array([-2.0, -3.0, -1.0, 0.5, -2.0])))
-    >>> _line_of_few_llrs(*few.classes).slope < 0.1  # one trial does that
-    True
-    >>> confirmed_line(few, 2.0).slope  # and no other one bears it out
-    1.0
-    """
-    kept = [np.sort(each)[:: -(-len(each) // MOST_LEFT_OUT)] for each in few.classes]
-    folds = min(FOLDS, max(len(each) for each in kept))
-    fold_of = [np.arange(len(each)) % folds for each in kept]
-    moved = [np.zeros((len(each), 2)) for each in kept]
-    for fold in range(folds):
-        rest = [each[number != fold] for each, number in zip(kept, fold_of, strict=True)]
-        if min(len(each) for each in rest) == 0:
-            continue
-        line = _line_of_few_llrs(*rest)
-        for number, change in zip(fold_of, moved, strict=True):
-            change[number == fold] = line.slope - 1.0, line.offset
-
-    def losses(part: float) -> Losses:
-        changed = [
-            each + part * (change[:, 0] * each + change[:, 1])
-            for each, change in zip(kept, moved, strict=True)
-        ]
-        return softplus(-changed[0]), softplus(changed[1])
-
-    gains = [sure_gain(losses(0.0), losses(part), margin) for part in PARTS]
-    best = int(np.argmax(gains))
-    part, line = PARTS[best] if gains[best] > 0.0 else 0.0, _line_of_few_llrs(*few.classes)
-    return replace(line, slope=1.0 + part * (line.slope - 1.0), offset=part * line.offset)
-
-
-def shrunk_line(llrs: ScoreSource) -> ShrunkLine:
-    """The line that a few labeled LLRs ask for.
-
-    Both classes count alike, as in Cllr: each has half of the weight of ``4 / (1/n_t + 1/n_n)`` trials.
-
-    Examples
-    --------
-    >>> from llrkit.scores import Scores
-    >>> few = shrunk_line(Scores([3.0, 1.0, 2.5], [-2.0, -3.0, -1.0]))
-    >>> round(few.slope, 1), round(few.offset, 1)  # nothing speaks against the map
-    (1.0, -0.0)
-    >>> rng = np.random.default_rng(1)
-    >>> off = shrunk_line(Scores(rng.normal(7.0, 2.0, 100), rng.normal(3.0, 2.0, 100)))
-    >>> round(off.offset)  # the LLRs are 5 too high
-    -5
-    """
-    return _line_of_few_llrs(*FewLlrs.of(llrs).classes)
-
-
-def _line_of_few_llrs(target: FloatArray, nontarget: FloatArray) -> ShrunkLine:
-    whole = 4.0 / (1.0 / len(target) + 1.0 / len(nontarget))
-    x = np.concatenate([target, nontarget])
-    sign = np.repeat([1.0, -1.0], [len(target), len(nontarget)])
-    weight = np.repeat(
-        [0.5 * whole / len(target), 0.5 * whole / len(nontarget)], [len(target), len(nontarget)]
-    )
-    tried = [_line_at_widths(x, sign, weight, np.array(widths)) for widths in product(SLOPES, OFFSETS)]
-    before = np.array([WIDER ** (i + j) for i, j in np.ndindex(len(SLOPES), len(OFFSETS))])
-    before = np.append((1.0 - NO_CHANGE) * before / before.sum(), NO_CHANGE)
-    unchanged = -float(weight @ softplus(-sign * x))
-    log_joint = np.log(before) + np.array([*(one[0] for one in tried), unchanged])
-    share = np.exp(log_joint - log_joint.max())
-    slope, offset = (share / share.sum()) @ np.array([*(one[1] for one in tried), np.zeros(2)])
-    # labels that turn LLRs around leave none of them
-    return ShrunkLine(max(1.0 + float(slope), 0.0), float(offset), len(target), len(nontarget))
-
-
-def _line_at_widths(
-    x: FloatArray, sign: FloatArray, weight: FloatArray, widths: FloatArray
-) -> tuple[float, FloatArray]:
-    """Log evidence and most likely line under priors of given widths."""
-    precision = 1.0 / widths**2
-    features = np.stack([x, np.ones(len(x))], axis=1)
-
-    def value(line: FloatArray) -> float:
-        return -float(weight @ softplus(-sign * (x + features @ line))) - 0.5 * float(precision @ line**2)
-
-    line, now = np.zeros(2), value(np.zeros(2))
-    hessian = np.diag(precision)
-    for _ in range(100):
-        p = sigmoid(-sign * (x + features @ line))
-        gradient = features.T @ (weight * sign * p) - precision * line
-        hessian = features.T @ ((weight * p * (1.0 - p))[:, None] * features) + np.diag(precision)
-        step = np.linalg.solve(hessian, gradient)
-        while value(line + step) < now and np.abs(step).max() > 1e-12:
-            step = step / 2.0
-        line, before, now = line + step, now, value(line + step)
-        if now - before < 1e-12:
-            break
-    evidence = now + 0.5 * float(np.log(precision).sum()) - 0.5 * math.log(float(np.linalg.det(hessian)))
-    return evidence, line
-
-
-class Standing(Enum):
-    """What the unlabeled scores say of a map; the value is how many standard errors speak against it."""
-
-    DESCRIBED = 2.0
-    NOT_LOOKED_AT = 1.0
-    REFUSED = 0.0
-
-
-def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Standing, said: str = "") -> Map:
-    """The map as it was, or after its move, followed by the line that a few labels ask for.
-
-    ``said`` is what the unlabeled scores tell, for the record.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> few = lk.Scores([7.0, 5.0, 6.0], [1.0, -0.5, 2.0])
-    >>> as_it_was = AffineMap(a=1.0, b=-3.0)
-    >>> with_few_labels(as_it_was, as_it_was, few, Standing.REFUSED).high  # log(1 + 3)
-    1.3862943611198906
-    """
-    start = adapted
-    if adapted is not fitted:
-        moved, unmoved = (FewLlrs.of(one.on(few)).losses for one in (adapted, fitted))
-        if sure_gain(moved, unmoved, standing.value) > 0.0:  # the labels speak against the move
-            start = fitted
-    llrs = start.on(few)
-    is_refused = standing is Standing.REFUSED
-    line = shrunk_line(llrs) if is_refused else confirmed_line(FewLlrs.of(llrs), standing.value)
-    told: FewLabels = {
-        "n_target": line.n_target,
-        "n_nontarget": line.n_nontarget,
-        "slope": line.slope,
-        "offset": line.offset,
-        "start": "moved"
-        if start is not fitted and as_object(start.details["adaptation"])["rung"] != RUNGS[0]
-        else "as it was",
-        "unlabeled": said,
-    }
-    details = {key: value for key, value in start.details.items() if start is adapted or key != "adaptation"}
-    after = AffineMap(a=line.slope, b=line.offset, method="few labels")
-    # densities that the new scores do not have would find a shift wherever this map is used
-    known = densities_of(start) if standing is Standing.DESCRIBED and start is adapted else None
-    first: Map = start
-    second: Map = after
-    if known is not None and known.of == "LLRs":  # which are counted after the first map
-        first, second = counted_map(start)
-        second = ComposedMap(first=second, second=after, method="few labels")
-    followed = ComposedMap(
-        first=first,
-        second=second,
-        method=f"{start.method}+few labels",
-        details={**details, "few_labels": told},
-        provenance=start.provenance,
-        reading=start.reading,
-        densities=None if known is None else known.to_plain(),
-    )
-    if not is_refused:
-        return followed
-    bounded = bound_sources(followed, n_sources=(line.n_target, line.n_nontarget))
-    told["low"], told["high"] = bounded.low, bounded.high
-    return replace(bounded, details={**bounded.details, **details, "few_labels": told})
-
-
 HELP = (
     "About 50 labeled trials of each class of the new domain are enough to adapt (labeled, --labeled); "
     "without labels, a bound by groups (groups, --groups) limits the LLRs"
 )
-
-
-class Kept(TypedDict):
-    """What every adapted map says of itself."""
-
-    method: str
-    details: Mapping[str, object]
-    reading: RecordedReading | None
-    densities: Mapping[str, Json]
+Both = tuple[FloatArray, FloatArray]
+"""Of targets and of non-targets, one number for each trial."""
 
 
 def fit_adapted(
@@ -360,7 +131,7 @@ def fit_adapted(
     shares, setting = shares_of(share), ShiftSetting.of(train, speakers)
     adapted, refusal, standing = setting.fitted, "", Standing.DESCRIBED
     try:
-        new, test, reached = setting.climbed(unlabeled, speakers, shares, harm=True)
+        new, test, reached = setting.climbed(unlabeled, speakers, shares)
     except TooFewTrialsError as error:
         refusal, standing = str(error), Standing.NOT_LOOKED_AT
         said = f"{error}."
@@ -391,32 +162,234 @@ def _adapted_by_rung(setting: ShiftSetting, new: NewScores, reached: Climb, chec
     low, high = (float(new.histogram.centers[end]) for end in (0, -1))
     origin = {**fitted.provenance, "low": low, "high": high}
     origin.pop("gap", None)
+    trained = setting.densities.histogram
     moved = [
         replace(new.histogram, count=(masses * counted.total).round(3), n_neg_inf=0, n_pos_inf=0)
-        for masses, counted in zip(
-            mixture.masses,
-            (setting.densities.histogram.target, setting.densities.histogram.nontarget),
-            strict=True,
-        )
+        for masses, counted in zip(mixture.masses, (trained.target, trained.nontarget), strict=True)
     ]
-    shared: Kept = {
+    shared: dict[str, Any] = {
         "method": f"adapted {fitted.method}",
         "details": details,
         "reading": fitted.reading,
         "densities": TrainingDensities(ScoreHistogram(*moved), setting.densities.of).to_plain(),
     }
+    second: Map
     if reached.free is not None:
         score, llr_at, _ = thin_knots(mixture.at, reached.free, enough=1e-3)
-        made: Map = KnotMap(score=score, llr_at=llr_at, **shared, provenance=origin)
+        made = KnotMap(score=score, llr_at=llr_at, **shared, provenance=origin)
+        if setting.densities.of != "LLRs":
+            return made
+        first, second = counted_map(fitted)[0], replace(made, reading=None, densities=None)
+    else:
+        slope, offset = reached.last.line
+        line = AffineMap(a=slope, b=offset, method="move")
         if setting.densities.of == "LLRs":
-            after = replace(made, reading=None, densities=None)
-            first, _ = counted_map(fitted)
-            return ComposedMap(first=first, second=after, **shared, provenance=fitted.provenance)
-        return made
-    slope, offset = reached.last.line
-    if setting.densities.of == "LLRs":
-        first, then = counted_map(fitted)
-        second = ComposedMap(first=AffineMap(a=slope, b=offset, method="move"), second=then, method="move")
-        return ComposedMap(first=first, second=second, **shared, provenance=fitted.provenance)
-    line = AffineMap(a=slope, b=offset, method="move", provenance=origin, reading=fitted.reading)
-    return ComposedMap(first=line, second=fitted, **shared, provenance=fitted.provenance)
+            first, then = counted_map(fitted)
+            second = ComposedMap(first=line, second=then, method="move")
+        else:
+            first, second = replace(line, provenance=origin, reading=fitted.reading), fitted
+    return ComposedMap(first=first, second=second, **shared, provenance=fitted.provenance)
+
+
+class Standing(Enum):
+    """What the unlabeled scores say of a map; the value is how many standard errors speak against it."""
+
+    DESCRIBED = 2.0
+    NOT_LOOKED_AT = 1.0
+    REFUSED = 0.0
+
+
+def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Standing, said: str = "") -> Map:
+    """The map as it was, or after its move, followed by the line that a few labels ask for.
+
+    ``said`` is what the unlabeled scores tell, for the record.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> few = lk.Scores([7.0, 5.0, 6.0], [1.0, -0.5, 2.0])
+    >>> as_it_was = AffineMap(a=1.0, b=-3.0)
+    >>> with_few_labels(as_it_was, as_it_was, few, Standing.REFUSED).high  # log(1 + 3)
+    1.3862943611198906
+    """
+    start = adapted
+    if adapted is not fitted:
+        moved, unmoved = (losses(*few_llrs(one.on(few))) for one in (adapted, fitted))
+        if sure_gain(moved, unmoved, standing.value) > 0.0:  # the labels speak against the move
+            start = fitted
+    llrs = few_llrs(start.on(few))
+    n_target, n_nontarget = len(llrs[0]), len(llrs[1])
+    is_refused = standing is Standing.REFUSED
+    line = shrunk_line(*llrs) if is_refused else confirmed_line(llrs, standing.value)
+    told: FewLabels = {
+        "n_target": n_target,
+        "n_nontarget": n_nontarget,
+        "slope": line.slope,
+        "offset": line.offset,
+        "start": "moved"
+        if start is not fitted and as_object(start.details["adaptation"])["rung"] != RUNGS[0]
+        else "as it was",
+        "unlabeled": said,
+    }
+    details = {key: value for key, value in start.details.items() if start is adapted or key != "adaptation"}
+    after = AffineMap(a=line.slope, b=line.offset, method="few labels")
+    # densities that the new scores do not have would find a shift wherever this map is used
+    known = densities_of(start) if standing is Standing.DESCRIBED and start is adapted else None
+    first: Map = start
+    second: Map = after
+    if known is not None and known.of == "LLRs":  # which are counted after the first map
+        first, second = counted_map(start)
+        second = ComposedMap(first=second, second=after, method="few labels")
+    followed = ComposedMap(
+        first=first,
+        second=second,
+        method=f"{start.method}+few labels",
+        details={**details, "few_labels": told},
+        provenance=start.provenance,
+        reading=start.reading,
+        densities=None if known is None else known.to_plain(),
+    )
+    if not is_refused:
+        return followed
+    bounded = bound_sources(followed, n_sources=(n_target, n_nontarget))
+    told["low"], told["high"] = bounded.low, bounded.high
+    return replace(bounded, details={**bounded.details, **details, "few_labels": told})
+
+
+def few_llrs(llrs: ScoreSource) -> Both:
+    """The LLRs of a few labeled trials; infinite ones are held at a thousand."""
+    sample = llrs.reduce(lambda chunk: Sample.of(chunk, MOST_KEPT, MOST_KEPT)).scores()
+    require_both_classes(len(sample.target), len(sample.nontarget))
+    target, nontarget = (
+        np.clip(values.astype(np.float64), -1e3, 1e3) for values in (sample.target, sample.nontarget)
+    )
+    return target, nontarget
+
+
+def losses(target: FloatArray, nontarget: FloatArray) -> Both:
+    """The loss of each trial by its LLR, in nats."""
+    return softplus(-target), softplus(nontarget)
+
+
+def sure_gain(before: Both, after: Both, margin: float) -> float:
+    """By how much the mean loss gets smaller, less ``margin`` standard errors; the classes count alike.
+
+    Examples
+    --------
+    >>> one, two = np.array([1.0, 3.0]), np.array([2.0, 2.0])
+    >>> sure_gain((one, two), (np.zeros(2), two), 0.0)
+    1.0
+    >>> sure_gain((one, two), (np.zeros(2), two), 2.0)  # of 2 and 1 on average, less 2 x 0.5
+    0.0
+    """
+    gains = [old - new for old, new in zip(before, after, strict=True)]
+    mean = 0.5 * sum(float(each.mean()) for each in gains)
+    if margin == 0.0:
+        return mean
+    if min(len(each) for each in gains) < 2:
+        return -math.inf
+    return mean - margin * 0.5 * math.sqrt(sum(float(each.var(ddof=1)) / len(each) for each in gains))
+
+
+class ShrunkLine(NamedTuple):
+    """A line after a map."""
+
+    slope: float
+    offset: float
+
+
+def confirmed_line(few: Both, margin: float) -> ShrunkLine:
+    """As much of the shrunk line as trials that were left out confirm.
+
+    Twentieths of the trials, or single ones of fewer, are left out in turn and judged by the line of the
+    others. Of that line a quarter, a half, three quarters or all is taken, whatever gains most after
+    ``margin`` standard errors; nothing if none does.
+
+    Examples
+    --------
+    >>> few = np.array([3.0, 1.0, 2.5, 4.0, -30.0]), np.array([-2.0, -3.0, -1.0, 0.5, -2.0])
+    >>> shrunk_line(*few).slope < 0.1  # one trial does that
+    True
+    >>> confirmed_line(few, 2.0).slope  # and no other one bears it out
+    1.0
+    """
+    kept = [np.sort(each)[:: -(-len(each) // MOST_LEFT_OUT)] for each in few]
+    folds = min(FOLDS, max(len(each) for each in kept))
+    fold_of = [np.arange(len(each)) % folds for each in kept]
+    moved = [np.zeros((len(each), 2)) for each in kept]
+    for fold in range(folds):
+        rest = [each[number != fold] for each, number in zip(kept, fold_of, strict=True)]
+        if min(len(each) for each in rest) == 0:
+            continue
+        line = shrunk_line(*rest)
+        for number, change in zip(fold_of, moved, strict=True):
+            change[number == fold] = line.slope - 1.0, line.offset
+
+    def losses_with(part: float) -> Both:
+        return losses(
+            *(
+                each + part * (change[:, 0] * each + change[:, 1])
+                for each, change in zip(kept, moved, strict=True)
+            )
+        )
+
+    gains = [sure_gain(losses_with(0.0), losses_with(part), margin) for part in PARTS]
+    best = int(np.argmax(gains))
+    part, line = PARTS[best] if gains[best] > 0.0 else 0.0, shrunk_line(*few)
+    return ShrunkLine(1.0 + part * (line.slope - 1.0), part * line.offset)
+
+
+def shrunk_line(target: FloatArray, nontarget: FloatArray) -> ShrunkLine:
+    """The line that a few labeled LLRs ask for.
+
+    Both classes count alike, as in Cllr: each has half of the weight of ``4 / (1/n_t + 1/n_n)`` trials.
+
+    Examples
+    --------
+    >>> few = shrunk_line(np.array([3.0, 1.0, 2.5]), np.array([-2.0, -3.0, -1.0]))
+    >>> round(few.slope, 1), round(few.offset, 1)  # nothing speaks against the map
+    (1.0, -0.0)
+    >>> rng = np.random.default_rng(1)
+    >>> off = shrunk_line(rng.normal(7.0, 2.0, 100), rng.normal(3.0, 2.0, 100))
+    >>> round(off.offset)  # the LLRs are 5 too high
+    -5
+    """
+    n = len(target), len(nontarget)
+    whole = 4.0 / (1.0 / n[0] + 1.0 / n[1])
+    x = np.concatenate([target, nontarget])
+    sign, weight = np.repeat([1.0, -1.0], n), np.repeat([0.5 * whole / n[0], 0.5 * whole / n[1]], n)
+    tried = [_line_at_widths(x, sign, weight, np.array(widths)) for widths in product(SLOPES, OFFSETS)]
+    before = np.array([WIDER ** (i + j) for i, j in np.ndindex(len(SLOPES), len(OFFSETS))])
+    before = np.append((1.0 - NO_CHANGE) * before / before.sum(), NO_CHANGE)
+    unchanged = -float(weight @ softplus(-sign * x))
+    log_joint = np.log(before) + np.array([*(one[0] for one in tried), unchanged])
+    share = np.exp(log_joint - log_joint.max())
+    slope, offset = (share / share.sum()) @ np.array([*(one[1] for one in tried), np.zeros(2)])
+    # labels that turn LLRs around leave none of them
+    return ShrunkLine(max(1.0 + float(slope), 0.0), float(offset))
+
+
+def _line_at_widths(
+    x: FloatArray, sign: FloatArray, weight: FloatArray, widths: FloatArray
+) -> tuple[float, FloatArray]:
+    """Log evidence and most likely line under priors of given widths."""
+    precision = 1.0 / widths**2
+    features = np.stack([x, np.ones(len(x))], axis=1)
+
+    def value(line: FloatArray) -> float:
+        return -float(weight @ softplus(-sign * (x + features @ line))) - 0.5 * float(precision @ line**2)
+
+    line, now = np.zeros(2), value(np.zeros(2))
+    hessian = np.diag(precision)
+    for _ in range(100):
+        p = sigmoid(-sign * (x + features @ line))
+        gradient = features.T @ (weight * sign * p) - precision * line
+        hessian = features.T @ ((weight * p * (1.0 - p))[:, None] * features) + np.diag(precision)
+        step = np.linalg.solve(hessian, gradient)
+        while value(line + step) < now and np.abs(step).max() > 1e-12:
+            step = step / 2.0
+        line, before, now = line + step, now, value(line + step)
+        if now - before < 1e-12:
+            break
+    evidence = now + 0.5 * float(np.log(precision).sum()) - 0.5 * math.log(float(np.linalg.det(hessian)))
+    return evidence, line

@@ -35,7 +35,7 @@ from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.arrays import first_nan, number_array
 from llrkit.scores.derived import AnyTrials, DerivedSource, as_source
-from llrkit.shift.ladder import RUNGS, SHARES, Climb, Llrs, climb, infinite_edge
+from llrkit.shift.ladder import RUNGS, SHARES, Climb, Llrs, all_scores, climb
 
 FEWEST = 200
 """Unlabeled scores from which on a shift is looked for."""
@@ -87,11 +87,6 @@ class NewScores:
     df: float
     by_groups: bool
 
-    @property
-    def n(self) -> float:
-        """All scores, infinite ones included."""
-        return self.histogram.total + self.histogram.n_neg_inf + self.histogram.n_pos_inf
-
     @classmethod
     def of(
         cls, source: ScoreSource, cuts: FloatArray, speakers: str | Sequence[str] | None = None
@@ -109,9 +104,8 @@ class NewScores:
     def of_counts(cls, histogram: ClassHistogram, cuts: FloatArray) -> NewScores:
         """Scores that were counted already, taken as independent."""
         _require_enough_scores(histogram)
-        share = share_below(histogram, cuts)
-        independent = np.minimum.outer(share, share) - np.outer(share, share)
-        return cls(histogram, independent / histogram.total, np.inf, by_groups=False)
+        independent = _multinomial(share_below(histogram, cuts), histogram.total)
+        return cls(histogram, independent, np.inf, by_groups=False)
 
 
 def _require_enough_scores(histogram: ClassHistogram) -> None:
@@ -162,8 +156,7 @@ def share_below(histogram: ClassHistogram, cuts: FloatArray) -> FloatArray:
     """
     below = np.concatenate([[0.0], np.cumsum(histogram.count)]) + histogram.n_neg_inf
     place = cuts / histogram.width - histogram.first
-    total = histogram.total + histogram.n_neg_inf + histogram.n_pos_inf
-    return np.asarray(np.interp(place, np.arange(len(below)), below) / total)
+    return np.asarray(np.interp(place, np.arange(len(below)), below) / all_scores(histogram))
 
 
 ALPHA = 0.01
@@ -176,8 +169,7 @@ class ShiftTest:
 
     p_value: float
     share: float
-    share_low: float
-    share_high: float
+    share_interval: tuple[float, float]
     inflation: float
     """The variance of shares as a multiple of what independent trials would have; at least 1."""
     by_groups: bool
@@ -208,7 +200,11 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
         share = min(max(free, 0.0), 1.0)
     parts = [new.covariance, share**2 * of_class[0], (1.0 - share) ** 2 * of_class[1]]
     covariance = np.sum(parts, axis=0)
-    plain = _multinomial(seen, new.n) + share**2 * independent[0] + (1.0 - share) ** 2 * independent[1]
+    plain = (
+        _multinomial(seen, all_scores(new.histogram))
+        + share**2 * independent[0]
+        + (1.0 - share) ** 2 * independent[1]
+    )
     inflation = max(float((weight * np.diag(covariance)).sum() / (weight * np.diag(plain)).sum()), 1.0)
     traces = [float((weight * np.diag(part)).sum()) for part in parts]
     dfs = (new.df, *df)
@@ -220,28 +216,18 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
     left = seen - share * target - (1.0 - share) * nontarget
     statistic = float(left @ (weight * left))
     root = np.sqrt(weight)[:, None] * project
-    values = np.linalg.eigvalsh(root @ covariance @ root.T)
-    values = np.maximum(values, 0.0)
+    values = np.maximum(np.linalg.eigvalsh(root @ covariance @ root.T), 0.0)
     p_value = _tail_of_squares(statistic, values, df_error)
     gain = apart * weight / scale if scale > 0.0 else np.zeros(len(cuts))
-    reach = math.sqrt(max(float(gain @ covariance @ gain), 0.0)) * _quantile_of_test(confidence, df_error)
-    return ShiftTest(
-        p_value,
-        share,
-        max(share - reach, 0.0),
-        min(share + reach, 1.0),
-        inflation,
-        new.by_groups,
-        spread is not None,
-    )
+    student = float(stdtrit(min(df_error, 1e9), 0.5 + 0.5 * confidence))
+    reach = math.sqrt(max(float(gain @ covariance @ gain), 0.0)) * student
+    interval = max(share - reach, 0.0), min(share + reach, 1.0)
+    return ShiftTest(p_value, share, interval, inflation, new.by_groups, spread is not None)
 
 
 def _multinomial(share: FloatArray, n: float) -> FloatArray:
+    """Covariance of the shares of ``n`` independent scores below ascending cuts."""
     return np.asarray((np.minimum.outer(share, share) - np.outer(share, share)) / n)
-
-
-def _quantile_of_test(confidence: float, df: float) -> float:
-    return float(stdtrit(min(df, 1e9), 0.5 + 0.5 * confidence))
 
 
 def _tail_of_squares(statistic: float, values: FloatArray, df_error: float) -> float:
@@ -330,8 +316,8 @@ def shift_text(check: ShiftCheck) -> str:
         return f"{said} {share} {_harm_in_words(check)}"
     moves = (
         f"Targets moved by {_move_in_words(check.target)}, non-targets by {_move_in_words(check.nontarget)} "
+        f"({check.rung})."
     )
-    moves += f"({check.rung})."
     return f"{said} {moves} {share} {_harm_in_words(check)}"
 
 
@@ -488,7 +474,7 @@ def check_shift(
     (True, 'common move', 1.5)
     """
     setting = ShiftSetting.of(map_or_source, speakers)
-    return check_from(setting, *setting.climbed(scores, speakers, shares_of(share), harm=True))
+    return check_from(setting, *setting.climbed(scores, speakers, shares_of(share)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -514,49 +500,34 @@ class ShiftSetting:
         if known is None:  # a fit inside of another one is not looked at
             known = TrainingDensities(given.reduce(ScoreHistogram.of))
         if speakers is not None:
-            columns = (speakers,) if isinstance(speakers, str) else tuple(speakers)
-            known = known.with_groups(given, columns)
+            known = known.with_groups(given, names_of(speakers, "speakers"))
         return cls(fitted, known)
 
     @property
     def llrs(self) -> Llrs:
         """The map as a function of what was counted."""
-        if self.densities.of == "LLRs":
-            after = counted_map(self.fitted)[1]
-            return lambda values: after.llr(values, {})
-
-        def llrs(values: FloatArray) -> FloatArray:
-            return self.fitted.llr(values, {})
-
-        return llrs
+        after = counted_map(self.fitted)[1] if self.densities.of == "LLRs" else self.fitted
+        return lambda values: after.llr(values, {})
 
     def climbed(
-        self,
-        scores: AnyTrials,
-        speakers: str | Sequence[str] | None,
-        shares: tuple[float, float],
-        *,
-        harm: bool,
+        self, scores: AnyTrials, speakers: str | Sequence[str] | None, shares: tuple[float, float]
     ) -> tuple[NewScores, ShiftTest, Climb]:
-        """New scores, the test, and the rung that describes them; with ``harm`` one above "no shift", too."""
+        """New scores, the test, and the rung that describes them, with one above "no shift", too."""
         source = as_new_source(self.fitted, scores, self.densities.of)
         new = NewScores.of(source, self.densities.cuts, speakers)
         test = shift_test(self.densities, new)
-        return new, test, self.climb(new, test, shares, harm=harm)
+        return new, test, self.climb(new, test, shares, look_up=True)
 
-    def climb(self, new: NewScores, test: ShiftTest, shares: tuple[float, float], *, harm: bool) -> Climb:
+    def climb(self, new: NewScores, test: ShiftTest, shares: tuple[float, float], *, look_up: bool) -> Climb:
         """The rung that describes scores after the test."""
-        counted = self.densities.histogram
         return climb(
             self.llrs,
-            (ClassDensity.of(counted.target), ClassDensity.of(counted.nontarget)),
+            self.densities.histogram,
             new.histogram,
             inflation=test.inflation,
-            n_training=counted.target.total + counted.nontarget.total,
             shares=shares,
             is_shifted=test.p_value < ALPHA,
-            look_up=harm,
-            edge=infinite_edge(new.histogram, (counted.target, counted.nontarget)),
+            look_up=look_up,
         )
 
 
@@ -565,12 +536,8 @@ def check_from(setting: ShiftSetting, new: NewScores, test: ShiftTest, reached: 
     last = reached.last
     mixture = last.mixture
     climbed = len(reached.steps) > 1
-    moves = []
-    for move, counts in zip(
-        (mixture.target, mixture.nontarget),
-        (setting.densities.histogram.target, setting.densities.histogram.nontarget),
-        strict=True,
-    ):
+    counted, moves = setting.densities.histogram, []
+    for move, counts in ((mixture.target, counted.target), (mixture.nontarget, counted.nontarget)):
         trained = ClassDensity.of(counts)
         moved = move.offset + (move.spread - 1.0) * (trained.mean - move.center)
         moves.append(ClassMove(float(moved / trained.sd), float(move.spread)))
@@ -580,12 +547,13 @@ def check_from(setting: ShiftSetting, new: NewScores, test: ShiftTest, reached: 
         harm, interval = min(max(reached.above.harm, 0.0, low), high), (low, high)
     if reached.refusal or (not climbed and reached.above is None):
         harm, interval = math.nan, (math.nan, math.nan)
-    share, share_interval = test.share, (test.share_low, test.share_high)
+    share, share_interval = test.share, test.share_interval
     if climbed and not reached.refusal:
         share, share_interval = mixture.share, last.shares
+    n = all_scores(new.histogram)
     return ShiftCheck(
-        n=round(new.n),
-        n_infinite=round(new.n - new.histogram.total),
+        n=round(n),
+        n_infinite=round(n - new.histogram.total),
         p_value=test.p_value,
         share=share,
         share_interval=share_interval,
@@ -626,24 +594,51 @@ def shares_of(share: float | Sequence[float] | None) -> tuple[float, float]:
 class ShiftJudge:
     """Judges the scores that a map gets, once they are counted."""
 
-    fitted: Map
+    setting: ShiftSetting
     policy: str
-    of: str
 
     def values(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """What is counted of scores as files hold them."""
-        if self.of == "scores":
-            return scores * self.fitted.input_factor
-        llrs: FloatArray = counted_map(self.fitted)[0](scores, columns, outside="ignore")
+        fitted = self.setting.fitted
+        if self.setting.densities.of == "scores":
+            return scores * fitted.input_factor
+        llrs: FloatArray = counted_map(fitted)[0](scores, columns, outside="ignore")
         return llrs
 
     def __call__(self, counts: ClassHistogram) -> str:
-        """A note, or a refusal."""
-        return judge_shift(counts, fitted=self.fitted, policy=self.policy)
+        """A note about scores that have moved so far that it costs, or "" if they have not.
+
+        Speakers are not known here: the test alone would find a shift wherever other people speak, and what
+        counts is a harm that is certain, or a move that nothing describes. With the policy "error" the scores
+        are refused then.
+        """
+        try:
+            check = harmful_shift(NewScores.of_counts(counts, self.setting.densities.cuts), self.setting)
+        except TooFewTrialsError as error:
+            return f"no shift was looked for: {error}" if self.policy == "error" else ""
+        if check is None:
+            return ""
+        if self.policy == "error":
+            raise InputError(f"{check.text} Nothing is written (--shift error)")
+        return check.text
 
 
 def judge_for(fitted: Map, policy: str) -> ShiftJudge | None:
-    """What judges the scores that a map gets; None where nobody asks, or the map cannot tell."""
+    """What judges the scores that a map gets; None where nobody asks, or the map cannot tell.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> fitted = lk.fit_cmlg(lk.Scores(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500)))
+    >>> new = np.append(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500))
+    >>> judge = judge_for(fitted, "warn")
+    >>> judge(ClassHistogram.of(new))
+    ''
+    >>> judge(ClassHistogram.of(new + 2.0))[:20]
+    'A shift: the 1,000 s'
+    """
     if policy == "ignore":
         return None
     known = densities_of(fitted)
@@ -653,7 +648,7 @@ def judge_for(fitted: Map, policy: str) -> ShiftJudge | None:
                 f"--shift error: the calibration does not hold {NO_DENSITIES}, or use --shift ignore"
             )
         return None
-    return ShiftJudge(fitted, policy, known.of)
+    return ShiftJudge(ShiftSetting(fitted, known), policy)
 
 
 def shift_note(
@@ -664,13 +659,12 @@ def shift_note(
     Whether there is a shift is asked as of scores without labels, with their ``speakers`` where these are
     known; how they moved, and what the LLRs lose, is then read from the labels.
     """
-    judge = judge_for(fitted, "warn")
-    if judge is None:
+    known = densities_of(fitted)
+    if known is None:
         return ""
-    setting = ShiftSetting.of(fitted)
     try:
-        new = NewScores.of(as_new_source(fitted, scores, judge.of), setting.densities.cuts, speakers)
-        check = harmful_shift(new, setting)
+        new = NewScores.of(as_new_source(fitted, scores, known.of), known.cuts, speakers)
+        check = harmful_shift(new, ShiftSetting(fitted, known))
     except TooFewTrialsError:
         return ""
     return "" if check is None else text_by_labels(fitted, check, scores, llrs)
@@ -695,36 +689,5 @@ def harmful_shift(new: NewScores, setting: ShiftSetting) -> ShiftCheck | None:
     test = shift_test(setting.densities, new)
     if test.p_value >= ALPHA:
         return None
-    check = check_from(setting, new, test, setting.climb(new, test, SHARES, harm=False))
+    check = check_from(setting, new, test, setting.climb(new, test, SHARES, look_up=False))
     return check if check.is_harmful else None
-
-
-def judge_shift(counts: ClassHistogram, *, fitted: Map, policy: str) -> str:
-    """A note about scores that have moved so far that it costs, or "" if they have not.
-
-    Speakers are not known here: the test alone would find a shift wherever other people speak, and what
-    counts is a harm that is certain, or a move that nothing describes. With the policy "error" the scores are
-    refused then.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> fitted = lk.fit_cmlg(lk.Scores(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500)))
-    >>> new = np.append(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500))
-    >>> judge_shift(ClassHistogram.of(new), fitted=fitted, policy="warn")
-    ''
-    >>> judge_shift(ClassHistogram.of(new + 2.0), fitted=fitted, policy="warn")[:20]
-    'A shift: the 1,000 s'
-    """
-    setting = ShiftSetting.of(fitted)
-    try:
-        check = harmful_shift(NewScores.of_counts(counts, setting.densities.cuts), setting)
-    except TooFewTrialsError as error:
-        return f"no shift was looked for: {error}" if policy == "error" else ""
-    if check is None:
-        return ""
-    if policy == "error":
-        raise InputError(f"{check.text} Nothing is written (--shift error)")
-    return check.text

@@ -22,7 +22,7 @@ import numpy as np
 
 from llrkit.base.arguments import FloatArray
 from llrkit.core.functions import logit, sigmoid, softplus
-from llrkit.core.histograms import ClassDensity, ClassHistogram
+from llrkit.core.histograms import ClassDensity, ClassHistogram, ScoreHistogram
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.fits.ratio import Objective, maximize
 
@@ -34,6 +34,19 @@ FARTHEST_SPREAD = 8.0
 """Times that a class may spread more, or less, than in training: what moves are looked for."""
 FARTHEST_OFFSET = 25.0
 """The same for offsets, in standard deviations."""
+
+
+_MOVES = tuple(
+    np.array(rows, dtype=np.float64).T
+    for rows in (
+        np.empty((0, 4)),
+        [[1, 1, 0, 0], [0, 0, 1, 1]],
+        [[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
+        np.eye(4),
+    )
+)
+"""Of each parametric rung, which parameter (column) is which of four: the logs of the spreads of targets and
+non-targets, then their offsets. The share of targets is a parameter of every rung and comes before them."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,17 @@ class MovedMixture(ReadOnlyArrays):
             _distance_of_masses(self.counts * (1.0 - own), mixed * (1.0 - own)),
         )
 
+    @property
+    def adequate(self) -> bool:
+        """Whether it is close to the scores, as a whole and in the part that each class explains."""
+        whole, *classes = self.distances()
+        n = float(self.counts.sum())
+        # in the part of few scores chance alone makes larger distances likely
+        limits = [1.4 / math.sqrt(max(n * share, 1.0)) for share in (self.share, 1.0 - self.share)]
+        return whole <= MOST_APART and all(
+            one <= max(MOST_APART_OF_CLASS, limit) for one, limit in zip(classes, limits, strict=True)
+        )
+
 
 def _distance_of_masses(counts: FloatArray, masses: FloatArray) -> float:
     seen, expected = np.cumsum(counts), np.cumsum(masses)
@@ -121,7 +145,7 @@ class MovableClasses:
     >>> target, nontarget = rng.normal(3.0, 1.0, 5_000), rng.normal(0.0, 1.0, 5_000)
     >>> new = np.concatenate([rng.normal(7.0, 1.5, 1_000), rng.normal(2.5, 1.5, 9_000)])
     >>> trained = [ClassDensity.of(ClassHistogram.of(values)) for values in (target, nontarget)]
-    >>> found = MovableClasses.of(*trained, ClassHistogram.of(new)).fitted(1)
+    >>> found = MovableClasses((trained[0], trained[1]), ClassHistogram.of(new)).fitted(1)
     >>> round(found.share, 1), abs(found.target.spread - 1.5) < 0.1
     (0.1, True)
     """
@@ -129,17 +153,6 @@ class MovableClasses:
     classes: tuple[ClassDensity, ClassDensity]
     cells: ClassHistogram
     shares: tuple[float, float] = SHARES
-
-    @classmethod
-    def of(
-        cls,
-        target: ClassDensity,
-        nontarget: ClassDensity,
-        new: ClassHistogram,
-        shares: tuple[float, float] = SHARES,
-    ) -> MovableClasses:
-        """From training densities and the counts of new scores."""
-        return cls((target, nontarget), new, shares)
 
     @property
     def at(self) -> FloatArray:
@@ -165,37 +178,37 @@ class MovableClasses:
         """The moves that parameters mean: log-odds of the share, then logs of spreads, then offsets."""
         middle = 0.5 * (self.classes[0].mean + self.classes[1].mean)
         centers = (middle, middle) if rung <= 1 else (self.classes[0].mean, self.classes[1].mean)
-        log_spread, offset = unpacked(rung, x)
-        return tuple(  # type: ignore[return-value]
-            Move(offset[i] * self.scale, math.exp(log_spread[i]), centers[i]) for i in (0, 1)
-        )
+        moves = _MOVES[rung] @ x[1:]
+        target, nontarget = (Move(moves[2 + i] * self.scale, math.exp(moves[i]), centers[i]) for i in (0, 1))
+        return target, nontarget
 
     def fitted(self, rung: int, below: MovedMixture | None = None, *, normal: bool = False) -> MovedMixture:
         """The most likely mixture of a rung; the one below is where the search begins."""
         ends = [float(end) for end in logit(np.array(self.shares))]
-        free = [[min(max(start, ends[0]), ends[1])] for start in (-4.0, -2.0, 0.0)]
-        starts = [[*share, *_no_move(rung)] for share in free]
-        if below is not None:
-            starts = [_from_below(rung, below.x), *starts[:1]]
+        moves = _MOVES[rung]
+        starts = [
+            [min(max(share, ends[0]), ends[1]), *np.zeros(moves.shape[1])] for share in (-4.0, -2.0, 0.0)
+        ]
+        if below is not None:  # what a parameter moves starts where it was, on average
+            before = _MOVES[below.rung] @ below.x[1:]
+            starts = [[float(below.x[0]), *(moves.T @ before / moves.sum(axis=0))], *starts[:1]]
         if normal:
             starts = [*starts, *(self._split(share) for share in (0.01, 0.1, 0.5))]
-        n_spreads = (0, 1, 1, 2)[rung]
-        n_offsets = (0, 1, 2, 2)[rung]
-        spread, offset = math.log(FARTHEST_SPREAD), FARTHEST_OFFSET
-        bounds = [(ends[0], ends[1]), *[(-spread, spread)] * n_spreads, *[(-offset, offset)] * n_offsets]
-        bounds = [(low, high + 1e-12) for low, high in bounds]
+        reach = np.repeat([math.log(FARTHEST_SPREAD), FARTHEST_OFFSET], 2)
+        farthest = [float(reach[of > 0.0][0]) for of in moves.T]
+        bounds = [(ends[0], ends[1] + 1e-12), *((-far, far + 1e-12) for far in farthest)]
         best = maximize(self._objective(rung, normal), starts, bounds)
         return self.mixture(rung, best.x, normal=normal)
 
     def mixture(self, rung: int, x: FloatArray, *, normal: bool = False) -> MovedMixture:
         """The mixture with given parameters."""
-        logs, _ = self._log_densities(rung, x, normal)
+        moves = self.moves(rung, x)
+        logs, _ = self._log_densities(moves, normal)
         masses = np.exp(logs)
         share = float(sigmoid(x[0]))
         covered = float(np.array([share, 1.0 - share]) @ masses.sum(axis=1)) * self.width
         masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-300)
         value, _ = self._objective(rung, normal)(x)
-        moves = self.moves(rung, x)
         return MovedMixture(
             rung, share, *moves, self.at, self.counts, masses, value, x, min(covered, 1.0), normal
         )
@@ -213,10 +226,10 @@ class MovableClasses:
             offset.append((mean - self.classes[i].mean) / self.scale)
         return [float(logit(share)), *log_spread, *offset]
 
-    def _log_densities(self, rung: int, x: FloatArray, normal: bool) -> tuple[FloatArray, list[FloatArray]]:
+    def _log_densities(self, moves: tuple[Move, Move], normal: bool) -> tuple[FloatArray, list[FloatArray]]:
         """Log density of each class at the cells, and its derivative by where a score would have been."""
         logs, slopes = [], []
-        for density, move in zip(self.classes, self.moves(rung, x), strict=True):
+        for density, move in zip(self.classes, moves, strict=True):
             back = move.back(self.at)
             if normal:
                 z = (back - density.mean) / density.sd
@@ -233,53 +246,21 @@ class MovableClasses:
         weights = self.counts / self.counts.sum()
 
         def objective(x: FloatArray) -> tuple[float, FloatArray]:
-            logs, slopes = self._log_densities(rung, x, normal)
+            moves = self.moves(rung, x)
+            logs, slopes = self._log_densities(moves, normal)
             share = float(sigmoid(x[0]))
             log_own, log_other = math.log(share) + logs[0], math.log1p(-share) + logs[1]
             total = np.logaddexp(log_own, log_other)
             own = np.exp(log_own - total)
-            by_spread, by_offset = [], []
-            for responsible, slope, move in zip((own, 1.0 - own), slopes, self.moves(rung, x), strict=True):
+            by_spread, by_offset = [], []  # derivatives by those of each class
+            for responsible, slope, move in zip((own, 1.0 - own), slopes, moves, strict=True):
                 back = move.back(self.at)
                 by_spread.append(float(weights @ (responsible * (-slope * (back - move.center) - 1.0))))
                 by_offset.append(float(weights @ (responsible * -slope)) * self.scale / move.spread)
-            gradient = [float(weights @ own) - share, *_packed_derivatives(rung, by_spread, by_offset)]
-            return float(weights @ total), np.array(gradient)
+            by_move = _MOVES[rung].T @ np.array([*by_spread, *by_offset])
+            return float(weights @ total), np.array([float(weights @ own) - share, *by_move])
 
         return objective
-
-
-def _no_move(rung: int) -> list[float]:
-    return [0.0] * (0, 2, 3, 4)[rung]
-
-
-def unpacked(rung: int, x: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Logs of spreads and offsets of both classes."""
-    if rung == 0:
-        return (0.0, 0.0), (0.0, 0.0)
-    if rung == 1:
-        return (x[1], x[1]), (x[2], x[2])
-    if rung == 2:
-        return (x[1], x[1]), (x[2], x[3])
-    return (x[1], x[2]), (x[3], x[4])
-
-
-def _packed_derivatives(rung: int, by_spread: Sequence[float], by_offset: Sequence[float]) -> list[float]:
-    """The derivatives by the parameters of a rung."""
-    if rung == 0:
-        return []
-    if rung == 1:
-        return [sum(by_spread), sum(by_offset)]
-    return [sum(by_spread), *by_offset] if rung == 2 else [*by_spread, *by_offset]
-
-
-def _from_below(rung: int, x: FloatArray) -> list[float]:
-    """Parameters of a rung that mean about what those of the rung below do."""
-    if rung == 1:
-        return [float(x[0]), 0.0, 0.0]
-    if rung == 2:
-        return [float(x[0]), float(x[1]), float(x[2]), float(x[2])]
-    return [float(x[0]), float(x[1]), float(x[1]), float(x[2]), float(x[3])]
 
 
 MOST_APART = 0.055
@@ -317,8 +298,14 @@ def reason_against(mixture: MovedMixture, shares: tuple[float, float], n: float,
     adequate
         Whether the mixture is close to the scores.
     """
-    if far := _reason_out_of_reach(mixture):
-        return far
+    moves = np.abs(_MOVES[mixture.rung] @ mixture.x[1:])
+    # a search that ran into its limits says nothing: the scores may have moved farther
+    if max(moves[:2]) > 0.99 * math.log(FARTHEST_SPREAD) or max(moves[2:]) > 0.99 * FARTHEST_OFFSET:
+        return (
+            f"they are too far from the training scores (spread more than {FARTHEST_SPREAD:g} times as large "
+            f"or small, or offset more than {FARTHEST_OFFSET:g} standard deviations), "
+            "perhaps on another scale"
+        )
     whole, target, nontarget = mixture.distances()
     low, high = shares
     at_end = mixture.share <= low * 1.02 or mixture.share >= 1.0 - (1.0 - high) * 1.02
@@ -345,24 +332,12 @@ def reason_against(mixture: MovedMixture, shares: tuple[float, float], n: float,
 
 
 def too_few_of_class(mixture: MovedMixture, n: float) -> str:
-    """That ``n`` independent scores hold too few of a class to show where it is; empty if they do not."""
+    """Why ``n`` independent scores hold too few of a class to show where it is; empty if they do not."""
     few = min(mixture.share, 1.0 - mixture.share) * n
     if few >= FEWEST_OF_CLASS:
         return ""
     rare = "targets" if mixture.share < 0.5 else "non-targets"
     return f"the scores hold about {few:.0f} independent {rare}; at least {FEWEST_OF_CLASS} are needed"
-
-
-def _reason_out_of_reach(mixture: MovedMixture) -> str:
-    """Why a search that ran into its limits says nothing: the scores may have moved farther."""
-    log_spreads, offsets = unpacked(mixture.rung, mixture.x)
-    spread_out = max(abs(one) for one in log_spreads) > 0.99 * math.log(FARTHEST_SPREAD)
-    if not spread_out and max(abs(one) for one in offsets) <= 0.99 * FARTHEST_OFFSET:
-        return ""
-    return (
-        f"they are too far from the training scores (spread more than {FARTHEST_SPREAD:g} times as large or "
-        f"small, or offset more than {FARTHEST_OFFSET:g} standard deviations), perhaps on another scale"
-    )
 
 
 def infinite_edge(new: ClassHistogram, classes: tuple[ClassHistogram, ClassHistogram]) -> str:
@@ -375,17 +350,17 @@ def infinite_edge(new: ClassHistogram, classes: tuple[ClassHistogram, ClassHisto
     '25 % of the scores are -inf: a hard edge no move explains'
     """
     for name, seen, trained in (
-        ("-inf", new.n_neg_inf, [one.n_neg_inf / _all_scores(one) for one in classes]),
-        ("inf", new.n_pos_inf, [one.n_pos_inf / _all_scores(one) for one in classes]),
+        ("-inf", new.n_neg_inf, [one.n_neg_inf / all_scores(one) for one in classes]),
+        ("inf", new.n_pos_inf, [one.n_pos_inf / all_scores(one) for one in classes]),
     ):
-        share = float(seen) / _all_scores(new)
+        share = float(seen) / all_scores(new)
         if share > EDGE + max(trained):
             return f"{100.0 * share:.0f} % of the scores are {name}: a hard edge no move explains"
     return ""
 
 
-def _all_scores(one: ClassHistogram) -> float:
-    """Scores, infinite ones included."""
+def all_scores(one: ClassHistogram) -> float:
+    """How many scores there are, infinite ones included."""
     return one.total + one.n_neg_inf + one.n_pos_inf
 
 
@@ -463,6 +438,14 @@ def expected_cllr(llrs: FloatArray, masses: FloatArray) -> float:
     return float(masses[0] @ softplus(-llrs) + masses[1] @ softplus(llrs)) / (2.0 * math.log(2.0))
 
 
+def losses_with_line(
+    llrs: Llrs, line: tuple[float, float], at: FloatArray, masses: FloatArray
+) -> tuple[float, float]:
+    """Expected Cllr of a map as it is, and of the map after a line."""
+    slope, offset = line
+    return expected_cllr(llrs(at), masses), expected_cllr(llrs(slope * at + offset), masses)
+
+
 def best_line_before(llrs: Llrs, mixture: MovedMixture, scale: float) -> tuple[float, float]:
     """The line ``a s + b`` after which a map loses least on the classes of a mixture.
 
@@ -503,9 +486,9 @@ def harm_interval(
     """
     harms = []
     for mixture, line in (best, *rivals):
-        before, after = llrs(mixture.at), llrs(line[0] * mixture.at + line[1])
         for masses in (mixture.masses, mixture.shared_out):
-            harms.append(expected_cllr(before, masses) - expected_cllr(after, masses))
+            old, new = losses_with_line(llrs, line, mixture.at, masses)
+            harms.append(old - new)
     mixture, line = best
     before, after = llrs(mixture.at), llrs(line[0] * mixture.at + line[1])
     lost = softplus(-before) - softplus(-after), softplus(before) - softplus(after)
@@ -532,40 +515,12 @@ class LadderStep:
 
     mixture: MovedMixture
     line: tuple[float, float]
-    old: float
-    """Expected Cllr of the map as it is."""
-    new: float
-    """Expected Cllr after the move."""
+    harm: float
+    """What the map as it is loses more than it need to: its expected Cllr less that after the move."""
     gain: tuple[float, float]
     """Interval of what the move gains."""
     shares: tuple[float, float]
     """Interval of the share of targets."""
-
-    @property
-    def harm(self) -> float:
-        """What the map as it is loses more than it need to."""
-        return self.old - self.new
-
-    @property
-    def adequate(self) -> bool:
-        """Whether the mixture is as close to the scores as it should be."""
-        return is_adequate(self.mixture)
-
-
-def is_adequate(mixture: MovedMixture) -> bool:
-    """Whether a mixture is close to the scores, as a whole and in the part that each class explains."""
-    whole, *classes = mixture.distances()
-    limits = class_limits(mixture)
-    close = all(one <= max(MOST_APART_OF_CLASS, limit) for one, limit in zip(classes, limits, strict=True))
-    return whole <= MOST_APART and close
-
-
-def class_limits(mixture: MovedMixture) -> tuple[float, float]:
-    """Distances that chance alone makes likely in the two parts of few scores."""
-    n = float(mixture.counts.sum())
-    return tuple(  # type: ignore[return-value]
-        1.4 / math.sqrt(max(n * share, 1.0)) for share in (mixture.share, 1.0 - mixture.share)
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -597,15 +552,13 @@ class Climb:
 
 def climb(
     llrs: Llrs,
-    classes: tuple[ClassDensity, ClassDensity],
+    trained: ScoreHistogram,
     new: ClassHistogram,
     *,
-    inflation: float = 1.0,
-    n_training: float = math.inf,
-    shares: tuple[float, float] = SHARES,
-    is_shifted: bool = True,
-    look_up: bool = False,
-    edge: str = "",
+    inflation: float,
+    shares: tuple[float, float],
+    is_shifted: bool,
+    look_up: bool,
 ) -> Climb:
     """Climb the ladder for scores in cells.
 
@@ -613,30 +566,30 @@ def climb(
     ----------
     llrs
         The map that was trained, as a function of scores.
+    trained
+        The training scores; what these do not tell exactly no rung does.
     inflation
         How many trials say as much as one that is independent of all others.
-    n_training
-        Trials of the training set; what these do not tell exactly no rung does.
     is_shifted
         Whether the test found a shift at all: without one the ladder is not climbed.
     look_up
         Where no move is needed, say all the same what the next rung would gain.
-    edge
-        Why infinite scores, which are in no cell, speak against any move.
     """
-    movable = MovableClasses.of(*classes, new, shares)
+    classes = ClassDensity.of(trained.target), ClassDensity.of(trained.nontarget)
+    movable = MovableClasses(classes, new, shares)
     n = new.total / inflation
-    n_sure = 1.0 / (1.0 / n + inflation / n_training)
+    n_sure = 1.0 / (1.0 / n + inflation / (trained.target.total + trained.nontarget.total))
 
     def step(mixture: MovedMixture) -> LadderStep:
         return _step_of_ladder(llrs, movable, mixture, n_sure)
 
     steps = [step(movable.fitted(0))]
-    if is_shifted and edge:
+    # infinite scores are in no cell, and speak against any move
+    if is_shifted and (edge := infinite_edge(new, (trained.target, trained.nontarget))):
         return Climb(tuple(steps), edge)
-    if not is_shifted or steps[0].adequate:
+    if not is_shifted or steps[0].mixture.adequate:
         if shares != SHARES:
-            anywhere = MovableClasses.of(*classes, new).fitted(0)
+            anywhere = MovableClasses(classes, new).fitted(0)
             if refusal := share_outside(steps[0].mixture, anywhere, n):
                 return Climb(tuple(steps), refusal)
         if not look_up:
@@ -657,30 +610,29 @@ def climb(
             mixture = max(mixture, normal, key=lambda one: one.log_likelihood)
         made = step(mixture)
         steps.append(made)
-        if made.adequate and not _loses_by_move(llrs, made, moved[rung + 1 :]):
+        if mixture.adequate and not _loses_by_move(llrs, made, moved[rung + 1 :]):
             break
     last = steps[-1]
-    if refusal := reason_against(last.mixture, shares, n, adequate=last.adequate):
+    adequate = last.mixture.adequate
+    if refusal := reason_against(last.mixture, shares, n, adequate=adequate):
         return Climb(tuple(steps), refusal)
-    if last.adequate and last.gain[0] <= 0.0:  # a gain that may be a loss is not taken
+    if adequate and last.gain[0] <= 0.0:  # a gain that may be a loss is not taken
         return Climb(tuple(steps[:1]), above=last)
     rivals = [
         (one, best_line_before(llrs, one, movable.scale))
         for one in (*moved[1:], normal or movable.fitted(3, normal=True))
-        if is_adequate(one) and not reason_against(one, shares, n, adequate=True)
+        if one.adequate and not reason_against(one, shares, n, adequate=True)
     ]
     harms = harm_interval(llrs, (last.mixture, last.line), last.gain, rivals, n_sure)
-    free = None if last.adequate else _free_shape(last.mixture)
+    free = None if adequate else _free_shape(last.mixture)
     return Climb(tuple(steps), free=free, harms=harms)
 
 
 def _loses_by_move(llrs: Llrs, step: LadderStep, above: list[MovedMixture]) -> bool:
     """Whether a rung above that describes the scores, too, expects a move to lose more than no move."""
-    slope, offset = step.line
     for rival in above:
-        before = expected_cllr(llrs(rival.at), rival.masses)
-        after = expected_cllr(llrs(slope * rival.at + offset), rival.masses)
-        if after > before and is_adequate(rival):
+        before, after = losses_with_line(llrs, step.line, rival.at, rival.masses)
+        if after > before and rival.adequate:
             return True
     return False
 
@@ -688,27 +640,17 @@ def _loses_by_move(llrs: Llrs, step: LadderStep, above: list[MovedMixture]) -> b
 def _step_of_ladder(llrs: Llrs, movable: MovableClasses, mixture: MovedMixture, n: float) -> LadderStep:
     """What a rung promises, with an interval from the uncertainty of its parameters."""
     line = best_line_before(llrs, mixture, movable.scale)
-
-    def losses(drawn: MovedMixture, line: tuple[float, float]) -> tuple[float, float]:
-        moved = llrs(line[0] * drawn.at + line[1])
-        return expected_cllr(llrs(drawn.at), drawn.masses), expected_cllr(moved, drawn.masses)
-
-    old, new = losses(mixture, line)
+    old, new = losses_with_line(llrs, line, mixture.at, mixture.masses)
     gains, shares = [], []
     # the gain of this very move, were the truth a neighbor of what was estimated
     for x in _neighbor_parameters(movable, mixture, n):
         drawn = movable.mixture(mixture.rung, x, normal=mixture.normal)
-        before, after = losses(drawn, line)
+        before, after = losses_with_line(llrs, line, drawn.at, drawn.masses)
         gains.append(before - after)
         shares.append(drawn.share)
-    return LadderStep(
-        mixture,
-        line,
-        old,
-        new,
-        _interval_of_promise(gains, old - new),
-        _interval_of_promise(shares, mixture.share),
-    )
+    harm = old - new
+    intervals = _interval_of_promise(gains, harm), _interval_of_promise(shares, mixture.share)
+    return LadderStep(mixture, line, harm, *intervals)
 
 
 def _interval_of_promise(drawn: list[float], estimate: float) -> tuple[float, float]:
@@ -734,12 +676,10 @@ def _neighbor_parameters(movable: MovableClasses, mixture: MovedMixture, n: floa
 def _free_shape(mixture: MovedMixture) -> FloatArray:
     """LLRs at the cells from densities without a shape: the scores, shared out between the classes."""
     own = mixture.responsibility
-    first, width = 0, float(mixture.at[1] - mixture.at[0])
-    logs = []
+    cells = (mixture.at - mixture.at[0]) / float(mixture.at[1] - mixture.at[0]) + 0.5
+    logs, limits = [], []
     for part in (own, 1.0 - own):
-        counts = ClassHistogram(0, first, mixture.counts * part)
-        density = ClassDensity.of(counts)
-        logs.append(density.log_pdf((mixture.at - mixture.at[0]) / width + 0.5)[0])
-    ratio = logs[0] - logs[1]
-    limit = [math.log1p(float((mixture.counts * part).sum())) for part in (own, 1.0 - own)]
-    return np.clip(np.maximum.accumulate(ratio), -limit[0], limit[1])
+        counts = mixture.counts * part
+        logs.append(ClassDensity.of(ClassHistogram(0, 0, counts)).log_pdf(cells)[0])
+        limits.append(math.log1p(float(counts.sum())))
+    return np.clip(np.maximum.accumulate(logs[0] - logs[1]), -limits[0], limits[1])

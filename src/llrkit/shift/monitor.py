@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtri, gammaln
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import FloatArray
 from llrkit.base.process import warn_caller
 from llrkit.base.text import counted
 from llrkit.core.functions import probability
@@ -30,6 +30,7 @@ from llrkit.maps.training_range import TrainingDensities
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials
 from llrkit.shift.check import FEWEST, ShiftSetting, as_new_source, share_below
+from llrkit.shift.ladder import all_scores
 
 _FEW, _MANY = 60, 4_000
 """Steps of the maximization: to begin with, and where an alarm depends on it."""
@@ -76,14 +77,8 @@ class TrainedCells(ReadOnlyArrays):
         for _ in range(steps):
             own = share[:, None] * classes[0]
             mixed = np.maximum(own + (1.0 - share[:, None]) * classes[1], 1e-300)
-            before, value = (
-                value,
-                float((batches * np.log(mixed)).sum())
-                + sum(
-                    _log_likelihood_of_cells(row, cells)
-                    for row, cells in zip(self.counts, classes, strict=True)
-                ),
-            )
+            before, value = value, float((batches * np.log(mixed)).sum())
+            value += sum(map(_log_likelihood_of_cells, self.counts, classes))
             if value - before < 1e-6:
                 break
             targets = batches * (own / mixed)
@@ -162,6 +157,7 @@ class ShiftMonitor:
         self._setting = ShiftSetting.of(map_or_source)
         densities = self._setting.densities
         self._cuts = densities.cuts
+        self._enough = math.log(2.0 / self.level)
         # half of the level for what the training trials do not tell, half for the scores to come
         self._trained = TrainedCells.of(_trained_counts(densities), 0.5 * self.level)
         self.reset()
@@ -224,7 +220,8 @@ class ShiftMonitor:
         cuts = self._cuts
 
         def cells(chunk: Scores) -> FloatArray:
-            return np.asarray(_cells_of_scores(chunk.target, cuts) + _cells_of_scores(chunk.nontarget, cuts))
+            cell = [np.searchsorted(cuts, scores, side="right") for scores in (chunk.target, chunk.nontarget)]
+            return np.bincount(np.concatenate(cell), minlength=len(cuts) + 1).astype(np.float64)
 
         counts = source.reduce(cells)
         return round(float(counts.sum())), counts
@@ -254,9 +251,8 @@ class ShiftMonitor:
         self._seen.update(who)
         self.n_speakers = len(self._seen)
         rows = counts[:-1][fresh]
-        return round(float(counts[-1].sum())), np.asarray(
-            (rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
-        )
+        once = (rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
+        return round(float(counts[-1].sum())), np.asarray(once)
 
     @property
     def alarm(self) -> bool:
@@ -280,10 +276,6 @@ class ShiftMonitor:
             f"Alarm after {self.alarm_at:,} of {self.n:,} scores: they are no mixture of the training "
             f"classes ({held})."
         )
-
-    @property
-    def _enough(self) -> float:
-        return math.log(2.0 / self.level)
 
     def _mixture(self) -> float:
         """Log of the mean of e-processes that begin at different batches, with weights that sum to 1."""
@@ -310,17 +302,12 @@ def _starts_of_processes(n: int) -> list[int]:
     return sorted(n - age for age in ages if 0 < age <= n)
 
 
-def _cells_of_scores(scores: Array, cuts: FloatArray) -> FloatArray:
-    cell = np.searchsorted(cuts, scores, side="right")
-    return np.bincount(cell, minlength=len(cuts) + 1).astype(np.float64)
-
-
 def _trained_counts(densities: TrainingDensities) -> FloatArray:
     """Training trials of each class in the cells; fewer where speakers make them depend on each other."""
     rows = []
     for i, one in enumerate((densities.histogram.target, densities.histogram.nontarget)):
         below = share_below(one, densities.cuts)
-        cells = np.diff(below, prepend=0.0, append=1.0) * (one.total + one.n_neg_inf + one.n_pos_inf)
+        cells = np.diff(below, prepend=0.0, append=1.0) * all_scores(one)
         if densities.spread is not None:
             alone = below * (1.0 - below) / one.total
             cells = cells / max(float(np.trace(densities.spread.covariance[i]) / alone.sum()), 1.0)

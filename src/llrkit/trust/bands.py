@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, takes
+from llrkit.base.arguments import Array, FloatArray, of_kind
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, counted
 from llrkit.core.functions import LN2, probability, probit, sigmoid, softplus
@@ -27,13 +27,12 @@ from llrkit.results.result import Column, Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
 from llrkit.trust.bootstrap import FEWEST_SPEAKERS
-from llrkit.trust.influence import estimate_sums
-from llrkit.trust.intervals import CurveRates, curve_rates
+from llrkit.trust.influence import estimate_means
+from llrkit.trust.intervals import curve_rates, roc_slopes
 from llrkit.trust.jackknife import Jackknife, from_scale
-from llrkit.trust.speakers import GROUPS, Speakers, find_speakers, quantile, speaker_cells
+from llrkit.trust.speakers import GROUPS, Contributions, Speakers, find_speakers, quantile, speaker_cells
 
 DET_POINTS = 201
-_STEEPEST = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,6 @@ class CurveBands(Result):
         }  # fmt: skip
 
 
-@takes(result=Measurements)
 def curve_bands(
     source: AnyTrials,
     labels: Labels | None = None,
@@ -148,14 +146,23 @@ def curve_bands(
     >>> bool(bands.tippett.target_lower[middle] < at < bands.tippett.target_upper[middle])
     True
     """
+    of_kind(result, Measurements, "result")
     source = as_source(source, labels)
     probability(level, "level")
     speaker_set = find_speakers(source, speakers) if speakers else None
-    roc = _roc_points(result)
-    rates = curve_rates(source, np.concatenate([result.tippett.llr, roc]), speaker_set, level)
+    llr, roc = result.tippett.llr, _roc_points(result)
+    rates = curve_rates(source, np.concatenate([llr, roc]), speaker_set, level)
+    miss, fa = rates.miss, rates.fa
+    lower, upper = rates.along_roc(roc_slopes(result, rates.thresholds))
+    at = np.searchsorted(rates.thresholds, roc)
+    det = DetBand(level, fa.rate[at], miss.rate[at], lower[at], upper[at])
+    at = np.searchsorted(rates.thresholds, llr)  # the LLRs of the curve may repeat
+    tippett = TippettBand(
+        level, llr, (1.0 - miss.high)[at], (1.0 - miss.low)[at], fa.low[at], fa.high[at]
+    )  # fmt: skip
     return CurveBands(
-        _det_band(result, rates, roc),
-        _tippett_band(rates, result.tippett.llr),
+        det,
+        tippett,
         _ece_band(source, result.cllr, speaker_set, level),
         speaker_set.n_speakers if speaker_set is not None else None,
     )
@@ -172,65 +179,33 @@ def _roc_points(result: Measurements) -> FloatArray:
     return np.unique(roc.threshold[inner]) if len(inner) else np.array([0.0])
 
 
-def _det_band(result: Measurements, rates: CurveRates, thresholds: FloatArray) -> DetBand:
-    blocks = result.summaries.blocks
-    # the slope of the ROC is the likelihood ratio
-    block = np.maximum(np.searchsorted(blocks.low, rates.thresholds, side="right") - 1, 0)
-    slope = np.exp(np.clip(blocks.llr[block], -_STEEPEST, _STEEPEST))
-    lower, upper = rates.along_roc(slope)
-    at = np.searchsorted(rates.thresholds, thresholds)
-    return DetBand(rates.level, rates.fa.rate[at], rates.miss.rate[at], lower[at], upper[at])
+def _ece_band(source: ScoreSource, cllr: float, speakers: Speakers | None, level: float) -> EceBand:
+    log_odds = ECE_LOG10_ODDS * np.log(10.0)
+    if not math.isfinite(cllr):  # and so is the cross-entropy at every prior
+        nowhere = np.full(len(log_odds), np.nan)
+        return EceBand(level, log_odds, np.full(len(log_odds), cllr), nowhere, nowhere.copy())
 
-
-def _tippett_band(rates: CurveRates, llr: FloatArray) -> TippettBand:
-    at = np.searchsorted(rates.thresholds, llr)  # the LLRs of the curve may repeat
-    return TippettBand(
-        rates.level, llr, (1.0 - rates.miss.high)[at], (1.0 - rates.miss.low)[at],
-        rates.fa.low[at], rates.fa.high[at],
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class _PriorLosses:
-    """The cross-entropy in bits at several priors, as sums of class means."""
-
-    log_odds: FloatArray
-
-    @property
-    def size(self) -> int:
-        return len(self.log_odds)
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        return tuple(range(self.size))
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
+    def prior_losses(values: Array, class_index: int) -> list[FloatArray]:
+        """The cross-entropy in bits at several priors is the sum of the class means of these."""
         x = values.astype(np.float64, copy=False)
         sign = -1.0 if class_index == 0 else 1.0
-        return [
-            np.asarray(sigmoid(-sign * odds) * softplus(sign * (x + odds))) / LN2 for odds in self.log_odds
-        ]
+        return [np.asarray(sigmoid(-sign * odds) * softplus(sign * (x + odds))) / LN2 for odds in log_odds]
 
-
-def _ece_band(source: ScoreSource, cllr: float, speakers: Speakers | None, level: float) -> EceBand:
-    odds = ECE_LOG10_ODDS * np.log(10.0)
-    if not math.isfinite(cllr):  # and so is the cross-entropy at every prior
-        nowhere = np.full(len(odds), np.nan)
-        return EceBand(level, odds, np.full(len(odds), cllr), nowhere, nowhere.copy())
-    losses = _PriorLosses(odds)
+    losses = Contributions(len(log_odds), prior_losses)
     groups = speakers.grouped(most=GROUPS) if speakers is not None else None
-    entropies = estimate_sums(source, losses, groups, diagonal=True)
-    value = entropies.values
+    means, spread = estimate_means(source, losses, groups, diagonal=True)
+    value, units = means.sum(axis=0), np.eye(len(log_odds))
     if groups is None:
-        error = quantile(level) * np.array([entropies.standard_error(i) for i in range(len(odds))])
+        error = quantile(level) * np.sqrt([spread.variance(unit) for unit in units])
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = np.exp(np.minimum(error / value, 700.0))
-        return EceBand(level, odds, value, value / factor, value * factor)
+        return EceBand(level, log_odds, value, value / factor, value * factor)
     cells = speaker_cells(source, groups, contributions=losses)
-    shares = [entropies.covariance.share_without_pairs(unit) for unit in np.eye(len(odds))]
-    numbers = Jackknife.of(cells, lambda kept: kept.means.sum(axis=0)).on_scales(["cost" for _ in odds])
+    shares = [spread.share_without_pairs(unit) for unit in units]
+    numbers = Jackknife.of(cells, lambda kept: kept.means.sum(axis=0)).on_scales(["cost" for _ in units])
     few = np.minimum(1.0, np.array(shares) * (1.0 + 2.0 / groups.n))
     lower, upper = replace(numbers, counted_once=few).interval(level, center=numbers.values)
-    return EceBand(level, odds, value, from_scale(lower, "cost"), from_scale(upper, "cost"))
+    return EceBand(level, log_odds, value, from_scale(lower, "cost"), from_scale(upper, "cost"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,13 +278,20 @@ def llr_band(
             f"there are only {counted(groups.n, 'speaker')} in {' and '.join(groups.columns)}; "
             f"a band needs at least {FEWEST_SPEAKERS}"
         )
+
+    def kept(chunk: Scores, group: int) -> Scores:
+        """The trials that do not involve one speaker, or a group of them."""
+        sides = (groups.of(chunk, i) for i in (0, 1))
+        return chunk.select(*((first != group) & (second != group) for first, second in sides))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
         llr = np.asarray(fit(source)(scores))
         without = []
         for group in tracked(range(groups.n), "fitting again", groups.n, "fits"):
+            others = DerivedSource(source, partial(kept, group=group), groups.columns)
             try:
-                without.append(np.asarray(fit(_trials_to_fit_band_without(source, groups, group))(scores)))
+                without.append(np.asarray(fit(others)(scores)))
             except InputError as error:  # a class is gone, or the classes do not overlap
                 raise TooFewTrialsError(
                     f"no map can be fitted when one of the speakers is left out: {error}"
@@ -319,13 +301,3 @@ def llr_band(
     lower, upper = curve.interval(level, center=llr)
     name = method if isinstance(method, str) else getattr(method, "__name__", "a function")
     return LlrBand(name, level, scores, llr, lower, upper)
-
-
-def _trials_to_fit_band_without(source: ScoreSource, groups: Speakers, group: int) -> DerivedSource:
-    """The trials that do not involve one speaker, or a group of them."""
-
-    def kept(chunk: Scores) -> Scores:
-        sides = (groups.of(chunk, i) for i in (0, 1))
-        return chunk.select(*((first != group) & (second != group) for first, second in sides))
-
-    return DerivedSource(source, kept, groups.columns)

@@ -1,9 +1,14 @@
-"""Intervals by drawing trials or speakers again."""
+"""Intervals by drawing trials or speakers again.
+
+Replicates are counted on a common grid of the score, many in one pass: a draw says how often each speaker (or
+trial) counts, and the counts of a replicate are the sums of these weights in the cells of the grid. Numbers
+of an evaluation then follow from the counts as they do for the trials themselves.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,7 +20,7 @@ from llrkit.base.process import at_once, stage
 from llrkit.base.text import counted
 from llrkit.core.cells import Grid, TrialCounts, collect_again, score_indexes
 from llrkit.core.functions import logit, sigmoid, softplus
-from llrkit.core.summaries import Moments, SummaryBase
+from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import Scores, ScoreSource
@@ -32,451 +37,19 @@ from llrkit.trust.speakers import Speakers, covariance, find_speakers, quadratic
 
 FEWEST_SPEAKERS = 5
 """With fewer, most replicates hold the same speakers again, or nobody to compare them with."""
-Weights = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class SpeakerIndices:
-    """The numbers of the speakers of each trial and, if known, of its recordings."""
-
-    first: IntArray
-    second: IntArray
-    left: IntArray | None = None
-    right: IntArray | None = None
-
-    def ordered(self, order: npt.NDArray[np.intp]) -> SpeakerIndices:
-        """The same trials in another order."""
-        indices = (self.first, self.second, self.left, self.right)
-        return SpeakerIndices(*(None if index is None else index[order] for index in indices))  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class SpeakerResampling:
-    """Draws speakers with replacement (Poh, Martin & Bengio 2007), and their recordings if they are known.
-
-    A trial between two speakers counts ``m_p m_q`` times, one within a speaker ``m_p`` times, where m is
-    how often a speaker was drawn. With recordings, each drawn speaker's recordings are drawn with
-    replacement too, and speakers' numbers are replaced by those of the recordings.
-    """
-
-    speakers: Speakers
-    recordings: Speakers | None = None
-    speaker_of: IntArray | None = None
-    """Speaker of each recording."""
-    seed: int = 0
-
-    @property
-    def units(self) -> int:
-        """What a number of degrees of freedom is counted from."""
-        return self.speakers.n
-
-    @property
-    def n_speakers(self) -> int:
-        """How many speakers there are."""
-        return self.speakers.n
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What each chunk must carry."""
-        more = self.recordings.columns if self.recordings is not None else ()
-        return tuple(dict.fromkeys((*self.speakers.columns, *more)))
-
-    def speaker_indices(self, chunk: Scores, class_index: int) -> SpeakerIndices:
-        """The speakers and recordings of the trials of one class of a chunk."""
-        first, second = self.speakers.of(chunk, class_index)
-        if self.recordings is None:
-            return SpeakerIndices(first, second)
-        left, right = self.recordings.of(chunk, class_index)
-        return SpeakerIndices(first, second, left, right)
-
-    def draw(self, replicate: int) -> Draw:
-        """The multiplicities of one replicate; the same whatever else was drawn before."""
-        rng = np.random.default_rng([self.seed, replicate])
-        n = self.speakers.n
-        times = np.bincount(rng.integers(n, size=n), minlength=n + 1)
-        times[n] = 1  # nobody: the second speaker of a trial within one speaker
-        if self.speaker_of is None:
-            return Draw(n, times.astype(np.float64))
-        return Draw(n, times.astype(np.float64), *_draw_recordings(times[:n], self.speaker_of, rng))
-
-
-@dataclass(frozen=True)
-class Draw:
-    """How often each speaker was drawn, and each recording in each copy of its speaker."""
-
-    n: int
-    speakers: Weights
-    recordings: Weights | None = None
-    copies: tuple[Weights, ...] = ()
-
-    def weights(self, indices: SpeakerIndices) -> Weights:
-        """How often each trial counts.
-
-        Examples
-        --------
-        >>> Draw(2, np.array([2.0, 3.0, 1.0])).weights(SpeakerIndices(np.array([0, 1]), np.array([1, 2])))
-        array([6., 3.])
-        """
-        if self.recordings is None or indices.left is None or indices.right is None:
-            weights = self.speakers[indices.first]
-            weights *= self.speakers[indices.second]
-            return weights
-        weights = self.recordings[indices.left] * self.recordings[indices.right]
-        within = np.flatnonzero(indices.second == self.n)
-        left, right = indices.left[within], indices.right[within]
-        # both sides of such a trial belong to the same copy of the speaker
-        weights[within] = sum((copy[left] * copy[right] for copy in self.copies), np.zeros(len(within)))
-        return weights
-
-
-def _draw_recordings(
-    times: IntArray, speaker_of: IntArray, rng: np.random.Generator
-) -> tuple[Weights, tuple[Weights, ...]]:
-    """Multiplicities of the recordings, for each copy of the speakers and together; 1 for nobody."""
-    count = np.bincount(speaker_of, minlength=len(times))
-    by_speaker = np.argsort(speaker_of, kind="stable")
-    start = np.cumsum(count) - count
-    copies = []
-    for copy in range(int(times.max())):
-        drawn = np.flatnonzero(times > copy)
-        owner = np.repeat(drawn, count[drawn])
-        picked = by_speaker[start[owner] + rng.integers(count[owner])]
-        times_drawn = np.bincount(picked, minlength=len(speaker_of) + 1).astype(np.float64)
-        times_drawn[-1] = 1.0  # a trial between a recording and itself, or with one column only
-        copies.append(times_drawn)
-    total = np.sum(copies, axis=0)
-    total[-1] = 1.0
-    # nobody's copy counts once for each speaker drawn, which is what a trial within a speaker needs
-    return total, tuple(copies)
-
-
-def speaker_resampling(
-    source: ScoreSource,
-    speakers: str | Sequence[str],
-    recordings: str | Sequence[str] | None = None,
-    seed: int = 0,
-) -> SpeakerResampling:
-    """Prepare resampling of the speakers in one or two columns, and of the recordings in as many others."""
-    seed = checked_seed(seed)
-    speaker_set = find_speakers(source, speakers)
-    if speaker_set.n < FEWEST_SPEAKERS:
-        raise TooFewTrialsError(
-            f"there are only {counted(speaker_set.n, 'speaker')} in {' and '.join(speaker_set.columns)}; "
-            f"resampling them needs at least {FEWEST_SPEAKERS}"
-        )
-    if recordings is None:
-        return SpeakerResampling(speaker_set, seed=seed)
-    recording_set = find_speakers(source, recordings)
-    if len(recording_set.columns) != len(speaker_set.columns):
-        raise InputError(
-            "as many columns of recordings as of speakers are needed: "
-            f"{recording_set.columns}, {speaker_set.columns}"
-        )
-    owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(
-        _RecordingSpeakers.at(speaker_set, recording_set)
-    )
-    return SpeakerResampling(speaker_set, recording_set, owners.checked(recording_set), int(seed))
-
-
-@dataclass(frozen=True, eq=False)
-class _RecordingSpeakers(SummaryBase):
-    """The smallest and the largest number of a speaker that each recording occurs with."""
-
-    low: IntArray
-    high: IntArray
-
-    @classmethod
-    def at(cls, speakers: Speakers, recordings: Speakers) -> Callable[[Scores], _RecordingSpeakers]:
-        def make(chunk: Scores) -> _RecordingSpeakers:
-            low = np.full(recordings.n, speakers.n)
-            high = np.full(recordings.n, -1)
-            for class_index in (0, 1):
-                first, second = speakers.of(chunk, class_index)
-                left, right = recordings.of(chunk, class_index)
-                second, right = (
-                    np.where(second == speakers.n, first, second),
-                    np.where(right == recordings.n, left, right),
-                )
-                for speaker, recording in ((first, left), (second, right)):
-                    np.minimum.at(low, recording, speaker)
-                    np.maximum.at(high, recording, speaker)
-            return cls(low, high)
-
-        return make
-
-    def __add__(self, other: _RecordingSpeakers) -> _RecordingSpeakers:
-        return _RecordingSpeakers(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
-
-    def __mul__(self, weight: float) -> _RecordingSpeakers:
-        return self
-
-    def checked(self, recordings: Speakers) -> IntArray:
-        """The speaker of each recording, refusing a recording of two."""
-        wrong = np.flatnonzero(self.low != self.high)
-        if len(wrong):
-            name = list(recordings.number_of)[wrong[0]]
-            raise InputError(f"recording {name!r} belongs to more than one speaker")
-        return self.low
-
-
+FEWEST_REPLICATES = 100
+"""Fewer have no percentiles as far out as intervals need."""
+MOST_REPLICATES = 1_000_000
+"""More would not change a digit that is shown, and keep a computer busy for days."""
 MOST_TRIALS = 2_000_000
 """Each replicate holds a number for every trial."""
-
-
-@dataclass(frozen=True)
-class TrialResampling:
-    """Draws as many targets as there are, and as many non-targets, with replacement.
-
-    Examples
-    --------
-    >>> drawn = TrialResampling(2, 3).draw(0).speakers
-    >>> drawn[:2].sum(), drawn[2:5].sum()
-    (np.float64(2.0), np.float64(3.0))
-    """
-
-    n_target: int
-    n_nontarget: int
-    seed: int = 0
-    columns: tuple[str, ...] = (POSITION,)
-    n_speakers: None = None
-
-    @property
-    def units(self) -> int:
-        """What a number of degrees of freedom is counted from: the trials of the smaller class."""
-        return min(self.n_target, self.n_nontarget)
-
-    def speaker_indices(self, chunk: Scores, class_index: int) -> SpeakerIndices:
-        """The number of each trial of a class; targets come first."""
-        first = chunk.columns[POSITION][class_index] + (self.n_target if class_index else 0)
-        return SpeakerIndices(first, np.full(len(first), self.n_target + self.n_nontarget))
-
-    def draw(self, replicate: int) -> Draw:
-        """How often each trial was drawn; the same whatever else was drawn before."""
-        rng = np.random.default_rng([self.seed, replicate])
-        sizes = (self.n_target, self.n_nontarget)
-        times = [np.bincount(rng.integers(n, size=n), minlength=n) for n in sizes]
-        return Draw(sum(sizes), np.concatenate([*times, [1]]).astype(np.float64))
-
-
-def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
-    """Prepare resampling of the trials of a source."""
-    seed = checked_seed(seed)
-    if source.roles.weight is not None:
-        raise InputError("ci='bootstrap' without speakers draws trials that count once; these have weights")
-    moments = source.reduce(Moments.of)
-    sizes = [round(one.count) for one in (moments.target, moments.nontarget)]
-    if min(sizes) < FEWEST_SPEAKERS:
-        raise TooFewTrialsError(
-            f"there are only {min(sizes)} trials of a class; resampling them needs at least {FEWEST_SPEAKERS}"
-        )
-    if sum(sizes) > MOST_TRIALS:
-        raise InputError(
-            f"ci='bootstrap' without speakers draws all trials, at most {MOST_TRIALS:,}, got {sum(sizes):,}; "
-            "ci='trial' gives intervals in closed form"
-        )
-    return TrialResampling(sizes[0], sizes[1], int(seed))
-
-
 MOST_NUMBERS = 1 << 25
 """Counts kept at a time; more replicates than this allows for take another pass."""
 AT_A_TIME = 250
-
-Resampling = SpeakerResampling | TrialResampling
-
-
-@dataclass(frozen=True, eq=False)
-class ReplicateCounts(SummaryBase):
-    """Counts of several replicates (rows) on a common grid of scores, and their losses.
-
-    ``at`` and ``cells`` are as in :class:`llrkit.core.cells.TrialCounts`; ``loss`` is the sum of the
-    logarithmic losses of each class, ``below`` counts the trials of each class below each threshold.
-    """
-
-    at: FloatArray
-    cells: FloatArray
-    loss: tuple[FloatArray, FloatArray]
-    below: tuple[FloatArray, FloatArray]
-
-    @classmethod
-    def of(
-        cls, chunk: Scores, grid: Grid, thresholds: FloatArray, resampling: Resampling,
-        draws: Sequence[Draw],
-    ) -> ReplicateCounts:  # fmt: skip
-        """The counts of a chunk."""
-        points, target_grid = grid.points, grid.smaller == "target"
-        assert points is not None
-        classes = [
-            _SortedClass.of(
-                chunk, class_index, points, (class_index == 0) == target_grid, thresholds, resampling
-            )
-            for class_index in (0, 1)
-        ]
-        replicated = [one.replicates(draws) for one in classes]
-        own, other = (replicated[0], replicated[1]) if target_grid else (replicated[1], replicated[0])
-        (_, target_loss, target_below), (_, nontarget_loss, nontarget_below) = replicated
-        return cls(own[0], other[0], (target_loss, nontarget_loss), (target_below, nontarget_below))
-
-    def __add__(self, other: ReplicateCounts) -> ReplicateCounts:
-        return ReplicateCounts(
-            self.at + other.at,
-            self.cells + other.cells,
-            (self.loss[0] + other.loss[0], self.loss[1] + other.loss[1]),
-            (self.below[0] + other.below[0], self.below[1] + other.below[1]),
-        )
-
-    def __mul__(self, weight: float) -> ReplicateCounts:
-        return ReplicateCounts(
-            self.at * weight,
-            self.cells * weight,
-            (self.loss[0] * weight, self.loss[1] * weight),
-            (self.below[0] * weight, self.below[1] * weight),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Replicate:
-    """What is known of one replicate: counts, mean losses in nats, rates below the thresholds."""
-
-    counts: TrialCounts
-    loss: tuple[float, float]
-    below: tuple[FloatArray, FloatArray]
-
-    @property
-    def p_miss(self) -> FloatArray:
-        """Miss rate at each threshold."""
-        return self.below[0]
-
-    @property
-    def p_fa(self) -> FloatArray:
-        """False-alarm rate at each threshold."""
-        return np.asarray(1.0 - self.below[1])
-
-
-def replicates(
-    source: ScoreSource,
-    grid: Grid,
-    resampling: Resampling,
-    n: int,
-    *,
-    thresholds: npt.ArrayLike = (),
-) -> Iterator[Replicate]:
-    """Replicates in order; those in which a class was not drawn at all are left out."""
-    cuts = np.sort(np.asarray(thresholds, dtype=np.float64))
-    points = grid.points
-    assert points is not None
-    wide = source.with_columns(*resampling.columns)
-    at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
-    unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
-    with stage("resampling", n, "replicates") as done:
-        for start in range(0, n, at_a_time):
-            draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
-
-            def summarize(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
-                return ReplicateCounts.of(chunk, grid, cuts, resampling, draws)
-
-            counted = wide.reduce(summarize)
-            for i in range(len(draws)):
-                counts = TrialCounts(points, grid.smaller, counted.at[i], counted.cells[i], unknown, unknown)
-                size = counts.n_target, counts.n_nontarget
-                if min(size) > 0:
-                    yield Replicate(
-                        counts,
-                        (float(counted.loss[0][i] / size[0]), float(counted.loss[1][i] / size[1])),
-                        (counted.below[0][i] / size[0], counted.below[1][i] / size[1]),
-                    )
-            done(len(draws))
-
-
-@dataclass(frozen=True, eq=False)
-class _SortedClass:
-    """The trials of one class of a chunk in ascending order, and where they are cut."""
-
-    indices: SpeakerIndices
-    loss: FloatArray
-    filled: npt.NDArray[np.intp]
-    """Cells that hold a trial, and the first trial of each."""
-    start: npt.NDArray[np.intp]
-    n_cells: int
-    below: npt.NDArray[np.intp]
-    """Trials below each threshold."""
-
-    @classmethod
-    def of(
-        cls, chunk: Scores, class_index: int, points: FloatArray, own: bool, thresholds: FloatArray,
-        resampling: Resampling,
-    ) -> _SortedClass:  # fmt: skip
-        values = score_indexes(chunk)[class_index].values.astype(np.float64, copy=False)
-        order = np.argsort(values, kind="stable")
-        ascending = values[order]
-        left = np.searchsorted(ascending, points, side="left")
-        if own:  # every trial is at a point
-            bounds = np.append(left, len(values))
-        else:
-            right = np.searchsorted(ascending, points, side="right")
-            bounds = np.concatenate([[0], np.column_stack([left, right]).ravel(), [len(values)]])
-        filled = np.flatnonzero(np.diff(bounds) > 0)
-        return cls(
-            resampling.speaker_indices(chunk, class_index).ordered(order),
-            np.asarray(softplus(-ascending if class_index == 0 else ascending)),
-            filled,
-            bounds[filled],
-            len(bounds) - 1,
-            np.searchsorted(ascending, thresholds, side="left"),
-        )
-
-    def replicates(self, draws: Sequence[Draw]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Counts in the cells, sums of losses and counts below the thresholds, one row for each draw."""
-        cells = np.zeros((len(draws), self.n_cells))
-        loss, below = np.zeros(len(draws)), np.zeros((len(draws), len(self.below)))
-        if len(self.loss) == 0:
-            return cells, loss, below
-        for i, draw in enumerate(draws):
-            weights = draw.weights(self.indices)
-            cells[i, self.filled] = np.add.reduceat(weights, self.start)
-            loss[i] = np.einsum("n,n->", weights, self.loss)
-            if len(self.below):
-                below[i] = _sums_before(weights, self.below)
-        return cells, loss, below
-
-
-def _sums_before(weights: FloatArray, stops: npt.NDArray[np.intp]) -> FloatArray:
-    """Sum of the weights before each of several ascending stops."""
-    bounds = np.concatenate([[0], stops])
-    filled = np.flatnonzero(np.diff(bounds) > 0)
-    pieces = np.zeros(len(stops))
-    if len(filled):
-        # the last piece ends at the last stop, not at the end
-        pieces[filled] = np.add.reduceat(weights[: stops[-1]], bounds[filled])
-    return np.cumsum(pieces)
-
-
-FEWEST_REPLICATES = 100
-MOST_REPLICATES = 1_000_000
-"""More would not change a digit that is shown, and keep a computer busy for days."""
-
-
-def bootstrap_numbers(
-    source: ScoreSource,
-    result: Measurements,
-    resampling: Resampling,
-    n: int,
-    *,
-    slope: bool = True,
-) -> dict[str, FloatArray]:
-    """The numbers of an evaluation in each of ``n`` replicates, by name."""
-    thresholds = decision_thresholds(result)
-    place = np.argsort(np.argsort(thresholds))
-    grid = collect_again(source, source.reduce(Grid.of))
-    rows = [
-        evaluation_numbers(
-            replicate.counts.bins(), replicate.loss, (replicate.p_miss[place], replicate.p_fa[place]), result,
-            slope=slope,
-        )
-        for replicate in replicates(source, grid, resampling, n, thresholds=thresholds)
-    ]  # fmt: skip
-    if not rows:
-        raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers or trials")
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+"""Replicates that are counted in one pass at most."""
+Weights = npt.NDArray[np.float64]
+Sides = tuple[IntArray, ...]
+"""The numbers of both speakers of each trial and, if known, of both recordings."""
 
 
 def bootstrap(
@@ -489,7 +62,7 @@ def bootstrap(
     """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
     drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
     wanted = functionals(result, trial_numbers(source))
-    single = covariance(source, wanted.influences).independent
+    single = covariance(source, wanted.influences.contributions).independent
     units = resampling.units
     intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
     for number in wanted.numbers:
@@ -528,6 +101,53 @@ def bootstrap(
     )
 
 
+def bootstrap_numbers(
+    source: ScoreSource,
+    result: Measurements,
+    resampling: Resampling,
+    n: int,
+    *,
+    slope: bool = True,
+) -> dict[str, FloatArray]:
+    """The numbers of an evaluation in each of ``n`` replicates, by name.
+
+    Replicates in which a class was not drawn at all are left out.
+    """
+    thresholds = decision_thresholds(result)
+    place, cuts = np.argsort(np.argsort(thresholds)), np.sort(thresholds)
+    grid = collect_again(source, source.reduce(Grid.of))
+    points, own = grid.points, 0 if grid.smaller == "target" else 1
+    assert points is not None
+    wide = source.with_columns(*resampling.columns)
+    at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
+    unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
+    rows = []
+    with stage("resampling", n, "replicates") as done:
+        for start in range(0, n, at_a_time):
+            draws = [resampling.draw(i) for i in range(start, min(start + at_a_time, n))]
+
+            def summarize(chunk: Scores, draws: list[Draw] = draws) -> ReplicateCounts:
+                classes = [
+                    _class_replicates(chunk, i, points, i == own, cuts, resampling, draws) for i in (0, 1)
+                ]
+                losses, below = (np.array([one[k] for one in classes]) for k in (1, 2))
+                return ReplicateCounts(classes[own][0], classes[1 - own][0], losses, below)
+
+            drawn = wide.reduce(summarize)
+            for i in range(len(draws)):
+                counts = TrialCounts(points, grid.smaller, drawn.at[i], drawn.cells[i], unknown, unknown)
+                size = counts.n_target, counts.n_nontarget
+                if min(size) > 0:
+                    loss = float(drawn.loss[0, i] / size[0]), float(drawn.loss[1, i] / size[1])
+                    below = drawn.below[0, i] / size[0], drawn.below[1, i] / size[1]
+                    rates = below[0][place], (1.0 - below[1])[place]
+                    rows.append(evaluation_numbers(counts.bins(), loss, rates, result, slope=slope))
+            done(len(draws))
+    if not rows:
+        raise TooFewTrialsError("no replicate holds trials of both classes: too few speakers or trials")
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
 def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, level: float) -> Range:
     """Percentiles of the replicates, corrected for bias and for the small number of speakers.
 
@@ -560,3 +180,278 @@ def tail_probabilities(n_speakers: int, level: float) -> list[float]:
 
     reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
     return [float(ndtr(-reach)), float(ndtr(reach))]
+
+
+def speaker_resampling(
+    source: ScoreSource,
+    speakers: str | Sequence[str],
+    recordings: str | Sequence[str] | None = None,
+    seed: int = 0,
+) -> SpeakerResampling:
+    """Prepare resampling of the speakers in one or two columns, and of the recordings in as many others."""
+    seed = checked_seed(seed)
+    speaker_set = find_speakers(source, speakers)
+    if speaker_set.n < FEWEST_SPEAKERS:
+        raise TooFewTrialsError(
+            f"there are only {counted(speaker_set.n, 'speaker')} in {' and '.join(speaker_set.columns)}; "
+            f"resampling them needs at least {FEWEST_SPEAKERS}"
+        )
+    if recordings is None:
+        return SpeakerResampling(speaker_set, seed=seed)
+    recording_set = find_speakers(source, recordings)
+    if len(recording_set.columns) != len(speaker_set.columns):
+        raise InputError(
+            "as many columns of recordings as of speakers are needed: "
+            f"{recording_set.columns}, {speaker_set.columns}"
+        )
+
+    def summarize(chunk: Scores) -> _RecordingSpeakers:
+        low = np.full(recording_set.n, speaker_set.n)
+        high = np.full(recording_set.n, -1)
+        for class_index in (0, 1):
+            first, second = speaker_set.of(chunk, class_index)
+            left, right = recording_set.of(chunk, class_index)
+            second = np.where(second == speaker_set.n, first, second)
+            right = np.where(right == recording_set.n, left, right)
+            for speaker, recording in ((first, left), (second, right)):
+                np.minimum.at(low, recording, speaker)
+                np.maximum.at(high, recording, speaker)
+        return _RecordingSpeakers(low, high)
+
+    owners = source.with_columns(*speaker_set.columns, *recording_set.columns).reduce(summarize)
+    wrong = np.flatnonzero(owners.low != owners.high)
+    if len(wrong):
+        name = list(recording_set.number_of)[wrong[0]]
+        raise InputError(f"recording {name!r} belongs to more than one speaker")
+    return SpeakerResampling(speaker_set, recording_set, owners.low, int(seed))
+
+
+def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
+    """Prepare resampling of the trials of a source."""
+    seed = checked_seed(seed)
+    if source.roles.weight is not None:
+        raise InputError("ci='bootstrap' without speakers draws trials that count once; these have weights")
+    moments = source.reduce(Moments.of)
+    sizes = [round(one.count) for one in (moments.target, moments.nontarget)]
+    if min(sizes) < FEWEST_SPEAKERS:
+        raise TooFewTrialsError(
+            f"there are only {min(sizes)} trials of a class; resampling them needs at least {FEWEST_SPEAKERS}"
+        )
+    if sum(sizes) > MOST_TRIALS:
+        raise InputError(
+            f"ci='bootstrap' without speakers draws all trials, at most {MOST_TRIALS:,}, got {sum(sizes):,}; "
+            "ci='trial' gives intervals in closed form"
+        )
+    return TrialResampling(sizes[0], sizes[1], int(seed))
+
+
+@dataclass(frozen=True)
+class SpeakerResampling:
+    """Draws speakers with replacement (Poh, Martin & Bengio 2007), and their recordings if they are known.
+
+    A trial between two speakers counts ``m_p m_q`` times, one within a speaker ``m_p`` times, where m is
+    how often a speaker was drawn. With recordings, each drawn speaker's recordings are drawn with
+    replacement too, and speakers' numbers are replaced by those of the recordings.
+    """
+
+    speakers: Speakers
+    recordings: Speakers | None = None
+    speaker_of: IntArray | None = None
+    """Speaker of each recording."""
+    seed: int = 0
+
+    @property
+    def units(self) -> int:
+        """What a number of degrees of freedom is counted from."""
+        return self.speakers.n
+
+    @property
+    def n_speakers(self) -> int:
+        """How many speakers there are."""
+        return self.speakers.n
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What each chunk must carry."""
+        more = self.recordings.columns if self.recordings is not None else ()
+        return tuple(dict.fromkeys((*self.speakers.columns, *more)))
+
+    def sides(self, chunk: Scores, class_index: int) -> Sides:
+        """The speakers and recordings of the trials of one class of a chunk."""
+        recordings = self.recordings.of(chunk, class_index) if self.recordings is not None else ()
+        return (*self.speakers.of(chunk, class_index), *recordings)
+
+    def draw(self, replicate: int) -> Draw:
+        """The multiplicities of one replicate; the same whatever else was drawn before."""
+        rng = np.random.default_rng([self.seed, replicate])
+        n = self.speakers.n
+        times = np.bincount(rng.integers(n, size=n), minlength=n + 1)
+        times[n] = 1  # nobody: the second speaker of a trial within one speaker
+        if self.speaker_of is None:
+            return Draw(n, times.astype(np.float64))
+        return Draw(n, times.astype(np.float64), *_draw_recordings(times[:n], self.speaker_of, rng))
+
+
+@dataclass(frozen=True)
+class TrialResampling:
+    """Draws as many targets as there are, and as many non-targets, with replacement.
+
+    Examples
+    --------
+    >>> drawn = TrialResampling(2, 3).draw(0).speakers
+    >>> drawn[:2].sum(), drawn[2:5].sum()
+    (np.float64(2.0), np.float64(3.0))
+    """
+
+    n_target: int
+    n_nontarget: int
+    seed: int = 0
+    columns: tuple[str, ...] = (POSITION,)
+    n_speakers: None = None
+
+    @property
+    def units(self) -> int:
+        """What a number of degrees of freedom is counted from: the trials of the smaller class."""
+        return min(self.n_target, self.n_nontarget)
+
+    def sides(self, chunk: Scores, class_index: int) -> Sides:
+        """The number of each trial of a class, targets coming first, and nobody."""
+        first = chunk.columns[POSITION][class_index] + (self.n_target if class_index else 0)
+        return first, np.full(len(first), self.n_target + self.n_nontarget)
+
+    def draw(self, replicate: int) -> Draw:
+        """How often each trial was drawn; the same whatever else was drawn before."""
+        rng = np.random.default_rng([self.seed, replicate])
+        sizes = (self.n_target, self.n_nontarget)
+        times = [np.bincount(rng.integers(n, size=n), minlength=n) for n in sizes]
+        return Draw(sum(sizes), np.concatenate([*times, [1]]).astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How often each speaker was drawn, and each recording in each copy of its speaker."""
+
+    n: int
+    speakers: Weights
+    recordings: Weights | None = None
+    copies: tuple[Weights, ...] = ()
+
+    def weights(self, sides: Sides) -> Weights:
+        """How often each trial counts.
+
+        Examples
+        --------
+        >>> Draw(2, np.array([2.0, 3.0, 1.0])).weights((np.array([0, 1]), np.array([1, 2])))
+        array([6., 3.])
+        """
+        first, second, *recordings = sides
+        if self.recordings is None or not recordings:
+            weights = self.speakers[first]
+            weights *= self.speakers[second]
+            return weights
+        left, right = recordings
+        weights = self.recordings[left] * self.recordings[right]
+        within = np.flatnonzero(second == self.n)
+        left, right = left[within], right[within]
+        # both sides of such a trial belong to the same copy of the speaker
+        weights[within] = sum((copy[left] * copy[right] for copy in self.copies), np.zeros(len(within)))
+        return weights
+
+
+def _draw_recordings(
+    times: IntArray, speaker_of: IntArray, rng: np.random.Generator
+) -> tuple[Weights, tuple[Weights, ...]]:
+    """Multiplicities of the recordings, for each copy of the speakers and together; 1 for nobody."""
+    count = np.bincount(speaker_of, minlength=len(times))
+    by_speaker = np.argsort(speaker_of, kind="stable")
+    start = np.cumsum(count) - count
+    copies = []
+    for copy in range(int(times.max())):
+        drawn = np.flatnonzero(times > copy)
+        owner = np.repeat(drawn, count[drawn])
+        picked = by_speaker[start[owner] + rng.integers(count[owner])]
+        times_drawn = np.bincount(picked, minlength=len(speaker_of) + 1).astype(np.float64)
+        times_drawn[-1] = 1.0  # a trial between a recording and itself, or with one column only
+        copies.append(times_drawn)
+    total = np.sum(copies, axis=0)
+    total[-1] = 1.0
+    # nobody's copy counts once for each speaker drawn, which is what a trial within a speaker needs
+    return total, tuple(copies)
+
+
+@dataclass(frozen=True, eq=False)
+class _RecordingSpeakers(SummaryBase):
+    """The smallest and the largest number of a speaker that each recording occurs with."""
+
+    low: IntArray
+    high: IntArray
+
+    def __add__(self, other: _RecordingSpeakers) -> _RecordingSpeakers:
+        return _RecordingSpeakers(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+    def __mul__(self, weight: float) -> _RecordingSpeakers:
+        return self
+
+
+Resampling = SpeakerResampling | TrialResampling
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicateCounts(FieldwiseSums):
+    """Counts of several replicates (rows) on a common grid of scores, and their losses.
+
+    ``at`` and ``cells`` are as in :class:`llrkit.core.cells.TrialCounts`; ``loss`` is the sum of the
+    logarithmic losses of each class, ``below`` counts the trials of each class below each threshold.
+    """
+
+    at: FloatArray
+    cells: FloatArray
+    loss: FloatArray
+    """By class and replicate."""
+    below: FloatArray
+    """By class, replicate and threshold."""
+
+
+def _class_replicates(
+    chunk: Scores, class_index: int, points: FloatArray, own: bool, thresholds: FloatArray,
+    resampling: Resampling, draws: Sequence[Draw],
+) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    """Of one class, counts in the cells, sums of losses, counts below the thresholds; one row for each draw.
+
+    The trials of the class that the grid is made of (``own``) are all at one of its points.
+    """
+    values = score_indexes(chunk)[class_index].values.astype(np.float64, copy=False)
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    left = np.searchsorted(ascending, points, side="left")
+    if own:
+        bounds = np.append(left, len(values))
+    else:
+        right = np.searchsorted(ascending, points, side="right")
+        bounds = np.concatenate([[0], np.column_stack([left, right]).ravel(), [len(values)]])
+    filled = np.flatnonzero(np.diff(bounds) > 0)
+    stops = np.searchsorted(ascending, thresholds, side="left")
+    cells = np.zeros((len(draws), len(bounds) - 1))
+    losses, below = np.zeros(len(draws)), np.zeros((len(draws), len(stops)))
+    if len(values) == 0:
+        return cells, losses, below
+    sides = tuple(numbers[order] for numbers in resampling.sides(chunk, class_index))
+    loss = np.asarray(softplus(-ascending if class_index == 0 else ascending))
+    for i, draw in enumerate(draws):
+        weights = draw.weights(sides)
+        cells[i, filled] = np.add.reduceat(weights, bounds[filled])
+        losses[i] = np.einsum("n,n->", weights, loss)
+        if len(stops):
+            below[i] = _sums_before(weights, stops)
+    return cells, losses, below
+
+
+def _sums_before(weights: FloatArray, stops: npt.NDArray[np.intp]) -> FloatArray:
+    """Sum of the weights before each of several ascending stops."""
+    bounds = np.concatenate([[0], stops])
+    filled = np.flatnonzero(np.diff(bounds) > 0)
+    pieces = np.zeros(len(stops))
+    if len(filled):
+        # the last piece ends at the last stop, not at the end
+        pieces[filled] = np.add.reduceat(weights[: stops[-1]], bounds[filled])
+    return np.cumsum(pieces)

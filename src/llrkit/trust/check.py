@@ -14,50 +14,44 @@ from llrkit.base.arguments import RNG, seed_of, yes_or_no
 from llrkit.base.text import Json, agreeing, chance, counted, number, p_at_level, p_words
 from llrkit.core.functions import probability
 from llrkit.core.histograms import DensityGrid
-from llrkit.core.summaries import Moments
 from llrkit.fits.best import cross_calibrate
 from llrkit.fits.folds import Fit
 from llrkit.fits.training import training_moments
 from llrkit.maps.map import Map
 from llrkit.metrics.costs import cross_entropy
 from llrkit.metrics.discrimination import Separation, reversed_text, separation
-from llrkit.metrics.loss_parts import FEWEST, IdentityTest, detectable, misleading_p_value
+from llrkit.metrics.loss_parts import FEWEST, detectable, misleading_p_value
 from llrkit.metrics.measure import Measurements, measure
 from llrkit.results.result import Result
 from llrkit.results.vocabulary import NATS, Amount, LlrUnit, in_unit
-from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.trust.bootstrap import checked_replicates
 from llrkit.trust.identity_tests import (
     TERMS,
     CalibrationTest,
     Identities,
-    SpeakersInCells,
     check_cells,
     check_speakers,
+    count_in_judged_cells,
     identities,
     judged_edges,
     loss_without_own,
+    middles,
 )
 from llrkit.trust.influence import LARGEST_LOSS
-from llrkit.trust.line import FOLDS, Recalibration, cross_validated_loss
+from llrkit.trust.line import Recalibration, cross_validated_loss
 from llrkit.trust.null import (
     JUDGED_CELLS,
     LOSSES,
-    WIDER,
-    CalibratedCells,
     CalibrationNull,
     JudgedCells,
     LlrCurve,
-    Sets,
     dev_pav_from_blocks,
-    draw_sets,
-    draw_speaker_sets,
     llr_curves,
     losses_of_counts,
-    null_of_sets,
+    null_like,
 )
-from llrkit.trust.speakers import find_speakers
+from llrkit.trust.speakers import SpeakerCells, find_speakers
 
 
 @dataclass(frozen=True)
@@ -269,17 +263,30 @@ def judge(
         text = f"uninformative: {why}; are these the right labels and scores?"
         return Verdict("uninformative", math.nan, level, "", text)
     tested = tested or check_cells(result)
+    # the highest LLR of non-targets and the lowest of targets
+    gap = float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
+    strongest = Amount(max(gap[0], -gap[1]), ".4g")
+    # bounds the chance of an LLR as misleading as the worst one; it holds for dependent trials too
+    p_strongest = misleading_p_value(*gap, result.n_target, result.n_nontarget)
     if tested.test.n_effective < FEWEST:
-        return _verdict_on_few_doubts(result, tested, level)
+        # hardly a trial is in doubt: all that can be wrong is an LLR that no calibrated system would give
+        if p_strongest < level:
+            kind, text, *amounts = _what_is_wrong(tested, gap)
+            text = f"{text} ({p_at_level(p_strongest, level)}: an LLR of {strongest} for the wrong side)"
+            return Verdict("evidence", p_strongest, level, kind, text, (*amounts, strongest))
+        text = (
+            "too few trials to tell whether the LLRs are calibrated: only difficult trials, whose LLR is "
+            f"close to 0, can show it; these {result.n_target + result.n_nontarget:,} trials are worth "
+            f"{tested.test.n_effective:.1f} of them, and at least {FEWEST:.0f} are needed"
+        )
+        return Verdict("too_few", math.nan, level, "", text)
     given = "" if tested.by_speaker else INDEPENDENT
     p = tested.test.p_value
     if p < level:
-        kind, text, *amounts = _what_is_wrong(tested.line, tested.test, _gap_of_llrs(result))
+        kind, text, *amounts = _what_is_wrong(tested, gap)
         said = f"{text} ({p_at_level(p, level)}{given})"
         return Verdict("evidence", p, level, kind, said, tuple(amounts))
-    p_strongest = _p_of_strongest_wrong(result)
     if p_strongest < BEYOND_DOUBT:
-        strongest = _strongest_wrong(result)
         text = f"over-confident: an LLR of {strongest} for the wrong side ({p_at_level(p_strongest, level)})"
         return Verdict("evidence", p_strongest, level, "over-confident", text, (strongest,))
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
@@ -306,44 +313,20 @@ def _sensitivity_of_test(tested: CalibrationTest, level: float) -> tuple[str, *t
     return f"{found}, but no factor up to {LARGEST_FACTOR:.0f}", amount
 
 
-def _verdict_on_few_doubts(result: Measurements, tested: CalibrationTest, level: float) -> Verdict:
-    """Hardly a trial is in doubt: all that can be wrong is an LLR that no calibrated system would give."""
-    p = _p_of_strongest_wrong(result)
-    if p < level:
-        kind, text, *amounts = _what_is_wrong(tested.line, tested.test, _gap_of_llrs(result))
-        strongest = _strongest_wrong(result)
-        text = f"{text} ({p_at_level(p, level)}: an LLR of {strongest} for the wrong side)"
-        return Verdict("evidence", p, level, kind, text, (*amounts, strongest))
-    text = (
-        "too few trials to tell whether the LLRs are calibrated: only difficult trials, whose LLR is close "
-        f"to 0, can show it; these {result.n_target + result.n_nontarget:,} trials are worth "
-        f"{tested.test.n_effective:.1f} of them, and at least {FEWEST:.0f} are needed"
-    )
-    return Verdict("too_few", math.nan, level, "", text)
+def _what_is_wrong(tested: CalibrationTest, gap: tuple[float, float]) -> tuple[str, str, *tuple[Amount, ...]]:
+    """Kind and text of what is wrong, given that something is, and the LLRs in the text.
 
-
-def _p_of_strongest_wrong(result: Measurements) -> float:
-    """Bound on the chance of an LLR as misleading as the worst one; it holds for dependent trials too."""
-    return misleading_p_value(*_gap_of_llrs(result), result.n_target, result.n_nontarget)
-
-
-def _strongest_wrong(result: Measurements) -> Amount:
-    return Amount(max(_gap_of_llrs(result)[0], -_gap_of_llrs(result)[1]), ".4g")
-
-
-def _gap_of_llrs(result: Measurements) -> tuple[float, float]:
-    """The highest LLR of non-targets and the lowest of targets."""
-    return float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
-
-
-def _what_is_wrong(
-    line: Recalibration | None, test: IdentityTest, gap: tuple[float, float]
-) -> tuple[str, str, *tuple[Amount, ...]]:
-    """Kind and text of what is wrong, given that something is, and the LLRs in the text."""
-    return _wrong_without_line(test, gap) if line is None else _wrong_with_line(line)
-
-
-def _wrong_with_line(line: Recalibration) -> tuple[str, str, *tuple[Amount, ...]]:
+    ``gap`` are the highest LLR of non-targets and the lowest of targets.
+    """
+    line = tested.line
+    if line is None:  # the classes do not overlap: what is wrong, but not by how much
+        slope, offset = tested.test.gradient
+        if gap[0] <= 0.0 <= gap[1] and abs(slope) >= abs(offset):
+            kind = text = "under-confident" if slope < 0.0 else "over-confident"
+        else:  # an offset would make all decisions at 0 right, or help more than a factor
+            kind = "target" if offset > 0.0 else "nontarget"
+            text = f"biased towards {SIDES[kind]}"
+        return kind, f"{text}; the classes do not overlap, so the size cannot be estimated from these trials"
     if abs(line.a) < FLAT:
         return "over-confident", "over-confident without limit: the best straight line is flat"
     tests = {"factor": line.p_factor, "bias": line.p_bias}
@@ -362,17 +345,6 @@ def _wrong_with_line(line: Recalibration) -> tuple[str, str, *tuple[Amount, ...]
         words.append(f"biased towards {SIDES[parts[-1]]} by {bias}")
         return " and ".join(parts), " and ".join(words), bias
     return " and ".join(parts), " and ".join(words)
-
-
-def _wrong_without_line(test: IdentityTest, gap: tuple[float, float]) -> tuple[str, str]:
-    """The classes do not overlap: what is wrong, but not by how much."""
-    slope, offset = test.gradient
-    if gap[0] <= 0.0 <= gap[1] and abs(slope) >= abs(offset):
-        kind = text = "under-confident" if slope < 0.0 else "over-confident"
-    else:  # an offset would make all decisions at 0 right, or help more than a factor
-        kind = "target" if offset > 0.0 else "nontarget"
-        text = f"biased towards {SIDES[kind]}"
-    return kind, f"{text}; the classes do not overlap, so the size cannot be estimated from these trials"
 
 
 WIDE_DEV_PAV = "the p-value of devPAV is conservative: rather too large"
@@ -516,105 +488,60 @@ def check_calibration(
     checked_replicates(replicates, 0)
     moments = training_moments(source, finite=False)
     result = measure(source)
-    trials = _CheckedTrials.of(source, result, moments, speakers)
+    edges = judged_edges(result)
+    by_speaker: SpeakerCells | None = None
+    if speakers:
+        known = find_speakers(source, speakers)
+        by_speaker = count_in_judged_cells(source, result, known, TERMS)
+        tested, counts = check_speakers(result, by_speaker), by_speaker.total.counts
+        of_targets, of_nontargets = by_speaker.effective_speakers
+        notes = [
+            f"{known.n_speakers:,} speakers, as uneven as {of_targets:.0f} equal ones with targets and "
+            f"{of_nontargets:.0f} with non-targets"
+        ]
+    else:
+        grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
+        tested, counts = check_cells(result), (grid.target.count, grid.nontarget.count)
+        notes = ["trials are taken as independent: give speakers if they share some"]
+    if n_infinite := int(moments.n_infinite):
+        are = agreeing(n_infinite, "is", "are")
+        notes.append(
+            f"{counted(n_infinite, 'LLR')} {are} infinite: means and spreads are those of the others"
+        )
+    found, of_pav = identities(source, moments, by_speaker), dev_pav_from_blocks(result.summaries.blocks)
     if math.isinf(result.cllr):
-        return _check_of_infinite_loss(result, trials, level)
-    cells, tested = trials.cells, trials.tested
+        # no line and no chance explain an infinite LLR for the wrong side; the cells do not even hold it
+        in_cells = {"cllr_cal": math.inf, "dev_pav": math.inf, "cv_loss": math.nan}
+        notes.append("Cllr is infinite: no line and no null distribution is given")
+        return CalibrationCheck(
+            result, judge(result, level=level), None, found, of_pav, None, None, MappingProxyType(in_cells),
+            (), tuple(notes),
+        )  # fmt: skip
+    cells = JudgedCells(middles(edges), *(np.asarray(one, dtype=np.float64) for one in counts))
+    enough = min(cells.size) >= _FEWEST
     null: CalibrationNull | None = None
     estimates: tuple[LlrCurve, ...] = ()
-    notes = trials.notes
-    if replicates and min(cells.size) >= _FEWEST:
-        calibrated = CalibratedCells.relabeled(cells)
-        sets = trials.draw(calibrated, replicates, seed)
-        null = null_of_sets(calibrated.llr, sets, seed, FOLDS if trials.counted is None else 0)
-        if trials.counted is not None:
-            wide = trials.draw(calibrated, replicates, seed, WIDER)
-            null = replace(null, dev_pav=null_of_sets(calibrated.llr, wide).dev_pav)
-            notes = (*notes, WIDE_DEV_PAV)
-        estimates = llr_curves(cells, calibrated.llr, sets) if curves else ()
-    loss, dev_pav, _ = losses_of_counts(cells.llr, cells.target, cells.nontarget)
-    crossed = trials.cross_validated(seed)
-    in_cells = {"cllr_cal": loss, "dev_pav": dev_pav, "cv_loss": math.nan if crossed is None else crossed}
-    p_shape = null.p_value("cllr_cal", loss) if null is not None else None
-    words = judge(result, tested, p_shape=p_shape, level=level)
-    return CalibrationCheck(
-        result, words, tested.line, trials.identities, dev_pav_from_blocks(result.summaries.blocks),
-        None if crossed is None else CalibrationLoss(result.cllr, result.cllr - crossed),
-        null, MappingProxyType(in_cells), estimates, notes,
-    )  # fmt: skip
-
-
-def _note_on_infinite_llrs(moments: Moments) -> tuple[str, ...]:
-    n = int(moments.n_infinite)
-    are = agreeing(n, "is", "are")
-    return (f"{counted(n, 'LLR')} {are} infinite: means and spreads are those of the others",) if n else ()
-
-
-def _check_of_infinite_loss(result: Measurements, trials: _CheckedTrials, level: float) -> CalibrationCheck:
-    """No line and no chance explain an infinite LLR for the wrong side; the cells do not even hold it."""
-    in_cells = {"cllr_cal": math.inf, "dev_pav": math.inf, "cv_loss": math.nan}
-    return CalibrationCheck(
-        result, judge(result, level=level), None, trials.identities,
-        dev_pav_from_blocks(result.summaries.blocks), None, None, MappingProxyType(in_cells), (),
-        (*trials.notes, "Cllr is infinite: no line and no null distribution is given"),
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class _CheckedTrials:
-    """Trials as a check looks at them: independent, or counted by speaker."""
-
-    cells: JudgedCells
-    tested: CalibrationTest
-    identities: Identities
-    notes: tuple[str, ...]
-    counted: SpeakersInCells | None = None
-
-    @classmethod
-    def of(
-        cls,
-        source: ScoreSource,
-        result: Measurements,
-        moments: Moments,
-        speakers: str | Sequence[str] | None,
-    ) -> _CheckedTrials:
-        notes: tuple[str, ...]
-        infinite = _note_on_infinite_llrs(moments)
-        if not speakers:
-            edges = judged_edges(result)
-            grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
-            counts = (np.asarray(one.count, dtype=np.float64) for one in (grid.target, grid.nontarget))
-            notes = ("trials are taken as independent: give speakers if they share some", *infinite)
-            return cls(JudgedCells(edges, *counts), check_cells(result), identities(source, moments), notes)
-        known = find_speakers(source, speakers)
-        by_speaker = SpeakersInCells.of(source, result, known, TERMS)
-        target, nontarget = by_speaker.cells.effective_speakers
-        notes = (
-            f"{known.n_speakers:,} speakers, as uneven as {target:.0f} equal ones with targets and "
-            f"{nontarget:.0f} with non-targets",
-            *infinite,
+    if replicates and enough:
+        null, llr, sets = null_like(cells, by_speaker, tested.test.df, replicates, seed)
+        notes += [] if by_speaker is None else [WIDE_DEV_PAV]
+        estimates = llr_curves(cells, llr, sets) if curves else ()
+    # what straight lines fitted to other trials gain in Cllr
+    crossed, line = math.nan, tested.line if enough else None
+    if line is not None and by_speaker is not None and tested.lines is not None:
+        crossed = loss_without_own(cells.llr, by_speaker, tested.lines)
+    elif line is not None:
+        rng_of_folds = np.random.default_rng([seed, 3])
+        crossed = cross_validated_loss(
+            cells.llr, cells.target, cells.nontarget, rng_of_folds, start=(line.a, line.b)
         )
-        checked = identities(source, moments, by_speaker.cells)
-        return cls(by_speaker.judged, check_speakers(result, by_speaker), checked, notes, by_speaker)
-
-    def draw(self, calibrated: CalibratedCells, replicates: int, seed: int, stretch: float = 1.0) -> Sets:
-        """Calibrated sets like these trials; ``stretch`` makes their speakers differ more."""
-        if self.counted is None:
-            return draw_sets(calibrated, self.cells.size, replicates, seed)
-        df = self.tested.test.df
-        return draw_speaker_sets(self.counted.cells, calibrated, df, replicates, seed, stretch)
-
-    def cross_validated(self, seed: int) -> float | None:
-        """What straight lines fitted to other trials gain in Cllr; None if there are too few."""
-        line = self.tested.line
-        if line is None or min(self.cells.size) < _FEWEST:
-            return None
-        if self.counted is not None and self.tested.lines is not None:
-            return loss_without_own(self.counted, self.tested.lines)
-        rng = np.random.default_rng([seed, 3])
-        cells = self.cells
-        gain = cross_validated_loss(cells.llr, cells.target, cells.nontarget, rng, start=(line.a, line.b))
-        return None if math.isnan(gain) else gain
+    loss, dev_pav, _ = losses_of_counts(cells.llr, cells.target, cells.nontarget)
+    in_cells = {"cllr_cal": loss, "dev_pav": dev_pav, "cv_loss": crossed}
+    p_shape = null.p_value("cllr_cal", loss) if null is not None else None
+    return CalibrationCheck(
+        result, judge(result, tested, p_shape=p_shape, level=level), tested.line, found, of_pav,
+        None if math.isnan(crossed) else CalibrationLoss(result.cllr, result.cllr - crossed),
+        null, MappingProxyType(in_cells), estimates, tuple(notes),
+    )  # fmt: skip
 
 
 HEADER = ("", "value", "if calibrated", "p", "level")
@@ -631,10 +558,10 @@ def rows_of_tests(check: CalibrationCheck, unit: LlrUnit = NATS) -> list[tuple[s
     """Each number beside what calibrated LLRs have, its p-value, and the level of the verdict."""
     line, rows = check.recalibration, []
     if line is not None:
-        rows.append(("slope of the LLR of the LLR", _number_with_error(line.a, line.se_a), "1", "", ""))
-        offset = _number_with_error(unit.of(line.b), unit.of(line.se_b))
+        rows.append(("slope of the LLR of the LLR", f"{line.a:.3f} ± {line.se_a:.3f}", "1", "", ""))
+        offset = f"{unit.of(line.b):.3f} ± {unit.of(line.se_b):.3f}"
         rows.append((f"offset ({unit.short})", offset, "0", "", ""))
-        rows.append(("slope and offset together", "", "", chance(line.p_value), _level_of_verdict(LEVEL)))
+        rows.append(("slope and offset together", "", "", chance(line.p_value), f"{100 * LEVEL:g} %"))
     losses = {"cllr_cal": check.evaluation.cllr_cal, "dev_pav": check.dev_pav}
     if check.loss is not None:
         losses["cv_loss"] = check.loss.loss
@@ -642,7 +569,7 @@ def rows_of_tests(check: CalibrationCheck, unit: LlrUnit = NATS) -> list[tuple[s
     for key, value in losses.items():
         by_chance = ("", "", "")
         if usual is not None and not math.isnan(usual[key]["mean"]):
-            level = _level_of_verdict(_JUDGED[key]) if key in _JUDGED else "not judged"
+            level = f"{100 * _JUDGED[key]:g} %" if key in _JUDGED else "not judged"
             by_chance = (number(usual[key]["mean"]), chance(check.p_value(key)), level)
         rows.append((_NAMES[key], number(value), *by_chance))
     return rows
@@ -654,16 +581,6 @@ def p_with_level(check: CalibrationCheck, name: str) -> str:
     if math.isnan(p):
         return ""
     level = (
-        f"level {_level_of_verdict(_JUDGED[name])} in the verdict"
-        if name in _JUDGED
-        else "the limit decides, not p"
+        f"level {100 * _JUDGED[name]:g} % in the verdict" if name in _JUDGED else "the limit decides, not p"
     )
     return f"{p_words(p)} if calibrated ({level})"
-
-
-def _level_of_verdict(level: float) -> str:
-    return f"{100 * level:g} %"
-
-
-def _number_with_error(value: float, error: float) -> str:
-    return f"{value:.3f} ± {error:.3f}"

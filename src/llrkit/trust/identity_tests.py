@@ -13,9 +13,8 @@ speakers make most of V: with h_p the part of speaker p in V^-1 V (they add up t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +29,6 @@ from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.loss_parts import (
     BestLine,
     IdentityTest,
-    LlrCells,
     NullMoments,
     best_line,
     distance,
@@ -42,11 +40,12 @@ from llrkit.metrics.measure import Measurements
 from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.trust.influence import ContributionSums
+from llrkit.trust.influence import class_means
 from llrkit.trust.jackknife import Jackknife
 from llrkit.trust.line import Recalibration, as_rows, fit_line
-from llrkit.trust.null import JUDGED_CELLS, JudgedCells, judged_range
+from llrkit.trust.null import JUDGED_CELLS, judged_range
 from llrkit.trust.speakers import (
+    NO_SUMS,
     CellSet,
     Contributions,
     SpeakerCells,
@@ -70,62 +69,9 @@ def judged_edges(result: Measurements) -> FloatArray:
     return np.linspace(low - reach, high + reach, JUDGED_CELLS + 1)
 
 
-@dataclass(frozen=True, eq=False)
-class SpeakersInCells:
-    """Trials counted by speaker in even cells of the LLR."""
-
-    edges: FloatArray
-    cells: SpeakerCells
-
-    @classmethod
-    def of(
-        cls,
-        source: ScoreSource,
-        result: Measurements,
-        speakers: Speakers,
-        contributions: Contributions | None = None,
-    ) -> SpeakersInCells:
-        """Count the trials; one pass. Many speakers are put into groups."""
-        edges = judged_edges(result)
-        return cls(edges, speaker_cells(source, speakers.grouped(), edges[1:-1], contributions))
-
-    @property
-    def judged(self) -> JudgedCells:
-        """The trials of all speakers together."""
-        target, nontarget = (np.asarray(counts, dtype=np.float64) for counts in self.cells.total.counts)
-        return JudgedCells(self.edges, target, nontarget)
-
-
-def line_without_each(counted: SpeakersInCells, start: tuple[float, float]) -> Jackknife:
-    """Slope and offset of the best line without each speaker; ``start`` is about that of all."""
-    x = counted.judged.llr
-
-    def fit(kept: CellSet) -> tuple[float, float]:
-        n = kept.n
-        return fit_line(x, kept.counts[0] / n[0], kept.counts[1] / n[1], n[0], start)
-
-    return _complete_jackknife(Jackknife.of(counted.cells, fit, ("a", "b")))
-
-
-def gradient_without_each(counted: SpeakersInCells) -> Jackknife:
-    """Gradient of the cross-entropy by slope and offset at 1 and 0, without each speaker."""
-    x = counted.judged.llr
-    miss, alarm = 0.5 * np.asarray(sigmoid(-x)), 0.5 * np.asarray(sigmoid(x))
-
-    def gradient(kept: CellSet) -> tuple[float, float]:
-        residual = kept.counts[1] / kept.n[1] * alarm - kept.counts[0] / kept.n[0] * miss
-        return float((residual * x).sum()), float(residual.sum())
-
-    return _complete_jackknife(Jackknife.of(counted.cells, gradient, ("a", "b")))
-
-
-def _complete_jackknife(jackknife: Jackknife) -> Jackknife:
-    if not np.isfinite(jackknife.without).all():
-        raise TooFewTrialsError(
-            "leaving out one of the speakers leaves a class without trials; "
-            "a test with speakers needs targets and non-targets of several"
-        )
-    return jackknife
+def middles(edges: FloatArray) -> FloatArray:
+    """The middle of each cell."""
+    return np.asarray(0.5 * (edges[:-1] + edges[1:]))
 
 
 def effective_df(deviations: FloatArray) -> float:
@@ -148,36 +94,13 @@ def effective_df(deviations: FloatArray) -> float:
     return max(_FEWEST_DF, min(n - 1.0, terms - 1.0))
 
 
-def speaker_test(
-    counted: SpeakersInCells, null: NullMoments, line: BestLine | None
-) -> tuple[IdentityTest, NullMoments, Jackknife | None]:
-    """The test, the moments that say what it would find, and the lines without each speaker.
+def loss_without_own(x: FloatArray, cells: SpeakerCells, lines: Jackknife) -> float:
+    """What lines fitted to the trials of the others gain in Cllr on those of each speaker, in bits.
 
-    Trials that share speakers say no more than independent ones: the p-value is never below theirs, which
-    rests on the variance calibration implies and so holds where hardly a trial went wrong.
+    ``x`` are the LLRs of the cells.
     """
-    if line is None:
-        jackknife = gradient_without_each(counted)
-        gap, spread = jackknife.values, jackknife.covariance
-        covariance = spread
-    else:
-        jackknife = line_without_each(counted, (line.a, line.b))
-        gap, spread = jackknife.corrected - np.array([1.0, 0.0]), jackknife.covariance
-        covariance = null.curvature @ spread @ null.curvature
-    df = effective_df(jackknife.deviations)
-    statistic = distance(gap, spread)
-    independent = identity_test(null)
-    p = max(hotelling_p_value(statistic, df), independent.p_value)
-    test = replace(independent, statistic=statistic, p_value=p, df=df)
-    moments = replace(null, covariance=np.asarray(covariance))
-    return test, moments, None if line is None else jackknife
-
-
-def loss_without_own(counted: SpeakersInCells, lines: Jackknife) -> float:
-    """What lines fitted to the trials of the others gain in Cllr on those of each speaker, in bits."""
-    x = counted.judged.llr
     gain = 0.0
-    for sign, by_speaker in zip((-1.0, 1.0), counted.cells.counts, strict=True):
+    for sign, by_speaker in zip((-1.0, 1.0), cells.counts, strict=True):
         mapped = lines.without[:, :1] * x + lines.without[:, 1:]
         saved = np.logaddexp(0.0, sign * x) - np.logaddexp(0.0, sign * mapped)
         gain += float((by_speaker * saved).sum() / by_speaker.sum())
@@ -188,9 +111,11 @@ def loss_without_own(counted: SpeakersInCells, lines: Jackknife) -> float:
 class CalibrationTest:
     """A test of a = 1 and b = 0 for the map ``a x + b`` of LLRs x, and the line that is best."""
 
+    result: Measurements
     test: IdentityTest
     null: NullMoments
-    fit: Callable[[], Recalibration | None]
+    lost: float = 1.0
+    """Trials that say as much as one independent trial, where they are weighted."""
     by_speaker: bool = False
     """Whether trials that share speakers were taken into account."""
     lines: Jackknife | None = None
@@ -199,7 +124,11 @@ class CalibrationTest:
     @cached_property
     def line(self) -> Recalibration | None:
         """The best line, fitted when first asked for; None where the classes do not overlap."""
-        return self.fit()
+        line, test = judged_line(self.result), self.test
+        if line is None:
+            return None
+        spread = self.lost * np.array(line.covariance) if self.lines is None else self.lines.covariance
+        return Recalibration(line.a, line.b, as_rows(spread), test.statistic, test.p_value, test.df)
 
 
 def check_cells(result: Measurements, weights: tuple[float, float] = (1.0, 1.0)) -> CalibrationTest:
@@ -212,8 +141,9 @@ def check_cells(result: Measurements, weights: tuple[float, float] = (1.0, 1.0))
     """
     cells = result.summaries.cells.weighted(*weights)
     null = null_moments(cells)
-    test = identity_test(null)
-    return CalibrationTest(test, null, partial(_line_of_cells, result, test, cells))
+    # what one trial says less, the errors of the line are larger
+    lost = max((result.n_target + result.n_nontarget) / (cells.n_target + cells.n_nontarget), 1.0)
+    return CalibrationTest(result, identity_test(null), null, lost)
 
 
 def judged_line(result: Measurements) -> BestLine | None:
@@ -225,38 +155,55 @@ def judged_line(result: Measurements) -> BestLine | None:
     return best_line(replace(cells, llr=np.clip(cells.llr, *within)))
 
 
-def check_trials(source: ScoreSource, result: Measurements, speakers: Speakers) -> CalibrationTest:
-    """The test for trials that share speakers; one pass."""
-    return check_speakers(result, SpeakersInCells.of(source, result, speakers))
+def count_in_judged_cells(
+    source: ScoreSource, result: Measurements, speakers: Speakers, contributions: Contributions = NO_SUMS
+) -> SpeakerCells:
+    """Trials counted by speaker in even cells of the LLR; one pass. Many speakers are put into groups."""
+    return speaker_cells(source, speakers.grouped(), judged_edges(result)[1:-1], contributions)
 
 
-def check_speakers(result: Measurements, counted: SpeakersInCells) -> CalibrationTest:
-    """The same from trials that are counted already."""
-    line = judged_line(result)
-    test, null, lines = speaker_test(counted, null_moments(result.summaries.cells), line)
-    fit = partial(_line_of_speakers, line, lines, test)
-    return CalibrationTest(test, null, fit, by_speaker=True, lines=lines)
+def check_speakers(result: Measurements, cells: SpeakerCells) -> CalibrationTest:
+    """The test for trials that share speakers, from their counts in even cells of the LLR.
 
+    Trials that share speakers say no more than independent ones: the p-value is never below theirs, which
+    rests on the variance calibration implies and so holds where hardly a trial went wrong.
+    """
+    line, null, x = judged_line(result), null_moments(result.summaries.cells), middles(judged_edges(result))
 
-def _recalibration_of_line(a: float, b: float, spread: FloatArray, test: IdentityTest) -> Recalibration:
-    return Recalibration(a, b, as_rows(spread), test.statistic, test.p_value, test.df)
+    def fitted(kept: CellSet) -> tuple[float, float]:
+        n = kept.n
+        return fit_line(x, kept.counts[0] / n[0], kept.counts[1] / n[1], n[0], start)
 
+    miss, alarm = 0.5 * np.asarray(sigmoid(-x)), 0.5 * np.asarray(sigmoid(x))
 
-def _line_of_speakers(
-    line: BestLine | None, lines: Jackknife | None, test: IdentityTest
-) -> Recalibration | None:
-    if line is None or lines is None:
-        return None
-    return _recalibration_of_line(line.a, line.b, lines.covariance, test)
+    def gradient(kept: CellSet) -> tuple[float, float]:
+        """Of the cross-entropy by slope and offset at 1 and 0."""
+        residual = kept.counts[1] / kept.n[1] * alarm - kept.counts[0] / kept.n[0] * miss
+        return float((residual * x).sum()), float(residual.sum())
 
-
-def _line_of_cells(result: Measurements, test: IdentityTest, cells: LlrCells) -> Recalibration | None:
-    line = judged_line(result)
-    if line is None:
-        return None
-    # what one trial says less, the errors are larger
-    lost = max((result.n_target + result.n_nontarget) / (cells.n_target + cells.n_nontarget), 1.0)
-    return _recalibration_of_line(line.a, line.b, lost * np.array(line.covariance), test)
+    start = (1.0, 0.0) if line is None else (line.a, line.b)
+    left_out = Jackknife.of(cells, gradient if line is None else fitted, ("a", "b"))
+    if not np.isfinite(left_out.without).all():
+        raise TooFewTrialsError(
+            "leaving out one of the speakers leaves a class without trials; "
+            "a test with speakers needs targets and non-targets of several"
+        )
+    spread = left_out.covariance
+    if line is None:  # the classes do not overlap, and no line is the best
+        gap, covariance = left_out.values, spread
+    else:
+        gap = left_out.corrected - np.array([1.0, 0.0])
+        covariance = null.curvature @ spread @ null.curvature
+    df, statistic = effective_df(left_out.deviations), distance(gap, spread)
+    independent = identity_test(null)
+    p = max(hotelling_p_value(statistic, df), independent.p_value)
+    return CalibrationTest(
+        result,
+        replace(independent, statistic=statistic, p_value=p, df=df),
+        replace(null, covariance=np.asarray(covariance)),
+        by_speaker=True,
+        lines=None if line is None else left_out,
+    )
 
 
 MEANINGLESS_ABOVE = 3.0
@@ -330,21 +277,6 @@ class Identities:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class _MeansWithErrors:
-    """Means of both classes, and standard errors of their sums."""
-
-    by_class: FloatArray
-    errors: FloatArray
-
-    @classmethod
-    def of(cls, sums: ContributionSums) -> _MeansWithErrors:
-        """From sums of values and of squares of independent trials."""
-        means, squares = np.split(sums.means, 2, axis=1)
-        variances = np.maximum(squares - means**2, 0.0) / sums.n[:, None]
-        return cls(means, np.sqrt(variances.sum(axis=0)))
-
-
 def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells | None = None) -> Identities:
     """Check the identities at thresholds on either side of 0; one pass.
 
@@ -352,31 +284,29 @@ def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells |
     speakers, and there is no pass.
     """
     if by_speaker is None:
-        sums = _MeansWithErrors.of(source.reduce(ContributionSums.at(_TermsWithSquares(TERMS))))
+        both, n = class_means(source, _TERMS_AND_SQUARES)
+        means, squares = np.split(both, 2, axis=1)
+        errors = np.sqrt((np.maximum(squares - means**2, 0.0) / n[:, None]).sum(axis=0))
     else:
-        without = Jackknife.of(by_speaker, lambda kept: kept.means.sum(axis=0))
-        sums = _MeansWithErrors(by_speaker.total.means, without.standard_error)
-    up = TERMS.thresholds
+        means = by_speaker.total.means
+        errors = Jackknife.of(by_speaker, lambda kept: kept.means.sum(axis=0)).standard_error
     usable = max(float(moments.target.variance[0]), float(moments.nontarget.variance[0])) <= MEANINGLESS_ABOVE
-    k = len(up)
+    k = len(_THRESHOLDS)
     expectations = tuple(
-        Expectation(name, float(sums.by_class[class_index, column]), float(sums.errors[column]), usable)
+        Expectation(name, float(means[class_index, column]), float(errors[column]), usable)
         for name, class_index, column in (
             ("mean LR of non-targets", 1, 2 * k), ("mean 1/LR of targets", 0, 2 * k + 1)
         )
     )  # fmt: skip
     exceedances = []
     for kind, sign, own in (("p_fa", 1.0, 0), ("p_miss", -1.0, 1)):
-        n = float((moments.nontarget if kind == "p_fa" else moments.target).count)
-        for i, threshold in enumerate(up):
+        size = float((moments.nontarget if kind == "p_fa" else moments.target).count)
+        for i, threshold in enumerate(_THRESHOLDS):
             column = own * k + i
-            predicted, counted = (
-                float(sums.by_class[own, column]),
-                0.0 - float(sums.by_class[1 - own, column]),
-            )
+            predicted, counted = float(means[own, column]), 0.0 - float(means[1 - own, column])
             # few errors, or none, say too little about how many there might have been
-            missing = (predicted * (1.0 - predicted) - counted * (1.0 - counted)) / n
-            error = math.sqrt(float(sums.errors[column]) ** 2 + max(missing, 0.0))
+            missing = (predicted * (1.0 - predicted) - counted * (1.0 - counted)) / size
+            error = math.sqrt(float(errors[column]) ** 2 + max(missing, 0.0))
             exceedances.append(Exceedance(kind, sign * threshold + 0.0, predicted, counted, error))
     return Identities(
         expectations, tuple(exceedances), _shape_of_class(moments, True), _shape_of_class(moments, False)
@@ -399,56 +329,41 @@ def _shape_of_class(moments: Moments, is_target: bool) -> ClassShape:
     return ClassShape(mean, math.sqrt(variance / own.n), variance, ratio, error, right)
 
 
-@dataclass(frozen=True)
-class IdentityTerms:
+_THRESHOLDS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)
+"""At these, and at their negatives, predicted errors are compared with counted ones."""
+
+
+def _identity_terms(values: Array, class_index: int) -> list[FloatArray]:
     """Differences between predicted and counted errors, then the likelihood ratios themselves."""
-
-    thresholds: tuple[float, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of sums."""
-        return 2 * len(self.thresholds) + 2
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        """The sums of a class."""
-        return (*range(self.size - 2), self.size - 1 if class_index == 0 else self.size - 2)
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        """What each score adds."""
-        x = values.astype(np.float64, copy=False)
-        # 1/LR of targets, LR of non-targets
-        ratio = np.exp(np.minimum(-x if class_index == 0 else x, _LARGEST))
-        if class_index == 0:
-            columns = [ratio * (x >= t) for t in self.thresholds]
-            columns += [-(x < -t).astype(np.float64) for t in self.thresholds]
-        else:
-            columns = [-(x >= t).astype(np.float64) for t in self.thresholds]
-            columns += [ratio * (x < -t) for t in self.thresholds]
-        return [*columns, ratio]
+    x = values.astype(np.float64, copy=False)
+    # 1/LR of targets, LR of non-targets
+    ratio = np.exp(np.minimum(-x if class_index == 0 else x, _LARGEST))
+    if class_index == 0:
+        columns = [ratio * (x >= t) for t in _THRESHOLDS]
+        columns += [-(x < -t).astype(np.float64) for t in _THRESHOLDS]
+    else:
+        columns = [-(x >= t).astype(np.float64) for t in _THRESHOLDS]
+        columns += [ratio * (x < -t) for t in _THRESHOLDS]
+    return [*columns, ratio]
 
 
-TERMS = IdentityTerms((0.0, 1.0, 2.0, 3.0, 4.0, 6.0))
-"""What is summed up to check the identities."""
-
-
-@dataclass(frozen=True)
-class _TermsWithSquares:
+def _with_squares(terms: Contributions) -> Contributions:
     """Contributions, and behind them their squares."""
 
-    inner: IdentityTerms
-
-    @property
-    def size(self) -> int:
-        return 2 * self.inner.size
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        own = self.inner.columns(class_index)
-        return (*own, *(self.inner.size + column for column in own))
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        arrays = self.inner.of(values, class_index)
+    def of(values: Array, class_index: int) -> list[FloatArray]:
+        arrays = terms.of(values, class_index)
         return [*arrays, *(array * array for array in arrays)]
+
+    columns = [(*own, *(terms.size + i for i in own)) for own in (terms.columns(0), terms.columns(1))]
+    return Contributions(2 * terms.size, of, (columns[0], columns[1]))
+
+
+_RATIOS = 2 * len(_THRESHOLDS)
+TERMS = Contributions(
+    _RATIOS + 2, _identity_terms, ((*range(_RATIOS), _RATIOS + 1), (*range(_RATIOS), _RATIOS))
+)
+"""What is summed up to check the identities; the ratios of targets come last, those of non-targets before."""
+_TERMS_AND_SQUARES = _with_squares(TERMS)
 
 
 @dataclass(frozen=True)
@@ -508,7 +423,8 @@ def llr_precision(
     speaker_set = find_speakers(source, speakers)
     if len(speaker_set.columns) != 2:
         raise InputError("precision needs the speakers of both sides: two columns")
-    moments = source.with_columns(*speaker_set.columns).reduce(_PairMoments.at(speaker_set))
+    wide = source.with_columns(*speaker_set.columns)
+    moments = wide.reduce(lambda chunk: _PairMoments.of(chunk, speaker_set))
     repeated = moments.n > 1
     n_trials, n_pairs = int(moments.n[repeated].sum()), int(np.count_nonzero(repeated))
     if n_trials <= n_pairs:
@@ -527,18 +443,15 @@ class _PairMoments(SummaryBase):
     squares: FloatArray
 
     @classmethod
-    def at(cls, speakers: Speakers) -> Callable[[Scores], _PairMoments]:
-        def make(chunk: Scores) -> _PairMoments:
-            keys, scores = [], []
-            for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
-                first, second = speakers.of(chunk, class_index)
-                second = np.where(second == speakers.n, first, second)
-                keys.append(np.minimum(first, second) * speakers.n + np.maximum(first, second))
-                scores.append(values.astype(np.float64, copy=False))
-            x = np.concatenate(scores)
-            return cls._grouped(np.concatenate(keys), np.ones(len(x)), x, x * x)
-
-        return make
+    def of(cls, chunk: Scores, speakers: Speakers) -> _PairMoments:
+        keys, scores = [], []
+        for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
+            first, second = speakers.of(chunk, class_index)
+            second = np.where(second == speakers.n, first, second)
+            keys.append(np.minimum(first, second) * speakers.n + np.maximum(first, second))
+            scores.append(values.astype(np.float64, copy=False))
+        x = np.concatenate(scores)
+        return cls._grouped(np.concatenate(keys), np.ones(len(x)), x, x * x)
 
     @classmethod
     def _grouped(cls, keys: npt.NDArray[np.int64], *columns: FloatArray) -> _PairMoments:

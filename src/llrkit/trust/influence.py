@@ -9,20 +9,19 @@ error rate moves along the ROC: with w the share of false alarms in a short piec
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, FloatArray, IntArray
 from llrkit.base.text import counted
 from llrkit.core.cells import CellFinder, require_both_classes
 from llrkit.core.functions import LN2, blocks, probit, softplus
 from llrkit.core.order import Ranking
 from llrkit.core.pav import ErrorPath, PavBlocks, ScoreBins, error_path
-from llrkit.core.summaries import FieldwiseSums, SummaryBase
+from llrkit.core.summaries import SummaryBase
 from llrkit.metrics import discrimination
 from llrkit.metrics.discrimination import det_slope_from_bins
 from llrkit.metrics.measure import Measurements
@@ -141,25 +140,41 @@ class StepInfluences:
         within[0] = 0
         return replace(self, finder=finer, steps=(self.steps[0][:, within], self.steps[1][:, within]))
 
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        """What each score adds."""
-        cell = self.finder(values)
-        return [self.loss(values, class_index), *(table[cell] for table in self.steps[class_index])]
+    @property
+    def contributions(self) -> Contributions:
+        """What each trial adds to each sum."""
+
+        def of(values: Array, class_index: int) -> list[FloatArray]:
+            cell = self.finder(values)
+            return [self.loss(values, class_index), *(table[cell] for table in self.steps[class_index])]
+
+        return Contributions(self.size, of, (self.columns(0), self.columns(1)))
 
     def loss(self, values: Array, class_index: int) -> FloatArray:
         """The logarithmic loss of each score in nats, less the mean of its class."""
         if not max(self.mean_loss) < LARGEST_LOSS:  # Cllr has no variance
             return np.zeros(len(values))
-        x = values.astype(np.float64, copy=False)
-        signed = -x if class_index == 0 else x
-        # as exact as softplus where it counts, and three times as fast
-        if len(x) and signed.max() < 700.0:
-            loss = np.exp(signed)
-            np.log1p(loss, out=loss)
-        else:
-            loss = softplus(signed)
+        loss = log_loss(values, class_index)
         loss -= self.mean_loss[class_index]
         return loss
+
+
+def log_loss(values: Array, class_index: int) -> FloatArray:
+    """The logarithmic loss of each score of a class in nats, the scores read as LLRs.
+
+    Examples
+    --------
+    >>> log_loss(np.array([0.0, 1.0]), 0).round(4)
+    array([0.6931, 0.3133])
+    """
+    x = values.astype(np.float64, copy=False)
+    signed = -x if class_index == 0 else x
+    if len(x) == 0 or signed.max() >= 700.0:
+        return np.asarray(softplus(signed))
+    # as exact as softplus where it counts, and three times as fast
+    loss = np.exp(signed)
+    np.log1p(loss, out=loss)
+    return loss
 
 
 class StepTable:
@@ -172,8 +187,17 @@ class StepTable:
     def __init__(
         self, result: Measurements, thresholds: npt.ArrayLike, cuts: FloatArray | None = None
     ) -> None:
-        exact = result.summaries.bins
-        self.bins: ScoreBins = exact if cuts is None else _joined_bins(exact, cuts)
+        self.bins: ScoreBins = result.summaries.bins
+        if cuts is not None:  # bins joined where no cut lies between them
+            exact = self.bins
+            cell = np.searchsorted(cuts, exact.low, side="right")
+            start = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+            self.bins = ScoreBins(
+                np.add.reduceat(exact.target, start),
+                np.add.reduceat(exact.nontarget, start),
+                exact.low[start],
+                exact.high[np.append(start[1:], len(cell)) - 1],
+            )
         self.blocks: PavBlocks = result.summaries.blocks
         self.roc: ErrorPath = error_path(self.bins)
         self.hull: ErrorPath = error_path(self.blocks)
@@ -256,17 +280,9 @@ def false_alarm_share(roc: ErrorPath, rate: float) -> float:
     return float(low - high) / (2.0 * rate)
 
 
-def _joined_bins(bins: ScoreBins, cuts: FloatArray) -> ScoreBins:
-    """Bins joined where no cut lies between them."""
-    cell = np.searchsorted(cuts, bins.low, side="right")
-    start = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
-    return ScoreBins(
-        np.add.reduceat(bins.target, start), np.add.reduceat(bins.nontarget, start), bins.low[start],
-        bins.high[np.append(start[1:], len(cell)) - 1],
-    )  # fmt: skip
-
-
 Scale = Literal["rate", "cost"]
+Terms = dict[int, tuple[float, float]]
+"""By number of an influence, the weights of its means over targets and over non-targets."""
 FEWEST_ERRORS = 5
 """With fewer errors of a kind, or trials of a class, the normal approximation says nothing about them."""
 
@@ -319,143 +335,83 @@ def functionals(
     ``trials`` are the numbers of trials of the classes, where they are not the sums of their weights. With
     ``cuts`` influences are the same for all scores between two of them, see :class:`StepTable`.
     """
-    return _FunctionalsBuilder(result, StepTable(result, decision_thresholds(result), cuts), trials).build()
+    table = StepTable(result, decision_thresholds(result), cuts)
+    ranking = result.summaries.ranking  # weighted trials need not add up to a whole number
+    n = (float(ranking.n_target), float(ranking.n_nontarget))
+    n_trials = n if trials is None else trials
+    recorded: dict[str, tuple[float, Scale, Terms, str]] = {}
+    reasons = dict(REASONS)
+
+    def record_rates(prefix: str, number: int, p_miss: float, p_fa: float) -> None:
+        few = _too_few_errors(n_trials, p_miss, 1.0), _too_few_errors(n_trials, 1.0, p_fa)
+        recorded[f"{prefix}.p_miss"] = (p_miss, "rate", {number: (1.0, 0.0)}, few[0])
+        recorded[f"{prefix}.p_fa"] = (p_fa, "rate", {number: (0.0, 1.0)}, few[1])
+
+    half = 1.0 / (2.0 * LN2)
+    no_overlap = "" if result.eer > 0.0 else "the classes do not overlap: no error was seen"
+    no_variance = "Cllr is too large for a standard error" if result.cllr >= LARGEST_LOSS else ""
+    if np.isinf(result.cllr):
+        no_variance = "Cllr is infinite"
+    recorded["cllr"] = (result.cllr, "cost", {0: (half, half)}, no_variance)
+    recorded["min_cllr"] = (result.min_cllr, "rate", {table.add_pav_loss(): (half, half)}, no_overlap)
+    recorded["auc"] = (result.auc, "rate", {table.add_placements(): (1.0, 1.0)}, "")
+    crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
+    for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
+        share = false_alarm_share(table.roc, rate) if 0.0 < rate < 1.0 else 0.5
+        reason = no_overlap or _too_few_errors(n_trials, rate, rate)
+        recorded[name] = (rate, "rate", {crossing: (share, 1.0 - share)}, reason)
+    for i, point in enumerate(result.points):
+        reasons |= {f"points.{i}.{name}": GIVEN for name in ("p_target", "c_miss", "c_fa", "threshold")}
+        at_bayes = table.add_threshold(point.point.threshold, point.p_miss, point.p_fa)
+        few = _too_few_errors(n_trials, point.p_miss, point.p_fa)
+        costs = error_costs(point.point)
+        recorded[f"points.{i}.act_dcf"] = (point.act_dcf, "cost", {at_bayes: costs}, few)
+        record_rates(f"points.{i}", at_bayes, point.p_miss, point.p_fa)
+        vertex = int(np.searchsorted(table.blocks.llr, point.point.threshold))
+        few = _too_few_errors(n_trials, float(table.hull.p_miss[vertex]), float(table.hull.p_fa[vertex]))
+        recorded[f"points.{i}.min_dcf"] = (point.min_dcf, "rate", {table.add_vertex(vertex): costs}, few)
+    if (fixed := result.fixed) is not None:
+        number = table.add_threshold(fixed.threshold, fixed.p_miss, fixed.p_fa)
+        few = _too_few_errors(n_trials, fixed.p_miss, fixed.p_fa)
+        recorded["fixed_threshold.hter"] = (fixed.hter, "rate", {number: (0.5, 0.5)}, few)
+        record_rates("fixed_threshold", number, fixed.p_miss, fixed.p_fa)
+        reasons["fixed_threshold.threshold"] = "fixed on other trials"
+    for i, primary in enumerate(result.primaries):
+        scales: tuple[tuple[str, float, Scale], ...] = (
+            ("min", primary.min, "rate"), ("act", primary.act, "cost")
+        )  # fmt: skip
+        for kind, value, scale in scales:
+            members = [recorded[f"points.{member}.{kind}_dcf"] for member in primary.members]
+            terms = {
+                number: (on_miss / len(members), on_fa / len(members))
+                for _, _, member, _ in members
+                for number, (on_miss, on_fa) in member.items()
+            }
+            reason = next((reason for *_, reason in members if reason), "")
+            recorded[f"primaries.{i}.{kind}"] = (value, scale, terms, reason)
+    influences = table.influences()
+    few = ""
+    for what, size in zip(("target", "non-target"), n_trials, strict=True):
+        if not few and size < FEWEST_ERRORS:
+            few = f"{counted(round(size), what)}: fewer than {FEWEST_ERRORS} say too little about the others"
+    numbers = []
+    for name, (value, scale, terms, reason) in recorded.items():
+        coefficients = np.zeros(influences.size)
+        for number, by_class in terms.items():
+            coefficients[2 * number : 2 * number + 2] = np.array(by_class) / n
+        numbers.append(Functional(name, value, scale, coefficients, few or reason))
+    return Functionals(influences, tuple(numbers), reasons)
 
 
-@dataclass(frozen=True)
-class _UnweightedCounts(SummaryBase):
-    """How many trials there are, whatever they weigh."""
-
-    n: tuple[int, int]
-
-    @classmethod
-    def of(cls, chunk: Scores) -> _UnweightedCounts:
-        return cls((chunk.n_target, chunk.n_nontarget))
-
-    def __add__(self, other: _UnweightedCounts) -> _UnweightedCounts:
-        return _UnweightedCounts((self.n[0] + other.n[0], self.n[1] + other.n[1]))
-
-    def __mul__(self, weight: float) -> _UnweightedCounts:
-        return self
-
-
-def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
-    """The numbers of trials of the two classes where they are weighted; one pass, or none."""
-    if source.roles.weight is None:
-        return None
-    n_target, n_nontarget = source.reduce(_UnweightedCounts.of).n
-    return float(n_target), float(n_nontarget)
-
-
-class _FunctionalsBuilder:
-    def __init__(
-        self, result: Measurements, table: StepTable, trials: tuple[float, float] | None = None
-    ) -> None:
-        self.result, self.table = result, table
-        ranking = result.summaries.ranking  # weighted trials need not add up to a whole number
-        self.n = (float(ranking.n_target), float(ranking.n_nontarget))
-        self.trials = self.n if trials is None else trials
-        self.recorded: list[tuple[str, float, Scale, dict[int, tuple[float, float]], str]] = []
-        self.reasons = dict(REASONS)
-
-    def record(
-        self, name: str, value: float, scale: Scale, terms: dict[int, tuple[float, float]], reason: str = ""
-    ) -> None:
-        """Record a number by the weights of the two class means of each influence."""
-        self.recorded.append((name, value, scale, terms, reason))
-
-    def build(self) -> Functionals:
-        result, table = self.result, self.table
-        half = 1.0 / (2.0 * LN2)
-        no_overlap = "" if result.eer > 0.0 else "the classes do not overlap: no error was seen"
-        no_variance = "Cllr is too large for a standard error" if result.cllr >= LARGEST_LOSS else ""
-        if np.isinf(result.cllr):
-            no_variance = "Cllr is infinite"
-        self.record("cllr", result.cllr, "cost", {0: (half, half)}, no_variance)
-        self.record("min_cllr", result.min_cllr, "rate", {table.add_pav_loss(): (half, half)}, no_overlap)
-        self.record("auc", result.auc, "rate", {table.add_placements(): (1.0, 1.0)})
-        crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
-        for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
-            share = false_alarm_share(table.roc, rate) if 0.0 < rate < 1.0 else 0.5
-            reason = no_overlap or self.too_few_errors(rate, rate)
-            self.record(name, rate, "rate", {crossing: (share, 1.0 - share)}, reason)
-        for i in range(len(result.points)):
-            self.add_point(i)
-        if result.fixed is not None:
-            self.add_fixed()
-        self.add_primaries()
-        return self.assemble()
-
-    def too_few_errors(self, p_miss: float, p_fa: float) -> str:
-        """Why rates that rest on few errors have no interval."""
-        kinds = (("miss", "misses", p_miss), ("false alarm", "false alarms", p_fa))
-        for (one, several, rate), n in zip(kinds, self.trials, strict=True):
-            errors = round(rate * n)
-            if errors < FEWEST_ERRORS:
-                few = counted(errors, one, several)
-                return f"{few}: fewer than {FEWEST_ERRORS} say too little about their rate"
-        return ""
-
-    def too_few_trials(self) -> str:
-        """Why numbers of a class of few trials get no interval."""
-        for what, n in zip(("target", "non-target"), self.trials, strict=True):
-            if n < FEWEST_ERRORS:
-                few = counted(round(n), what)
-                return f"{few}: fewer than {FEWEST_ERRORS} say too little about the others"
-        return ""
-
-    def add_point(self, i: int) -> None:
-        for name in ("p_target", "c_miss", "c_fa", "threshold"):
-            self.reasons[f"points.{i}.{name}"] = GIVEN
-        result = self.result.points[i]
-        at_bayes = self.table.add_threshold(result.point.threshold, result.p_miss, result.p_fa)
-        few = self.too_few_errors(result.p_miss, result.p_fa)
-        self.record(f"points.{i}.act_dcf", result.act_dcf, "cost", {at_bayes: error_costs(result.point)}, few)
-        self.add_rates(f"points.{i}", at_bayes, result.p_miss, result.p_fa)
-        vertex = int(np.searchsorted(self.table.blocks.llr, result.point.threshold))
-        p_miss, p_fa = float(self.table.hull.p_miss[vertex]), float(self.table.hull.p_fa[vertex])
-        terms = {self.table.add_vertex(vertex): error_costs(result.point)}
-        self.record(f"points.{i}.min_dcf", result.min_dcf, "rate", terms, self.too_few_errors(p_miss, p_fa))
-
-    def add_rates(self, prefix: str, number: int, p_miss: float, p_fa: float) -> None:
-        self.record(
-            f"{prefix}.p_miss", p_miss, "rate", {number: (1.0, 0.0)}, self.too_few_errors(p_miss, 1.0)
-        )
-        self.record(f"{prefix}.p_fa", p_fa, "rate", {number: (0.0, 1.0)}, self.too_few_errors(1.0, p_fa))
-
-    def add_fixed(self) -> None:
-        fixed = self.result.fixed
-        assert fixed is not None
-        number = self.table.add_threshold(fixed.threshold, fixed.p_miss, fixed.p_fa)
-        few = self.too_few_errors(fixed.p_miss, fixed.p_fa)
-        self.record("fixed_threshold.hter", fixed.hter, "rate", {number: (0.5, 0.5)}, few)
-        self.add_rates("fixed_threshold", number, fixed.p_miss, fixed.p_fa)
-        self.reasons["fixed_threshold.threshold"] = "fixed on other trials"
-
-    def add_primaries(self) -> None:
-        recorded = {name: (terms, reason) for name, _, _, terms, reason in self.recorded}
-        for i, primary in enumerate(self.result.primaries):
-            for kind, value in (("min", primary.min), ("act", primary.act)):
-                members = [recorded[f"points.{member}.{kind}_dcf"] for member in primary.members]
-                terms = {
-                    number: (t / len(members), n / len(members))
-                    for member, _ in members for number, (t, n) in member.items()
-                }  # fmt: skip
-                reason = next((reason for _, reason in members if reason), "")
-                scale: Scale = "rate" if kind == "min" else "cost"
-                self.record(f"primaries.{i}.{kind}", value, scale, terms, reason)
-
-    def assemble(self) -> Functionals:
-        influences = self.table.influences()
-        few = self.too_few_trials()
-        numbers = []
-        for name, value, scale, terms, reason in self.recorded:
-            coefficients = np.zeros(influences.size)
-            for number, by_class in terms.items():
-                for class_index in (0, 1):
-                    coefficients[2 * number + class_index] = by_class[class_index] / self.n[class_index]
-            numbers.append(Functional(name, value, scale, coefficients, few or reason))
-        return Functionals(influences, tuple(numbers), self.reasons)
+def _too_few_errors(trials: tuple[float, float], p_miss: float, p_fa: float) -> str:
+    """Why rates that rest on few errors have no interval."""
+    kinds = (("miss", "misses", p_miss), ("false alarm", "false alarms", p_fa))
+    for (one, several, rate), n in zip(kinds, trials, strict=True):
+        errors = round(rate * n)
+        if errors < FEWEST_ERRORS:
+            few = counted(errors, one, several)
+            return f"{few}: fewer than {FEWEST_ERRORS} say too little about their rate"
+    return ""
 
 
 def error_costs(point: OperatingPoint) -> tuple[float, float]:
@@ -464,95 +420,64 @@ def error_costs(point: OperatingPoint) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class ContributionSums(FieldwiseSums):
-    """Sums of contributions, by class and number of the sum, and the numbers of trials."""
+class Unweighted(SummaryBase):
+    """Counts of trials, each counted once whatever it weighs."""
 
-    sums: FloatArray
-    n: FloatArray
+    counts: IntArray
 
-    @classmethod
-    def at(cls, contributions: Contributions) -> Callable[[Scores], ContributionSums]:
-        """A summarizer."""
+    def __add__(self, other: Unweighted) -> Unweighted:
+        return Unweighted(self.counts + other.counts)
 
-        def make(chunk: Scores) -> ContributionSums:
-            sums = np.zeros((2, contributions.size))
-            for class_index, values in enumerate((chunk.target, chunk.nontarget)):
-                for block in blocks(len(values)):
-                    for column, array in zip(
-                        contributions.columns(class_index),
-                        contributions.of(values[block], class_index),
-                        strict=True,
-                    ):
-                        sums[class_index, column] += array.sum()
-            return cls(sums, np.array([chunk.n_target, chunk.n_nontarget], dtype=np.float64))
-
-        return make
-
-    @property
-    def means(self) -> FloatArray:
-        """Mean contribution of the trials of each class to each sum."""
-        return np.asarray(self.sums / self.n[:, None])
+    def __mul__(self, weight: float) -> Unweighted:
+        return self
 
 
-@dataclass(frozen=True, eq=False)
-class _CenteredContributions:
-    """Contributions less the mean of their class, divided by the number of its trials."""
-
-    inner: Contributions
-    means: FloatArray
-    n: FloatArray
-
-    @property
-    def size(self) -> int:
-        return self.inner.size
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        return self.inner.columns(class_index)
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        return [
-            (array - self.means[class_index, column]) / self.n[class_index]
-            for column, array in zip(
-                self.inner.columns(class_index), self.inner.of(values, class_index), strict=True
-            )
-        ]
+def trial_numbers(source: ScoreSource) -> tuple[float, float] | None:
+    """The numbers of trials of the two classes where they are weighted; one pass, or none."""
+    if source.roles.weight is None:
+        return None
+    trials = source.reduce(lambda chunk: Unweighted(np.array([chunk.n_target, chunk.n_nontarget])))
+    return float(trials.counts[0]), float(trials.counts[1])
 
 
-@dataclass(frozen=True, eq=False)
-class EstimatedSums:
-    """Sums of the two class means of some quantities, and their covariance."""
+def class_means(source: ScoreSource, contributions: Contributions) -> tuple[FloatArray, FloatArray]:
+    """Mean contribution by class and sum, and the numbers of trials of the classes; one pass."""
 
-    means: FloatArray
-    """By class and quantity."""
-    covariance: Covariance
+    def summarize(chunk: Scores) -> FloatArray:
+        """Sums by class; the last one counts the trials."""
+        sums = np.zeros((2, contributions.size + 1))
+        sums[:, -1] = chunk.n_target, chunk.n_nontarget
+        for class_index, values in enumerate((chunk.target, chunk.nontarget)):
+            columns = contributions.columns(class_index)
+            for block in blocks(len(values)):
+                arrays = contributions.of(values[block], class_index)
+                for column, array in zip(columns, arrays, strict=True):
+                    sums[class_index, column] += array.sum()
+        return sums
 
-    @property
-    def values(self) -> FloatArray:
-        """Mean of the targets plus mean of the non-targets."""
-        return np.asarray(self.means.sum(axis=0))
-
-    @property
-    def matrix(self) -> FloatArray:
-        """The covariance matrix that fits: with speakers where they are known."""
-        matrices = self.covariance
-        return matrices.independent if matrices.by_speaker is None else matrices.by_speaker
-
-    def standard_error(self, i: int) -> float:
-        """Standard error of one of the values."""
-        unit = np.zeros(len(self.values))
-        unit[i] = 1.0
-        return float(np.sqrt(self.covariance.variance(unit)))
+    sums = source.reduce(summarize)
+    n = sums[:, -1]
+    with np.errstate(invalid="ignore"):  # a class may be empty, which is for the caller to refuse
+        return np.asarray(sums[:, :-1] / n[:, None]), n
 
 
-def estimate_sums(
+def estimate_means(
     source: ScoreSource,
     contributions: Contributions,
     speakers: Speakers | None = None,
     *,
     diagonal: bool = False,
-) -> EstimatedSums:
-    """Class means of what trials contribute, and the covariance of their sums; two passes."""
-    sums = source.reduce(ContributionSums.at(contributions))
-    require_both_classes(float(sums.n[0]), float(sums.n[1]))
-    centered = _CenteredContributions(contributions, sums.means, sums.n)
-    return EstimatedSums(sums.means, covariance(source, centered, speakers, diagonal=diagonal))
+) -> tuple[FloatArray, Covariance]:
+    """Mean contributions by class and sum, and the covariance of their sums over both classes; two passes."""
+    means, n = class_means(source, contributions)
+    require_both_classes(float(n[0]), float(n[1]))
+
+    def centered(values: Array, class_index: int) -> list[FloatArray]:
+        columns, arrays = contributions.columns(class_index), contributions.of(values, class_index)
+        return [
+            (array - means[class_index, column]) / n[class_index]
+            for column, array in zip(columns, arrays, strict=True)
+        ]
+
+    terms = replace(contributions, of=centered)
+    return means, covariance(source, terms, speakers, diagonal=diagonal)

@@ -16,6 +16,7 @@ from llrkit.core.losses import LossSums
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import ScoreSource
+from llrkit.trust import jackknife
 from llrkit.trust.influence import (
     FEWEST_ERRORS,
     Functional,
@@ -26,35 +27,18 @@ from llrkit.trust.influence import (
     score_cuts,
     trial_numbers,
 )
-from llrkit.trust.jackknife import (
-    COST_MAKERS,
-    FEWEST_MAKERS,
-    KINDS,
-    ErrorRates,
-    Jackknife,
-    Range,
-    RateIntervals,
-    Uncertainty,
-    correlations,
-    effect_note,
-    few_makers,
-    few_speakers_note,
-    from_scale,
-    leave_out,
-    range_around,
-    rates_looked_at,
-    reason_for_no_interval,
-    speaker_pass,
-    thresholds_looked_at,
-)
+from llrkit.trust.jackknife import ErrorRates, Jackknife, Range, RateIntervals, Uncertainty
 from llrkit.trust.speakers import (
+    Contributions,
     Covariance,
     SpeakerCells,
     Speakers,
     clopper_pearson,
     covariance,
+    exact_limits,
     on_log_scale,
     on_logit_scale,
+    quadratic,
     quantile,
     speaker_cells,
 )
@@ -65,34 +49,35 @@ _HANGS_ON_ONE = 1.5
 """Standard error of a logarithm, or of log-odds, from which on an interval would say nothing."""
 _SMOOTH_ENOUGH = 4 * FEWEST_ERRORS
 """So many errors move an equal error rate smoothly when a speaker is left out, however few make them."""
-_WIDE_RATES, _SHORTER = 3.0 * FEWEST_MAKERS, 0.9
+_WIDE_RATES, _SHORTER = 3.0 * jackknife.FEWEST_MAKERS, 0.9
 """With fewer speakers who make errors, both rates have long intervals, and the lower end of a cost that adds
 them up would lie too low: with 30 Gaussian speakers 98.4 % of the intervals held, with this
 factor 95.5 and 97.1 %."""
 
 
-def speaker_intervals(
-    source: ScoreSource, result: Measurements, speakers: Speakers, level: float, seed: int = 0
+def closed_form(
+    source: ScoreSource, result: Measurements, speakers: Speakers | None, level: float
 ) -> Uncertainty:
     """Intervals of all numbers of an evaluation, from one more pass over its trials."""
-    return intervals_and_cells(source, result, speakers, level, np.empty(0), seed)[0]
+    if speakers is None:
+        return trial_intervals(source, result, level)
+    return intervals_and_cells(source, result, speakers, level, np.empty(0))[0]
 
 
 def intervals_and_cells(
-    source: ScoreSource,
-    result: Measurements,
-    speakers: Speakers,
-    level: float,
-    cuts: FloatArray,
-    seed: int = 0,
+    source: ScoreSource, result: Measurements, speakers: Speakers, level: float, cuts: FloatArray
 ) -> tuple[Uncertainty, SpeakerCells]:
-    """The same, and the trials of every speaker (or group) counted between other cuts in the same pass."""
+    """Intervals for shared speakers, and the trials of every speaker (or group) counted between other cuts.
+
+    Both come from the same pass.
+    """
     groups = speakers.grouped()
     wanted = functionals(result, trial_numbers(source), score_cuts(result))
-    counted, spread = speaker_pass(source, wanted.influences.cut_also(cuts), groups)
+    counted, spread = jackknife.speaker_pass(source, wanted.influences.cut_also(cuts), groups)
     cells = counted.joined(wanted.influences.finder.cuts)
-    made = _SpeakerIntervals(result, wanted, cells, spread, level, seed)
+    made = _SpeakerIntervals(result, wanted, cells, spread, level)
     made.make()
+    in_groups = f"speakers are left out in {groups.n} random groups"
     used = Uncertainty(
         kind="speaker",
         level=level,
@@ -104,9 +89,11 @@ def intervals_and_cells(
         corrected=MappingProxyType(made.corrected),
         n_speakers=speakers.n_speakers,
         notes=(
-            *effect_note(made.effects, speakers.n_speakers),
-            *_note_on_groups(groups),
-            *_note_on_few_speakers(cells.effective_speakers),
+            *jackknife.effect_note(made.effects, speakers.n_speakers),
+            *([] if groups.n_groups is None else [in_groups]),
+            *jackknife.few_speakers_note(
+                dict(zip(("target", "nontarget"), cells.effective_speakers, strict=True))
+            ),
         ),
     )
     return used, counted.joined(np.unique(cuts))
@@ -134,7 +121,6 @@ class _SpeakerIntervals:
     cells: SpeakerCells
     spread: Covariance
     level: float
-    seed: int
     intervals: dict[str, Range] = field(default_factory=dict)
     errors: dict[str, float] = field(default_factory=dict)
     effects: dict[str, float] = field(default_factory=dict)
@@ -148,43 +134,49 @@ class _SpeakerIntervals:
         numbers = self.wanted.numbers
         shares = np.array([counted_once(self.spread, number) for number in numbers])
         names = [number.name for number in numbers]
-        self.plain = replace(leave_out(self.cells, self.result).select(names), counted_once=shares)
+        self.plain = replace(jackknife.leave_out(self.cells, self.result).select(names), counted_once=shares)
         self.share = dict(zip(names, shares, strict=True))
-        self._correct()
+        self._correct([name for name in names if _is_minimum(name)])
+        self._equal_errors()
         self._direct()
         self._rates_and_costs()
         self._primaries()
-        self._errors()
+        for number, error in zip(numbers, self.plain.standard_error, strict=True):
+            if number.name in self.intervals and math.isfinite(error):
+                self.errors[number.name] = float(error)
+                own = quadratic(self.spread.independent, number.coefficients)
+                if own > 0.0:
+                    self.effects[number.name] = float(error) ** 2 / own
 
-    def _correct(self) -> None:
+    def _correct(self, minima: list[str]) -> None:
         """What is fitted to the trials, without what the fit makes it look better."""
-        for name in (number.name for number in self.wanted.numbers if _is_minimum(number.name)):
+        for name in minima:
             one = self.plain.select([name]).on_scales(["rate"])
             if np.isfinite(one.without).all():  # it is not if the minimum is 0 without a speaker
-                middle = float(from_scale(one.corrected[0], "rate"))
+                middle = float(jackknife.from_scale(one.corrected[0], "rate"))
                 self.corrected[name] = max(middle, float(self.plain.select([name]).values[0]))
         if "min_cllr" in self.corrected and math.isfinite(self.result.cllr):
             self.corrected["cllr_cal"] = self.result.cllr - self.corrected["min_cllr"]
 
     def _direct(self) -> None:
         """Numbers that get their interval on their own scale."""
+        own_scale = ("cllr", "min_cllr", "auc", "eer", "eer_roc")
         chosen = [
-            number for number in self.wanted.numbers
-            if number.name in ("cllr", "min_cllr", "auc", "eer", "eer_roc") or number.name.startswith("prim")
-        ]  # fmt: skip
-        self._equal_errors()
-        chosen = [
-            number for number in chosen if number.name not in self.reasons and not self._has_reason(number)
+            number
+            for number in self.wanted.numbers
+            if (number.name in own_scale or number.name.startswith("primaries"))
+            and number.name not in self.reasons
+            and not self._has_reason(number)
         ]
         if not chosen:
             return
         scaled = self.plain.select([n.name for n in chosen]).on_scales([n.scale for n in chosen])
         keep = np.array([number.name in _UNCORRECTED for number in chosen])
         center = np.where(keep, scaled.values, scaled.corrected)
-        lows, highs = scaled.interval(self.level, center=center, seed=self.seed)
+        lows, highs = scaled.interval(self.level, center=center)
         for number, low, high in zip(chosen, lows, highs, strict=True):
-            ends = (float(from_scale(end, number.scale)) for end in (low, high))
-            self.intervals[number.name] = range_around(number.value, *ends)
+            ends = (float(jackknife.from_scale(end, number.scale)) for end in (low, high))
+            self.intervals[number.name] = jackknife.range_around(number.value, *ends)
 
     def _equal_errors(self) -> None:
         """An upper bound of the equal error rate where few speakers make a handful of errors around it.
@@ -195,14 +187,14 @@ class _SpeakerIntervals:
         total = self.cells.total
         place = [int(np.argmin(np.abs(total.p_miss - total.p_fa)))]
         rates = [ErrorRates.of(self.cells, i, place) for i in (0, 1)]
-        kinds = [of_kind.intervals(self.level, seed=self.seed) for of_kind in rates]
+        kinds = [of_kind.intervals(self.level) for of_kind in rates]
         few = next((i for i in (0, 1) if kinds[i].few[0] and rates[i].errors[0] < _SMOOTH_ENOUGH), None)
         bound = max(float(one.bound[0]) for one in kinds)
         for name in ("eer", "eer_roc"):
             number = self.wanted[name]
             reason = number.reason
             if not reason and few is not None:
-                reason = _few_error_makers(("p_miss", "p_fa")[few], kinds[few], 0)
+                reason = _few_error_makers(few, kinds[few], 0)
             if reason:
                 self.reasons[name] = reason
                 self.bounds[name] = max(bound, number.value)
@@ -213,7 +205,7 @@ class _SpeakerIntervals:
         if not reason and not np.isfinite(column.without).all():
             reason = "all trials of a class are of one speaker: without it there is nothing to compare"
         if not reason:
-            reason = reason_for_no_interval(number, float(column.standard_error[0]) ** 2)
+            reason = jackknife.reason_for_no_interval(number, float(column.standard_error[0]) ** 2)
         scaled = column.on_scales([number.scale])
         if not reason and not np.isfinite(scaled.without).all():
             reason = "without one of the speakers it is at an end of its range"
@@ -227,28 +219,32 @@ class _SpeakerIntervals:
     def _rates_and_costs(self) -> None:
         """Rates at the thresholds of decisions, and costs as sums of two rates."""
         points, fixed = self.result.points, self.result.fixed
-        n_fixed, best = len(decision_thresholds(self.result)), thresholds_looked_at(self.result)
+        n_fixed = len(decision_thresholds(self.result))
         prefixes = [f"points.{i}" for i in range(len(points))] + (["fixed_threshold"] if fixed else [])
         shares = [self.share[f"{prefix}.p_fa"] for prefix in prefixes]
         shares += [self.share[f"points.{i}.min_dcf"] for i in range(len(points))]
-        miss, fa = rates_looked_at(self.cells, self.result)
-        kinds = (
-            miss.intervals(self.level, seed=self.seed),
-            fa.intervals(self.level, counted_once=np.array(shares), seed=self.seed),
-        )
-        makers = np.maximum(np.minimum(miss.makers, fa.makers), FEWEST_MAKERS)
+        miss, fa = jackknife.rates_looked_at(self.cells, self.result)
+        kinds = miss.intervals(self.level), fa.intervals(self.level, counted_once=np.array(shares))
+        makers = np.maximum(np.minimum(miss.makers, fa.makers), jackknife.FEWEST_MAKERS)
         # correlations of errors that few speakers make are not known
-        together = correlations(miss.jackknife, fa.jackknife) * (1.0 - np.square(FEWEST_MAKERS / makers))
+        together = jackknife.correlations(miss.jackknife, fa.jackknife) * (
+            1.0 - np.square(jackknife.FEWEST_MAKERS / makers)
+        )
         for i, prefix in enumerate(prefixes):
-            for name, rates in zip(("p_miss", "p_fa"), kinds, strict=True):
-                self._put_rate(f"{prefix}.{name}", rates, i)
+            for class_index, rates in enumerate(kinds):
+                name = f"{prefix}.{('p_miss', 'p_fa')[class_index]}"
+                reason = self.wanted[name].reason
+                if reason or rates.few[i]:
+                    self.reasons[name] = reason or _few_error_makers(class_index, rates, i)
+                    self.bounds[name] = float(rates.bound[i])
+                else:
+                    self.intervals[name] = (float(rates.low[i]), float(rates.high[i]))
             name, weights = f"{prefix}.hter", (0.5, 0.5)
             if prefix != "fixed_threshold":
                 name, weights = f"{prefix}.act_dcf", error_costs(points[i].point)
             self._put_cost(name, weights, kinds, i, float(together[i]))
-        for i, threshold in enumerate(best[n_fixed:]):
-            name, k = f"points.{i}.min_dcf", n_fixed + i
-            actual = f"points.{i}.act_dcf"
+        for i, threshold in enumerate(jackknife.best_thresholds(self.result)):
+            name, actual, k = f"points.{i}.min_dcf", f"points.{i}.act_dcf", n_fixed + i
             if math.isinf(threshold):
                 self.reasons[name] = (
                     "the best threshold rejects all trials: it is 1, what saying nothing costs"
@@ -258,14 +254,6 @@ class _SpeakerIntervals:
             if name in self.bounds:  # no decision costs less than the best one
                 at_most = self.bounds[actual] if actual in self.bounds else self.intervals[actual][1]
                 self.bounds[name] = max(min(self.bounds[name], at_most), self.wanted[name].value)
-
-    def _put_rate(self, name: str, rates: RateIntervals, i: int) -> None:
-        number = self.wanted[name]
-        if number.reason or rates.few[i]:
-            self.reasons[name] = number.reason or _few_error_makers(name, rates, i)
-            self.bounds[name] = float(rates.bound[i])
-        else:
-            self.intervals[name] = (float(rates.low[i]), float(rates.high[i]))
 
     def _put_cost(
         self, name: str, weights: tuple[float, float], kinds: tuple[RateIntervals, RateIntervals], i: int,
@@ -283,9 +271,7 @@ class _SpeakerIntervals:
         most = 1.0 if number.scale == "rate" else math.inf
         few = next((one for one in (0, 1) if kinds[one].few[i]), None)
         if number.reason or few is not None:
-            self.reasons[name] = number.reason or _few_error_makers(
-                ("p_miss", "p_fa")[few or 0], kinds[few or 0], i
-            )
+            self.reasons[name] = number.reason or _few_error_makers(few or 0, kinds[few or 0], i)
             # a kind may be made by many speakers and yet be a handful of errors
             ends = [one.bound[i] if one.few[i] else max(one.bound[i], one.high[i]) for one in kinds]
             up = _reach_of_sum(
@@ -301,15 +287,13 @@ class _SpeakerIntervals:
         low, high = max(value - down, 0.0), center + up
         logs = self.plain.select([name]).on_scales(["cost"])
         if np.isfinite(logs.without).all():
-            (lower,), (upper,) = (
-                from_scale(end, "cost") for end in logs.interval(self.level, seed=self.seed)
-            )
+            (lower,), (upper,) = (jackknife.from_scale(end, "cost") for end in logs.interval(self.level))
             # the logarithm of a cost does not see what errors of few speakers leave open
-            rare = min(1.0, COST_MAKERS / makers)
+            rare = min(1.0, jackknife.COST_MAKERS / makers)
             high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
             low = float(lower) if _is_minimum(name) else low
-        low, high = range_around(value, low, high)
+        low, high = jackknife.range_around(value, low, high)
         self.intervals[name] = (low, min(high, most))
 
     def _primaries(self) -> None:
@@ -327,15 +311,6 @@ class _SpeakerIntervals:
                     ends = [self.bounds.get(m, self.intervals.get(m, (0.0, 0.0))[1]) for m in members]
                     self.bounds[name] = float(np.mean(ends))
 
-    def _errors(self) -> None:
-        errors = self.plain.standard_error
-        for number, error in zip(self.wanted.numbers, errors, strict=True):
-            if number.name in self.intervals and math.isfinite(error):
-                self.errors[number.name] = float(error)
-                own = self.spread.variance_if_independent(number.coefficients)
-                if own > 0.0:
-                    self.effects[number.name] = float(error) ** 2 / own
-
 
 def _is_minimum(name: str) -> bool:
     return name == "min_cllr" or name.endswith((".min_dcf", ".min"))
@@ -347,39 +322,19 @@ def _reach_of_sum(weights: tuple[float, float], distances: list[float], together
     return math.sqrt(max(a * a + b * b + 2.0 * together * a * b, 0.0))
 
 
-def _few_error_makers(name: str, rates: RateIntervals, i: int) -> str:
-    kind = KINDS[0 if name.endswith("p_miss") else 1]
-    reason = few_makers(kind, float(rates.rate[i]), float(rates.makers[i]))
+def _few_error_makers(class_index: int, rates: RateIntervals, i: int) -> str:
+    reason = jackknife.few_makers(jackknife.KINDS[class_index], float(rates.rate[i]), float(rates.makers[i]))
     return f"{reason}: only an upper bound can be given"
-
-
-def _note_on_groups(groups: Speakers) -> list[str]:
-    if groups.n_groups is None:
-        return []
-    return [f"speakers are left out in {groups.n} random groups"]
-
-
-def _note_on_few_speakers(effective: tuple[float, float]) -> list[str]:
-    return few_speakers_note(dict(zip(("target", "nontarget"), effective, strict=True)))
 
 
 IF_INDEPENDENT = "hold if trials are independent; where these share speakers they are too short"
 """What is said of intervals of the kind ``trial``."""
 
 
-def closed_form(
-    source: ScoreSource, result: Measurements, speakers: Speakers | None, level: float
-) -> Uncertainty:
-    """Intervals of all numbers of an evaluation, from one more pass over its trials."""
-    return trial_intervals(source, result, level) if speakers is None else speaker_intervals(
-        source, result, speakers, level
-    )  # fmt: skip
-
-
 def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> Uncertainty:
     """Intervals as if trials were independent."""
     wanted = functionals(result, trial_numbers(source))
-    spread, width = covariance(source, wanted.influences), quantile(level)
+    spread, width = covariance(source, wanted.influences.contributions), quantile(level)
     intervals: dict[str, Range] = {}
     errors, reasons = {}, dict(wanted.reasons)
     for number in wanted.numbers:
@@ -388,34 +343,22 @@ def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> 
             intervals[number.name] = clopper_pearson(round(number.value * n), n, level)
             continue
         variance = spread.variance(number.coefficients)
-        reason = number.reason or reason_for_no_interval(number, variance)
+        reason = number.reason or jackknife.reason_for_no_interval(number, variance)
         if reason:
             reasons[number.name] = reason
             continue
         errors[number.name] = math.sqrt(variance)
-        intervals[number.name] = scaled_interval(number, width * errors[number.name])
+        on_scale = on_logit_scale if number.scale == "rate" else on_log_scale
+        intervals[number.name] = on_scale(number.value, width * errors[number.name])
+    fitted = "min Cllr is fitted to these trials and too low for others; speaker intervals correct for that"
     return Uncertainty(
         kind="trial",
         level=level,
         intervals=MappingProxyType(intervals),
         standard_error=MappingProxyType(errors),
         no_interval=MappingProxyType(reasons),
-        notes=(
-            f"they {IF_INDEPENDENT}",
-            *_note_on_bias(intervals),
-        ),
+        notes=(f"they {IF_INDEPENDENT}", *([fitted] if "min_cllr" in intervals else [])),
     )
-
-
-def scaled_interval(number: Functional, error: float) -> Range:
-    """The interval of a number on its scale."""
-    return (on_logit_scale if number.scale == "rate" else on_log_scale)(number.value, error)
-
-
-def _note_on_bias(intervals: dict[str, Range]) -> list[str]:
-    if "min_cllr" not in intervals:
-        return []
-    return ["min Cllr is fitted to these trials and too low for others; speaker intervals correct for that"]
 
 
 _LOOKED_AT = 9
@@ -492,11 +435,13 @@ def curve_rates(
     if speakers is None:
         counts = source.reduce(LossSums.at(thresholds=cuts))
         n = float(counts.n_target), float(counts.n_nontarget)
-        miss, fa = (
-            _exact_rate_intervals(np.asarray(errors, dtype=np.float64) / size, size, level)
-            for errors, size in zip((counts.n_miss, counts.n_fa), n, strict=True)
-        )
-        return CurveRates(cuts, miss, fa, level, n, None, np.ones(len(cuts)))
+        intervals = []
+        for errors, size in zip((counts.n_miss, counts.n_fa), n, strict=True):
+            rate = np.asarray(errors, dtype=np.float64) / size
+            k = rate * size
+            few = np.minimum(k, size - k) < FEWEST_ERRORS
+            intervals.append(RateIntervals(rate, *exact_limits(k, size, level), few, k))
+        return CurveRates(cuts, intervals[0], intervals[1], level, n, None, np.ones(len(cuts)))
     groups = speakers.grouped()
     every = cuts if along is None else np.union1d(cuts, np.asarray(along, dtype=np.float64))
     cells = speaker_cells(source, groups, every)
@@ -514,39 +459,6 @@ def curve_rates(
     )
 
 
-def _exact_rate_intervals(rate: FloatArray, n: float, level: float) -> RateIntervals:
-    """Exact intervals and bounds of independent trials (Clopper & Pearson)."""
-    from scipy.special import betaincinv
-
-    k, tail = rate * n, 0.5 - 0.5 * level
-    few = np.minimum(k, n - k) < FEWEST_ERRORS
-    above = np.maximum(n - k, 1e-9)
-    low = np.where(k > 0.0, betaincinv(np.maximum(k, 1e-9), n - k + 1.0, tail), 0.0)
-    high = np.where(k < n, betaincinv(k + 1.0, above, 1.0 - tail), 1.0)
-    bound = np.where(k < n, betaincinv(k + 1.0, above, level), 1.0)
-    return RateIntervals(rate, low, high, bound, few, k)
-
-
-@dataclass(frozen=True, eq=False)
-class _FalseAlarms:
-    """Whether each non-target is a false alarm at some thresholds, less the rate of them."""
-
-    thresholds: FloatArray
-    rates: FloatArray
-
-    @property
-    def size(self) -> int:
-        return len(self.thresholds)
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        return tuple(range(self.size)) if class_index == 1 else ()
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        if class_index == 0:
-            return []
-        return [(values >= t) - rate for t, rate in zip(self.thresholds, self.rates, strict=True)]
-
-
 def _share_of_false_alarms(
     source: ScoreSource, groups: Speakers, cuts: FloatArray, rates: FloatArray
 ) -> FloatArray:
@@ -559,7 +471,16 @@ def _share_of_false_alarms(
         along = -np.asarray(logit(rates[seen]))
         wanted = np.linspace(float(along[0]), float(along[-1]), _LOOKED_AT)
         place = np.unique(seen[np.clip(np.searchsorted(along, wanted), 0, len(seen) - 1)])
-    found = covariance(source, _FalseAlarms(cuts[place], rates[place]), groups, diagonal=True)
+
+    def false_alarms(values: Array, class_index: int) -> list[FloatArray]:
+        """Whether each non-target is one at some thresholds, less the rate of them."""
+        if class_index == 0:
+            return []
+        return [(values >= cuts[i]) - rates[i] for i in place]
+
+    size = len(place)
+    terms = Contributions(size, false_alarms, ((), tuple(range(size))))
+    found = covariance(source, terms, groups, diagonal=True)
     shares = [found.share_without_pairs(unit) for unit in np.eye(len(place))]
     return np.interp(np.arange(len(cuts)), place, shares)
 
@@ -589,10 +510,10 @@ def miss_at_fa(
 ) -> MissAtFa:
     """Intervals that take into account that finite thresholds were found on these trials."""
     rates = curve_rates(source, thresholds, speakers, level, along=score_cuts(result))
-    return MissAtFa(rates, *rates.along_roc(_roc_slopes(result, rates.thresholds)))
+    return MissAtFa(rates, *rates.along_roc(roc_slopes(result, rates.thresholds)))
 
 
-def _roc_slopes(result: Measurements, thresholds: FloatArray) -> FloatArray:
+def roc_slopes(result: Measurements, thresholds: FloatArray) -> FloatArray:
     """The slope of the ROC, which is the likelihood ratio."""
     blocks = result.summaries.blocks
     block = np.maximum(np.searchsorted(blocks.low, thresholds, side="right") - 1, 0)

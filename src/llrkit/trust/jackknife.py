@@ -20,27 +20,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal, Never, Protocol, TypeAlias, TypeVar
+from typing import Literal, Never, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, BoolArray, FloatArray, IntArray
+from llrkit.base.arguments import BoolArray, FloatArray, IntArray
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json, counted, two_digits
-from llrkit.core.functions import BLOCK, blocks, logit, probability, sigmoid, softplus
-from llrkit.core.summaries import Both, ReadOnlyArrays, Summarizer
+from llrkit.core.functions import BLOCK, blocks, logit, probability, sigmoid
+from llrkit.core.summaries import Both, ReadOnlyArrays
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import Scores, ScoreSource
 from llrkit.trust.influence import (
     FEWEST_ERRORS,
+    Functional,
     StepInfluences,
     decision_thresholds,
     evaluation_numbers,
+    log_loss,
     score_cuts,
 )
 from llrkit.trust.speakers import (
     CellSet,
+    Contributions,
     Covariance,
     InfluenceSums,
     SpeakerCells,
@@ -48,6 +51,7 @@ from llrkit.trust.speakers import (
     centered,
     count_blocks,
     covariance_of,
+    exact_limits,
     pair_columns,
     speaker_cells,
 )
@@ -238,23 +242,8 @@ def from_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:
     return np.asarray(sigmoid(x) if scale == "rate" else np.exp(np.minimum(x, 700.0)))
 
 
-@dataclass(frozen=True)
-class LogLoss:
-    """The logarithmic loss of each trial in nats, the scores read as LLRs."""
-
-    size: int = 1
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        """The one sum."""
-        return (0,)
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        """What each score adds."""
-        x = values.astype(np.float64, copy=False)
-        signed = -x if class_index == 0 else x
-        # as exact as softplus where it counts, and three times as fast
-        fast = len(x) > 0 and signed.max() < 700.0
-        return [np.log1p(np.exp(signed)) if fast else np.asarray(softplus(signed))]
+LOG_LOSS = Contributions(1, lambda values, class_index: [log_loss(values, class_index)])
+"""The logarithmic loss of each trial, which is all that numbers of an evaluation need beside counts."""
 
 
 def count_by_speaker(source: ScoreSource, result: Measurements, speakers: Speakers) -> SpeakerCells:
@@ -262,7 +251,7 @@ def count_by_speaker(source: ScoreSource, result: Measurements, speakers: Speake
 
     Speakers beyond 500 should be in groups (:meth:`Speakers.grouped`).
     """
-    return speaker_cells(source, speakers, score_cuts(result), LogLoss())
+    return speaker_cells(source, speakers, score_cuts(result), LOG_LOSS)
 
 
 def leave_out(cells: SpeakerCells, result: Measurements) -> Jackknife:
@@ -374,7 +363,7 @@ class ErrorRates(ReadOnlyArrays):
         )
 
     def intervals(
-        self, level: float, *, counted_once: FloatArray | float = 1.0, corrected: bool = True, seed: int = 0
+        self, level: float, *, counted_once: FloatArray | float = 1.0, corrected: bool = True
     ) -> RateIntervals:
         """On the logit scale; as of an effective number of independent trials where few make the errors.
 
@@ -387,15 +376,15 @@ class ErrorRates(ReadOnlyArrays):
         low, high, bound = self._of_effective_trials(level)
         if (~few).any():
             some = scaled.select([scaled.names[i] for i in np.flatnonzero(~few)])
-            ends = some.interval(level, center=None if corrected else some.values, seed=seed)
+            center = None if corrected else some.values
+            ends = some.interval(level, center=center)
             # where not many make the errors, such sets are among those that show too many of them
             shaky = self.makers[~few] < 1.5 * FEWEST_MAKERS
             lower = from_scale(ends[0], "rate")
             low[~few] = np.where(shaky, np.minimum(lower, low[~few]), lower)
             high[~few] = from_scale(ends[1], "rate")
             if level > 0.5:  # a one-sided bound is the end of a shorter interval of two sides
-                center = None if corrected else some.values
-                _, upper = some.interval(2.0 * level - 1.0, center=center, seed=seed)
+                _, upper = some.interval(2.0 * level - 1.0, center=center)
                 upper = np.maximum(from_scale(upper, "rate"), rate[~few])
                 # a handful of errors, each by other speakers, shows no spread
                 handful = self.errors[~few] < FEWEST_ERRORS
@@ -404,19 +393,12 @@ class ErrorRates(ReadOnlyArrays):
 
     def _of_effective_trials(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Exact intervals and upper bounds, the errors of one speaker, or of one pair, counting as one."""
-        from scipy.special import betaincinv
-
         rate = self.jackknife.values
         rare = np.minimum(rate, 1.0 - rate)
         k = np.minimum(rare * self.effective, self.events)
         with np.errstate(invalid="ignore", divide="ignore"):
             size = np.where(k > 0.0, k / np.where(rare > 0.0, rare, 1.0), self.effective)
-        k = np.where(rate > 0.5, size - k, k)
-        tail = 0.5 - 0.5 * level
-        below, above = np.maximum(k, 1e-9), np.maximum(size - k, 1e-9)
-        low = np.where(k > 0.0, betaincinv(below, size - k + 1.0, tail), 0.0)
-        high = np.where(size > k, betaincinv(k + 1.0, above, 1.0 - tail), 1.0)
-        return low, high, np.where(size > k, betaincinv(k + 1.0, above, level), 1.0)
+        return exact_limits(np.where(rate > 0.5, size - k, k), size, level)
 
 
 def _rates_without_speakers(cells: SpeakerCells, class_index: int, places: IntArray) -> ErrorRates:
@@ -442,38 +424,18 @@ def _rates_without_speakers(cells: SpeakerCells, class_index: int, places: IntAr
 KINDS = ("misses", "false alarms")
 
 
-def best_threshold(result: Measurements, i: int) -> float:
-    """The threshold with the lowest cost at an operating point; infinite if it rejects all trials."""
+def best_thresholds(result: Measurements) -> FloatArray:
+    """The threshold with the lowest cost at each operating point; infinite if it rejects all trials."""
     blocks = result.summaries.blocks
-    vertex = int(np.searchsorted(blocks.llr, result.points[i].point.threshold))
-    return float(blocks.low[vertex]) if vertex < len(blocks.low) else math.inf
-
-
-def thresholds_looked_at(result: Measurements) -> FloatArray:
-    """Those of decisions, then the best one of each operating point."""
-    best = [best_threshold(result, i) for i in range(len(result.points))]
-    return np.concatenate([decision_thresholds(result), best])
+    vertex = np.searchsorted(blocks.llr, [point.point.threshold for point in result.points])
+    return np.append(blocks.low, math.inf)[vertex]
 
 
 def rates_looked_at(cells: SpeakerCells, result: Measurements) -> tuple[ErrorRates, ErrorRates]:
-    """Misses and false alarms at these thresholds."""
-    used = thresholds_looked_at(result)
+    """Misses and false alarms at the thresholds of decisions, then at the best one of each point."""
+    used = np.concatenate([decision_thresholds(result), best_thresholds(result)])
     place = np.minimum(np.searchsorted(cells.cuts, used), len(cells.cuts) - 1)
     return ErrorRates.of(cells, 0, place), ErrorRates.of(cells, 1, place)
-
-
-def makers_of_errors(cells: SpeakerCells, result: Measurements) -> dict[str, float]:
-    """By name of a rate, how many speakers make the errors; of an actual cost, the kind that fewer make."""
-    miss, alarm = rates_looked_at(cells, result)
-    fewer = np.minimum(miss.makers, alarm.makers).tolist()
-    makers = {}
-    for i in range(len(result.points)):
-        makers[f"points.{i}.act_dcf"] = fewer[i]
-        makers[f"points.{i}.p_miss"] = float(miss.makers[i])
-        makers[f"points.{i}.p_fa"] = float(alarm.makers[i])
-    for i, primary in enumerate(result.primaries):
-        makers[f"primaries.{i}.act"] = min(fewer[member] for member in primary.members)
-    return makers
 
 
 def few_makers(kind: str, rate: float, makers: float) -> str:
@@ -485,27 +447,35 @@ def few_makers(kind: str, rate: float, makers: float) -> str:
     return f"the {kind} come from few speakers, effectively {makers:.1f}"
 
 
-def reasons_for_few(cells: SpeakerCells, result: Measurements) -> dict[str, str]:
-    """By name of a number at an operating point, why its errors are too few speakers'."""
+def makers_of_errors(cells: SpeakerCells, result: Measurements) -> tuple[dict[str, float], dict[str, str]]:
+    """By name of a number at an operating point, how many speakers make its errors, and why they are too few.
+
+    Of an actual cost those of the kind of errors that fewer make; of a minimum there is no number.
+    """
     rates = rates_looked_at(cells, result)
     n_fixed = len(decision_thresholds(result))
+    fewer = np.minimum(rates[0].makers, rates[1].makers).tolist()
 
     def why(place: int, *classes: int) -> str:
         for one in classes:
-            makers, rate = float(rates[one].makers[place]), float(rates[one].jackknife.values[place])
-            if makers < FEWEST_MAKERS:
-                return few_makers(KINDS[one], rate, makers)
+            n, rate = float(rates[one].makers[place]), float(rates[one].jackknife.values[place])
+            if n < FEWEST_MAKERS:
+                return few_makers(KINDS[one], rate, n)
         return ""
 
-    reasons = {}
+    makers, reasons = {}, {}
     for i in range(len(result.points)):
-        reasons[f"points.{i}.p_miss"], reasons[f"points.{i}.p_fa"] = why(i, 0), why(i, 1)
+        for class_index, name in enumerate(("p_miss", "p_fa")):
+            makers[f"points.{i}.{name}"] = float(rates[class_index].makers[i])
+            reasons[f"points.{i}.{name}"] = why(i, class_index)
+        makers[f"points.{i}.act_dcf"] = fewer[i]
         reasons[f"points.{i}.act_dcf"], reasons[f"points.{i}.min_dcf"] = why(i, 0, 1), why(n_fixed + i, 0, 1)
     for i, primary in enumerate(result.primaries):
+        makers[f"primaries.{i}.act"] = min(fewer[member] for member in primary.members)
         for kind in ("min", "act"):
             of_members = [reasons[f"points.{member}.{kind}_dcf"] for member in primary.members]
             reasons[f"primaries.{i}.{kind}"] = next(filter(None, of_members), "")
-    return {name: reason for name, reason in reasons.items() if reason}
+    return makers, {name: reason for name, reason in reasons.items() if reason}
 
 
 FEWEST_EFFECTIVE = 20.0
@@ -608,15 +578,7 @@ def range_around(value: float, low: float, high: float) -> Range:
     return min(low, value), max(high, value)
 
 
-class _ScaledNumber(Protocol):
-    @property
-    def value(self) -> float: ...
-
-    @property
-    def scale(self) -> str: ...
-
-
-def reason_for_no_interval(number: _ScaledNumber, variance: float) -> str:
+def reason_for_no_interval(number: Functional, variance: float) -> str:
     """Why a number has no interval, if it has none."""
     inside = 0.0 < number.value < (1.0 if number.scale == "rate" else math.inf)
     if not (inside and variance > 0.0):
@@ -643,22 +605,14 @@ def effect_note(effects: Mapping[str, float], n_speakers: int) -> list[str]:
 
 _FEW_EDGES = 2
 """Steps of the errors at a threshold, or at the crossing of the hull with Pmiss = Pfa."""
-CellsAndInfluences: TypeAlias = Both[tuple[SpeakerCells, InfluenceSums]]
 
 
 def speaker_pass(
     source: ScoreSource, influences: StepInfluences, speakers: Speakers
 ) -> tuple[SpeakerCells, Covariance]:
     """Counts and losses by speaker, and the covariance of the influences."""
-    wide = source.with_columns(*speakers.columns)
-    cells, sums = wide.reduce(cells_and_influences(influences, speakers)).summaries
-    return cells, covariance_of(sums, influences, speakers)
 
-
-def cells_and_influences(influences: StepInfluences, speakers: Speakers) -> Summarizer[CellsAndInfluences]:
-    """A summarizer: :class:`SpeakerCells` with the logarithmic loss, and :class:`InfluenceSums`."""
-
-    def make(chunk: Scores) -> CellsAndInfluences:
+    def summarize(chunk: Scores) -> Both[tuple[SpeakerCells, InfluenceSums]]:
         (target, t_loss, t_sums), (nontarget, n_loss, n_sums) = (
             _speaker_pass_of_class(chunk, i, influences, speakers) for i in (0, 1)
         )
@@ -666,7 +620,8 @@ def cells_and_influences(influences: StepInfluences, speakers: Speakers) -> Summ
         cells = SpeakerCells(influences.finder.cuts, target, nontarget, losses, speakers.blocks)
         return Both((cells, t_sums + n_sums))
 
-    return make
+    cells, sums = source.with_columns(*speakers.columns).reduce(summarize).summaries
+    return cells, covariance_of(sums, influences.columns, speakers)
 
 
 def _speaker_pass_of_class(
@@ -677,7 +632,7 @@ def _speaker_pass_of_class(
     n, width, steps = speakers.n, influences.finder.n_cells, influences.steps[class_index]
     first, second = speakers.of(chunk, class_index)
     crossed = class_index == 1 or speakers.targets_cross
-    kept = pair_columns(influences, speakers)
+    kept = pair_columns(influences.columns, speakers)
     rows = [kept.index(column) for column in influences.columns(class_index)] if crossed else []
     size = (n + 1) * width
     counts, losses, squares = np.zeros(size, dtype=np.int64), np.zeros(n + 1), 0.0

@@ -22,9 +22,17 @@ from llrkit.maps.map import AffineMap, Map
 from llrkit.results.result import Result
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.trust.influence import EstimatedSums, estimate_sums
+from llrkit.trust.influence import estimate_means
 from llrkit.trust.jackknife import Jackknife
-from llrkit.trust.speakers import CellSet, Speakers, find_speakers, quantile, speaker_cells
+from llrkit.trust.speakers import (
+    CellSet,
+    Contributions,
+    Speakers,
+    find_speakers,
+    quantile,
+    speaker_cells,
+    two_sided_p,
+)
 
 
 class LineErrors:
@@ -84,20 +92,12 @@ class Recalibration(LineErrors):
     @property
     def p_factor(self) -> float:
         """Two-sided test that the factor is 1 (of its logarithm)."""
-        return self._p(math.log(self.a), self.se_a / self.a) if self.a > 0.0 else 0.0
+        return two_sided_p(math.log(self.a), self.se_a / self.a, self.df) if self.a > 0.0 else 0.0
 
     @property
     def p_bias(self) -> float:
         """Two-sided test that the bias is 0."""
-        return self._p(self.bias, self.se_bias)
-
-    def _p(self, value: float, error: float) -> float:
-        from scipy.special import ndtr, stdtr
-
-        if error == 0.0:
-            return 1.0 if value == 0.0 else 0.0
-        z = value / error
-        return 2.0 * float(ndtr(-abs(z)) if math.isinf(self.df) else stdtr(self.df, -abs(z)))
+        return two_sided_p(self.bias, self.se_bias, self.df)
 
     def to_dict(self) -> dict[str, Json]:
         """Plain numbers."""
@@ -108,53 +108,6 @@ class Recalibration(LineErrors):
 def as_rows(matrix: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
     """A covariance matrix of slope and offset as plain numbers."""
     return (float(matrix[0, 0]), float(matrix[0, 1])), (float(matrix[1, 0]), float(matrix[1, 1]))
-
-
-def inverse_of_hessian(hessian: FloatArray) -> FloatArray:
-    """The inverse; of LLRs so far from zero that slope and offset cannot be told apart, a pseudo-inverse."""
-    try:
-        return np.asarray(np.linalg.inv(hessian), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
-
-
-def line_hessian(source: ScoreSource, a: float, b: float, prior: float = 0.5) -> FloatArray:
-    """Second derivatives of the prior-weighted cross-entropy by slope and offset; one pass."""
-    sums = source.reduce(NewtonSums.at([a, b], float(logit(prior))))
-    target, nontarget = sums.target, sums.nontarget
-    return np.asarray(prior * target.hessian / target.n + (1.0 - prior) * nontarget.hessian / nontarget.n)
-
-
-def positive_covariance(terms: EstimatedSums) -> FloatArray:
-    """The covariance matrix, without taking the pairs of speakers out where that leaves nothing."""
-    single = terms.covariance.independent
-    if np.linalg.eigvalsh(terms.matrix)[0] > 0.01 * np.linalg.eigvalsh(single)[0]:
-        return terms.matrix
-    without = terms.covariance.without_pairs
-    return single if without is None else without
-
-
-@dataclass(frozen=True)
-class LineGradients:
-    """Gradient of the prior-weighted cross-entropy of ``a x + b`` by slope and offset, trial by trial."""
-
-    a: float
-    b: float
-    prior: float = 0.5
-    size: int = 2
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        """Both."""
-        return (0, 1)
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        """What each score adds."""
-        x = values.astype(np.float64, copy=False)
-        sign, weight = (-1.0, self.prior) if class_index == 0 else (1.0, 1.0 - self.prior)
-        residual = (
-            weight * sign * np.asarray(sigmoid(sign * (self.a * x + self.b + float(logit(self.prior)))))
-        )
-        return [residual * x, residual]
 
 
 SAFEGUARD = 0.01
@@ -332,32 +285,61 @@ def map_uncertainty(
     if not isinstance(fitted, AffineMap):
         raise InputError(f"standard errors exist for straight lines only: leave out {', '.join(options)}")
     prior, alpha = as_number(options.get("prior", 0.5)), as_number(fitted.options.get("alpha", 0.5))
+    line = (fitted.a, fitted.b)
     if method == "logistic":
-        terms = estimate_sums(source, LineGradients(fitted.a, fitted.b, prior), groups)
-        inverse = inverse_of_hessian(line_hessian(source, fitted.a, fitted.b, prior))
+        _, spread = estimate_means(source, _newton_terms(line, prior, hessian=False), groups)
+        inverse = _inverse_hessian(source, line, prior)
     else:
-        terms = estimate_sums(source, _MomentTerms.from_source(source, alpha), groups)
+        moments = source.reduce(Moments.of)
+        _, spread = estimate_means(source, _cmlg_influences(moments, alpha), groups)
         inverse = np.eye(2)
     if groups is None:
-        spread = inverse @ positive_covariance(terms) @ inverse
-        return MapUncertainty(fitted.a, fitted.b, as_rows(spread), math.inf)
-    line = (fitted.a, fitted.b)
+        return MapUncertainty(*line, as_rows(inverse @ spread.independent @ inverse), math.inf)
     refitted = (
         _logistic_without(source, groups, line, prior)
         if method == "logistic"
-        else _cmlg_without(source, groups, line, alpha)
+        else _cmlg_without(source, groups, line, alpha, moments)
     )
-    shares = np.array([terms.covariance.share_without_pairs(row) for row in inverse])
+    shares = np.array([spread.share_without_pairs(row) for row in inverse])
     refitted = replace(refitted, counted_once=np.minimum(1.0, shares * (1.0 + 2.0 / groups.n)))
     df = float(refitted.df.min())
-    return MapUncertainty(fitted.a, fitted.b, as_rows(refitted.covariance), df, refitted)
+    return MapUncertainty(*line, as_rows(refitted.covariance), df, refitted)
+
+
+def _inverse_hessian(source: ScoreSource, line: tuple[float, float], prior: float) -> FloatArray:
+    """Inverse of the second derivatives of the prior-weighted cross-entropy by slope and offset; one pass."""
+    sums = source.reduce(NewtonSums.at(line, float(logit(prior))))
+    target, nontarget = sums.target, sums.nontarget
+    hessian = prior * target.hessian / target.n + (1.0 - prior) * nontarget.hessian / nontarget.n
+    try:
+        return np.asarray(np.linalg.inv(hessian), dtype=np.float64)
+    except np.linalg.LinAlgError:  # LLRs so far from zero that slope and offset cannot be told apart
+        return np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
+
+
+def _newton_terms(line: tuple[float, float], prior: float, *, hessian: bool) -> Contributions:
+    """Gradient of the prior-weighted cross-entropy of ``a x + b``, and its second derivatives if wanted."""
+    a, b = line
+
+    def of(values: Array, class_index: int) -> list[FloatArray]:
+        x = values.astype(np.float64, copy=False)
+        sign, weight = (-1.0, prior) if class_index == 0 else (1.0, 1.0 - prior)
+        z = a * x + b + float(logit(prior))
+        residual = weight * sign * np.asarray(sigmoid(sign * z))
+        if not hessian:
+            return [residual * x, residual]
+        p = np.asarray(sigmoid(z))
+        curvature = weight * p * (1.0 - p)
+        return [residual * x, residual, curvature * x * x, curvature * x, curvature]
+
+    return Contributions(5 if hessian else 2, of)
 
 
 def _logistic_without(
     source: ScoreSource, groups: Speakers, line: tuple[float, float], prior: float
 ) -> Jackknife:
     """Slope and offset without each speaker: one Newton step from the fit to all trials."""
-    cells = speaker_cells(source, groups, contributions=_NewtonTerms(*line, prior))
+    cells = speaker_cells(source, groups, contributions=_newton_terms(line, prior, hessian=True))
     at_all = cells.total.means.sum(axis=0)[:2]  # not zero where the fit is regularized
 
     def step(kept: CellSet) -> FloatArray:
@@ -368,12 +350,36 @@ def _logistic_without(
     return Jackknife.of(cells, step, ("a", "b"))
 
 
+def _cmlg_influences(moments: Moments, alpha: float) -> Contributions:
+    """Influence of each score on slope and offset of CMLG, through the means and variances."""
+    means, variances = _means_of_classes(moments), (moments.target.variance[0], moments.nontarget.variance[0])
+    v = alpha * float(variances[0]) + (1.0 - alpha) * float(variances[1])
+    a = (means[0] - means[1]) / v
+
+    def of(values: Array, class_index: int) -> list[FloatArray]:
+        sign, weight = (1.0, alpha) if class_index == 0 else (-1.0, 1.0 - alpha)
+        centered = values.astype(np.float64, copy=False) - means[class_index]
+        slope = sign * centered / v - a / v * weight * (centered**2 - float(variances[class_index]))
+        return [slope, -slope * (means[0] + means[1]) / 2.0 - a * centered / 2.0]
+
+    return Contributions(2, of)
+
+
+def _means_of_classes(moments: Moments) -> tuple[float, float]:
+    return float(moments.target.mean[0]), float(moments.nontarget.mean[0])
+
+
 def _cmlg_without(
-    source: ScoreSource, groups: Speakers, line: tuple[float, float], alpha: float
+    source: ScoreSource, groups: Speakers, line: tuple[float, float], alpha: float, moments: Moments
 ) -> Jackknife:
     """Slope and offset without each speaker, from means and variances."""
-    centers = _MomentTerms.from_source(source, alpha).mean
-    cells = speaker_cells(source, groups, contributions=_ScorePowers(centers))
+    centers = _means_of_classes(moments)
+
+    def powers(values: Array, class_index: int) -> list[FloatArray]:
+        x = values.astype(np.float64, copy=False) - centers[class_index]
+        return [x, x * x]
+
+    cells = speaker_cells(source, groups, contributions=Contributions(2, powers))
 
     def fit(kept: CellSet) -> tuple[float, float]:
         first, second = kept.means[:, 0], kept.means[:, 1]
@@ -384,63 +390,3 @@ def _cmlg_without(
     found = Jackknife.of(cells, fit, ("a", "b"))
     # variances may be divided by n - 1 in the fit to all trials
     return replace(found, values=np.array(line), without=found.without + np.array(line) - found.values)
-
-
-@dataclass(frozen=True)
-class _NewtonTerms(LineGradients):
-    """Gradient and second derivatives of the cross-entropy of a line, trial by trial."""
-
-    size: int = 5
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        return (0, 1, 2, 3, 4)
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        x = values.astype(np.float64, copy=False)
-        weight = self.prior if class_index == 0 else 1.0 - self.prior
-        p = np.asarray(sigmoid(self.a * x + self.b + float(logit(self.prior))))
-        curvature = weight * p * (1.0 - p)
-        return [*super().of(values, class_index), curvature * x * x, curvature * x, curvature]
-
-
-@dataclass(frozen=True)
-class _ScorePowers:
-    """Score and its square, less the mean of the class."""
-
-    centers: tuple[float, float]
-    size: int = 2
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        return (0, 1)
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        x = values.astype(np.float64, copy=False) - self.centers[class_index]
-        return [x, x * x]
-
-
-@dataclass(frozen=True)
-class _MomentTerms:
-    """Influence of each score on slope and offset of CMLG, through the means and variances."""
-
-    mean: tuple[float, float]
-    variance: tuple[float, float]
-    alpha: float
-    size: int = 2
-
-    @classmethod
-    def from_source(cls, source: ScoreSource, alpha: float) -> _MomentTerms:
-        moments = source.reduce(Moments.of)
-        mean = float(moments.target.mean[0]), float(moments.nontarget.mean[0])
-        return cls(mean, (float(moments.target.variance[0]), float(moments.nontarget.variance[0])), alpha)
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        return (0, 1)
-
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        m_e, m_d = self.mean
-        v = self.alpha * self.variance[0] + (1.0 - self.alpha) * self.variance[1]
-        a = (m_e - m_d) / v
-        sign, weight = (1.0, self.alpha) if class_index == 0 else (-1.0, 1.0 - self.alpha)
-        centered = values.astype(np.float64, copy=False) - self.mean[class_index]
-        slope = sign * centered / v - a / v * weight * (centered**2 - self.variance[class_index])
-        return [slope, -slope * (m_e + m_d) / 2.0 - a * centered / 2.0]

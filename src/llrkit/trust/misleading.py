@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from llrkit.base.arguments import FloatArray, whole_number
 from llrkit.base.text import Json
@@ -22,6 +20,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.source import POSITION, WrappedSource
 from llrkit.theory.odds import verbal_scale
+from llrkit.trust.influence import Unweighted
 from llrkit.trust.speakers import clopper_pearson
 
 LEVEL = 0.95
@@ -77,34 +76,20 @@ def as_extreme(llrs: ScoreSource, asked: FloatArray) -> list[AsExtreme | None]:
     """
     n = len(asked)
     above = np.nextafter(asked, np.inf)  # what is below the next number is as low as this one
-    counts = llrs.reduce(_TrialsBelow.at(np.concatenate([above, asked])))
-    as_low = np.where(np.isposinf(asked), counts.n_target, counts.target[:n])
-    as_high = counts.n_nontarget - counts.nontarget[n:]
+
+    def count(chunk: Scores) -> Unweighted:
+        """By class, how many trials are below each number, and last how many there are."""
+        below = BelowCounts.of(chunk, np.concatenate([above, asked]))
+        return Unweighted(np.array([[*below.target, chunk.n_target], [*below.nontarget, chunk.n_nontarget]]))
+
+    target, nontarget = llrs.reduce(count).counts
+    n_target, n_nontarget = int(target[-1]), int(nontarget[-1])
+    as_low = np.where(np.isposinf(asked), n_target, target[:n])
+    as_high = n_nontarget - nontarget[n:-1]
     return [
-        AsExtreme(int(low), counts.n_target, int(high), counts.n_nontarget)
+        AsExtreme(int(low), n_target, int(high), n_nontarget)
         for low, high in zip(as_low, as_high, strict=True)
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class _TrialsBelow(BelowCounts):
-    """Trials below given LLRs, each counted once whatever it weighs, and the number of all trials."""
-
-    n_target: int = 0
-    n_nontarget: int = 0
-
-    @classmethod
-    def of(cls, scores: Scores, thresholds: npt.ArrayLike) -> Self:
-        """The counts of a chunk."""
-        below = BelowCounts.of(scores, thresholds)
-        return cls(below.thresholds, below.target, below.nontarget, scores.n_target, scores.n_nontarget)
-
-    def __add__(self, other: Self) -> Self:
-        n_target, n_nontarget = self.n_target + other.n_target, self.n_nontarget + other.n_nontarget
-        return replace(super().__add__(other), n_target=n_target, n_nontarget=n_nontarget)
-
-    def __mul__(self, weight: float) -> Self:
-        return self
 
 
 ROW = "row"
@@ -177,7 +162,7 @@ def misleading_trials(
         wide, names = source.with_columns(ROW, *ids), (ROW, *ids)
     except UnknownNameError:  # arrays have no rows
         wide, names = source.with_columns(POSITION), (POSITION,)
-    worst = wide.reduce(_MostMisleading.at(n, names))
+    worst = wide.reduce(lambda chunk: _MostMisleading.of(chunk, n, names))
     trials = [
         (class_index == 0, llr, dict(zip(names, values, strict=True)))
         for class_index, rows in enumerate((worst.targets, worst.nontargets))
@@ -224,23 +209,18 @@ class _MostMisleading(SummaryBase):
     nontargets: tuple[_Found, ...]
 
     @classmethod
-    def at(cls, most: int, names: tuple[str, ...]) -> Callable[[Scores], _MostMisleading]:
-        def make(chunk: Scores) -> _MostMisleading:
-            worst: list[tuple[_Found, ...]] = []
-            for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
-                wrong = -values if class_index == 0 else values
-                where = np.flatnonzero(wrong > 0)
-                where = where[np.argsort(-wrong[where], kind="stable")[:most]]
-                columns = [decoded(chunk, name, class_index)[where].tolist() for name in names]
-                worst.append(
-                    tuple(
-                        (float(llr), *(plain(plain_value(value)) for value in row))
-                        for llr, *row in zip(values[where].tolist(), *columns, strict=True)
-                    )
-                )
-            return cls(most, worst[0], worst[1])
-
-        return make
+    def of(cls, chunk: Scores, most: int, names: tuple[str, ...]) -> _MostMisleading:
+        worst: list[tuple[_Found, ...]] = []
+        for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
+            wrong = -values if class_index == 0 else values
+            where = np.flatnonzero(wrong > 0)
+            where = where[np.argsort(-wrong[where], kind="stable")[:most]]
+            columns = [decoded(chunk, name, class_index)[where].tolist() for name in names]
+            rows = zip(values[where].tolist(), *columns, strict=True)
+            worst.append(
+                tuple((float(llr), *(plain(plain_value(value)) for value in row)) for llr, *row in rows)
+            )
+        return cls(most, worst[0], worst[1])
 
     def __add__(self, other: _MostMisleading) -> _MostMisleading:
         targets = sorted(self.targets + other.targets, key=lambda row: row[0])[: self.most]

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, FloatArray, seed_of, takes, whole_number
+from llrkit.base.arguments import RNG, FloatArray, seed_of, whole_number, yes_or_no
 from llrkit.base.process import tracked
 from llrkit.core.counting import count_blocks
 from llrkit.core.functions import LN2, bracketed_root, sigmoid, softplus
@@ -38,7 +38,7 @@ from llrkit.results.result import Result
 from llrkit.results.vocabulary import LN10
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory.pairs import CalibratedPair
-from llrkit.trust.line import cross_validated_loss, fit_line
+from llrkit.trust.line import FOLDS, cross_validated_loss, fit_line
 from llrkit.trust.speakers import SpeakerCells
 
 if TYPE_CHECKING:
@@ -74,14 +74,10 @@ def judged_range(extremes: tuple[float, float], blocks: PavBlocks) -> tuple[floa
 class JudgedCells(ReadOnlyArrays):
     """A set of trials counted in even cells: what a null distribution is compared with."""
 
-    edges: FloatArray
+    llr: FloatArray
+    """The middle of each cell."""
     target: FloatArray
     nontarget: FloatArray
-
-    @property
-    def llr(self) -> FloatArray:
-        """The middle of each cell."""
-        return np.asarray(0.5 * (self.edges[:-1] + self.edges[1:]))
 
     @property
     def size(self) -> tuple[int, int]:
@@ -381,7 +377,6 @@ class CalibrationNull(ReadOnlyArrays, Result):
         return plain
 
 
-@takes()
 def calibration_null(
     model: CalibratedPair | CalibratedCells,
     n_target: int,
@@ -422,6 +417,7 @@ def calibration_null(
     0.034
     """
     seed = seed_of(rng)
+    yes_or_no(cross_validate, "cross_validate")
     for name, value in (("n_target", n_target), ("n_nontarget", n_nontarget), ("replicates", replicates)):
         whole_number(value, 1, name)
     if folds < 2 or min(n_target, n_nontarget) < folds:
@@ -439,6 +435,23 @@ def draw_sets(cells: CalibratedCells, sizes: tuple[int, int], replicates: int, s
     """Sets of independent calibrated trials."""
     rng = np.random.default_rng(seed)
     return [cells.draw(sizes, rng) for _ in range(replicates)]
+
+
+def null_like(
+    cells: JudgedCells, by_speaker: SpeakerCells | None, df: float, replicates: int, seed: int
+) -> tuple[CalibrationNull, FloatArray, Sets]:
+    """What calibrated trials like these show by chance; the LLRs of the cells and the sets that were drawn.
+
+    ``df`` are the degrees of freedom of what differs between speakers, where there are any.
+    """
+    calibrated = CalibratedCells.relabeled(cells)
+    if by_speaker is None:
+        sets = draw_sets(calibrated, cells.size, replicates, seed)
+        return null_of_sets(calibrated.llr, sets, seed, FOLDS), calibrated.llr, sets
+    sets = draw_speaker_sets(by_speaker, calibrated, df, replicates, seed)
+    wide = draw_speaker_sets(by_speaker, calibrated, df, replicates, seed, WIDER)
+    null = null_of_sets(calibrated.llr, sets, seed)
+    return replace(null, dev_pav=null_of_sets(calibrated.llr, wide).dev_pav), calibrated.llr, sets
 
 
 def null_of_sets(llr: FloatArray, sets: Sets, seed: int = 0, folds: int = 0) -> CalibrationNull:

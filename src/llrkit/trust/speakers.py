@@ -1,4 +1,4 @@
-"""Speakers that trials share, and the covariances that follow from it.
+"""Speakers that trials share, what follows for covariances, and counts by speaker.
 
 Who is compared with whom: speakers fall into blocks, such as genders, that are never compared. Where there
 are a few large blocks, how many speakers each has was decided by whoever collected the trials. What is the
@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -38,207 +37,18 @@ from llrkit.core.summaries import ReadOnlyArrays, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError
 from llrkit.scores import Scores, ScoreSource
 
+Columns = str | Sequence[str]
+MOST_SINGLE = 500
+"""Speakers that are left out one by one; more of them are put into groups."""
+GROUPS = 100
+"""As many groups."""
 Partition = tuple[frozenset[Hashable], ...]
 """Values of speakers, those that are compared with each other together."""
-
 FEWEST_IN_BLOCK = 5
 MOST_BLOCKS = 4
 """More blocks than these, or smaller ones, are themselves a matter of chance."""
 _SAMPLED = 8
 """Trials for each speaker that are looked at first: mostly they connect all speakers already."""
-
-
-def compared(chunk: Scores, columns: Sequence[str], values: Sequence[Hashable]) -> Partition:
-    """The values of two columns, in sets that no trial of the chunk connects.
-
-    Examples
-    --------
-    >>> sides = {"left": (["a"], ["a", "c"]), "right": (["a"], ["b", "d"])}
-    >>> sorted(map(sorted, compared(Scores([1.0], [0.0, 0.0], sides), ("left", "right"), "abcd")))
-    [['a', 'b'], ['c', 'd']]
-    """
-    number_of = {value: i for i, value in enumerate(values)}
-    labels: IntArray = np.arange(len(values))
-    if len(columns) == 1:
-        return (frozenset(values),)
-    for class_index in (1, 0):
-        size = len((chunk.target, chunk.nontarget)[class_index])
-        for step in sorted({max(1, size // (_SAMPLED * len(values))), 1}, reverse=True):
-            if labels.max(initial=0) > 0:
-                labels = _connect_sets(
-                    labels, *_speakers_on_both_sides(chunk, columns, class_index, number_of, step)
-                )
-    order = np.argsort(labels, kind="stable")
-    sets = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-    return tuple(frozenset(values[i] for i in members) for members in sets if len(members))
-
-
-def _speakers_on_both_sides(
-    chunk: Scores, columns: Sequence[str], class_index: int, number_of: dict[Hashable, int], step: int
-) -> tuple[IntArray, IntArray]:
-    """The numbers of both speakers of every ``step``-th trial."""
-    sliced = {}
-    for name in columns:
-        target, nontarget = chunk.columns[name]
-        sliced[name] = (target[::step], nontarget[::step])
-    some = Scores.part(chunk.target[::step], chunk.nontarget[::step], sliced, chunk.categories)
-    first, second = (numbered(some, name, class_index, number_of) for name in columns)
-    return first, second
-
-
-def _connect_sets(labels: IntArray, first: IntArray, second: IntArray) -> IntArray:
-    """Labels of sets after some of their members were connected."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    a, b = labels[first], labels[second]
-    apart = a != b
-    if not apart.any():
-        return labels
-    n = int(labels.max()) + 1
-    graph = coo_array((np.ones(int(apart.sum()), dtype=np.int8), (a[apart], b[apart])), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1][labels], dtype=np.int64)
-
-
-def connected(first: Partition, second: Partition) -> Partition:
-    """The finest sets that hold those of both partitions.
-
-    Examples
-    --------
-    >>> sets = connected((frozenset("ab"), frozenset("c")), (frozenset("bd"), frozenset("e")))
-    >>> sorted(map(sorted, sets))
-    [['a', 'b', 'd'], ['c'], ['e']]
-    """
-    if len(first) == len(second) == 1 and not first[0].isdisjoint(second[0]):
-        return (first[0] | second[0],)
-    values = list(frozenset().union(*first, *second))
-    if not values:  # two chunks without trials
-        return first
-    number_of = {value: i for i, value in enumerate(values)}
-    labels: IntArray = np.arange(len(values))
-    members = [np.array([number_of[value] for value in one], dtype=np.int64) for one in (*first, *second)]
-    ends = [(one[:-1], one[1:]) for one in members if len(one)]
-    labels = _connect_sets(labels, *(np.concatenate(side) for side in zip(*ends, strict=True)))
-    order = np.argsort(labels, kind="stable")
-    sets = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-    return tuple(frozenset(values[i] for i in some) for some in sets)
-
-
-def blocks_of(order: Sequence[Hashable], partition: Partition) -> tuple[int, ...]:
-    """The block of each speaker, small ones put together; empty where there is one, or too many to be fixed.
-
-    Examples
-    --------
-    >>> blocks_of("abcdefghijk", (frozenset("abcdef"), frozenset("ghijk")))
-    (0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1)
-    >>> blocks_of("abcdef", (frozenset("abc"), frozenset("def")))
-    ()
-    """
-    large = sorted((one for one in partition if len(one) >= FEWEST_IN_BLOCK), key=len, reverse=True)
-    rest = len(order) - sum(map(len, large))
-    if len(large) > MOST_BLOCKS or len(large) + (rest >= FEWEST_IN_BLOCK) < 2:
-        return ()
-    # a few left over are too few for a block of their own
-    other = len(large) if rest >= FEWEST_IN_BLOCK else 0
-    place = {value: i for i, one in enumerate(large) for value in one}
-    found = [place.get(value, other) for value in order]
-    numbers = {block: i for i, block in enumerate(dict.fromkeys(found))}
-    return tuple(numbers[block] for block in found)
-
-
-def count_blocks(blocks: tuple[int, ...]) -> int:
-    """How many blocks there are; no numbers of blocks stand for a single one.
-
-    Examples
-    --------
-    >>> count_blocks((0, 0, 1, 1, 2)), count_blocks(())
-    (3, 1)
-    """
-    return max(blocks, default=0) + 1
-
-
-def centered(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
-    """Values by speaker less their mean in each block, with the sum of squares one mean would leave.
-
-    Examples
-    --------
-    >>> centered(np.array([1.0, 2.0, 3.0]), ())
-    array([-1.,  0.,  1.])
-    >>> apart = centered(np.array([1.0, 2.0, 3.0, 11.0, 12.0, 13.0]), (0, 0, 0, 1, 1, 1))
-    >>> round(float((apart**2).sum()), 6)  # 4 times 3/2 for the means of two blocks, less 5/6 for one
-    5.0
-    """
-    if not blocks:
-        return np.asarray(values - values.mean(axis=0))
-    result, n = np.array(values), len(values)
-    place = np.asarray(blocks)
-    for block in range(count_blocks(blocks)):
-        own = place == block
-        size = float(own.sum())
-        scale = math.sqrt(size / (size - 1.0) * (n - 1.0) / n)
-        result[own] = scale * (values[own] - values[own].mean(axis=0))
-    return result
-
-
-def centered_pairs(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
-    """Values by pair of speakers (the last two axes) less their mean over the pairs in each block.
-
-    Examples
-    --------
-    >>> pairs = np.array([[[5.0, 1.0], [3.0, 5.0]]])
-    >>> centered_pairs(pairs, (0, 0))
-    array([[[ 5., -1.],
-            [ 1.,  5.]]])
-    """
-    result, place = np.array(values), np.asarray(blocks)
-    same = (place[:, None] == place[None, :]) & ~np.eye(len(place), dtype=bool)
-    for block in range(count_blocks(blocks)):
-        own = same & (place == block)[:, None]
-        result[:, own] -= values[:, own].mean(axis=1, keepdims=True)
-    return result
-
-
-Columns = str | Sequence[str]
-
-MOST_SINGLE = 500
-"""Speakers that are left out one by one; more of them are put into groups."""
-GROUPS = 100
-
-
-def kind_asked_for(ci: str | None, speakers: Columns | None, otherwise: str) -> str:
-    """The kind of intervals and tests: as given, or for shared speakers where these are named.
-
-    Examples
-    --------
-    >>> kind_asked_for(None, ("left", "right"), "none"), kind_asked_for(None, None, "trial")
-    ('speaker', 'trial')
-    """
-    return ci if ci is not None else "speaker" if speakers else otherwise
-
-
-def require_columns(
-    ci: str,
-    kinds: Sequence[str],
-    speakers: Columns | None,
-    recordings: Columns | None,
-    *,
-    trials: bool = False,
-) -> None:
-    """Refuse an unknown kind of interval, one without its columns, and columns it does not look at.
-
-    ``trials`` says that a bootstrap without speakers draws trials.
-    """
-    if ci not in kinds:
-        raise UnknownNameError(f"unknown ci {not_among(ci, kinds)}")
-    by_speaker = ci in ("speaker", "bootstrap")
-    if by_speaker and not speakers and not (trials and ci == "bootstrap" and not recordings):
-        raise InputError(
-            f"ci={ci!r} needs the speakers of each trial: give speakers (--speakers), the names of one "
-            "or two columns"
-        )
-    if (speakers and not by_speaker) or (recordings and ci != "bootstrap"):
-        unused = "speakers" if speakers and not by_speaker else "recordings"
-        raise InputError(f"ci={ci!r} ignores {unused}; use another kind of interval, or leave {unused} out")
 
 
 @dataclass(frozen=True)
@@ -329,6 +139,42 @@ def find_speakers(source: ScoreSource, columns: Columns) -> Speakers:
     return Speakers(names, number_of, seen.targets_cross, blocks=blocks_of(order, seen.compared))
 
 
+def kind_asked_for(ci: str | None, speakers: Columns | None, otherwise: str) -> str:
+    """The kind of intervals and tests: as given, or for shared speakers where these are named.
+
+    Examples
+    --------
+    >>> kind_asked_for(None, ("left", "right"), "none"), kind_asked_for(None, None, "trial")
+    ('speaker', 'trial')
+    """
+    return ci if ci is not None else "speaker" if speakers else otherwise
+
+
+def require_columns(
+    ci: str,
+    kinds: Sequence[str],
+    speakers: Columns | None,
+    recordings: Columns | None,
+    *,
+    trials: bool = False,
+) -> None:
+    """Refuse an unknown kind of interval, one without its columns, and columns it does not look at.
+
+    ``trials`` says that a bootstrap without speakers draws trials.
+    """
+    if ci not in kinds:
+        raise UnknownNameError(f"unknown ci {not_among(ci, kinds)}")
+    by_speaker = ci in ("speaker", "bootstrap")
+    if by_speaker and not speakers and not (trials and ci == "bootstrap" and not recordings):
+        raise InputError(
+            f"ci={ci!r} needs the speakers of each trial: give speakers (--speakers), the names of one "
+            "or two columns"
+        )
+    if (speakers and not by_speaker) or (recordings and ci != "bootstrap"):
+        unused = "speakers" if speakers and not by_speaker else "recordings"
+        raise InputError(f"ci={ci!r} ignores {unused}; use another kind of interval, or leave {unused} out")
+
+
 @dataclass(frozen=True, eq=False)
 class _SpeakerValues(SummaryBase):
     values: frozenset[Hashable]
@@ -357,21 +203,172 @@ class _SpeakerValues(SummaryBase):
         return self
 
 
-class Contributions(Protocol):
-    """What each trial adds to several sums: one array for each sum, for the scores of one class."""
+def compared(chunk: Scores, columns: Sequence[str], values: Sequence[Hashable]) -> Partition:
+    """The values of two columns, in sets that no trial of the chunk connects.
 
-    @property
-    def size(self) -> int:
-        """Number of sums."""
-        ...
+    Examples
+    --------
+    >>> sides = {"left": (["a"], ["a", "c"]), "right": (["a"], ["b", "d"])}
+    >>> sorted(map(sorted, compared(Scores([1.0], [0.0, 0.0], sides), ("left", "right"), "abcd")))
+    [['a', 'b'], ['c', 'd']]
+    """
+    if len(columns) == 1:
+        return (frozenset(values),)
+    number_of = {value: i for i, value in enumerate(values)}
+    labels: IntArray = np.arange(len(values))
+    for class_index in (1, 0):
+        size = len((chunk.target, chunk.nontarget)[class_index])
+        # a few trials of each speaker first, all trials only if they leave more than one set
+        for step in sorted({max(1, size // (_SAMPLED * len(values))), 1}, reverse=True):
+            if labels.max(initial=0) > 0:
+                some = chunk.select(slice(None, None, step), slice(None, None, step))
+                first, second = (numbered(some, name, class_index, number_of) for name in columns)
+                labels = _connect_sets(labels, first, second)
+    return _sets_by_label(labels, values)
+
+
+def _sets_by_label(labels: IntArray, values: Sequence[Hashable]) -> Partition:
+    """Values that have the same label, as sets."""
+    order = np.argsort(labels, kind="stable")
+    sets = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    return tuple(frozenset(values[i] for i in members) for members in sets if len(members))
+
+
+def _connect_sets(labels: IntArray, first: IntArray, second: IntArray) -> IntArray:
+    """Labels of sets after some of their members were connected."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    a, b = labels[first], labels[second]
+    apart = a != b
+    if not apart.any():
+        return labels
+    n = int(labels.max()) + 1
+    graph = coo_array((np.ones(int(apart.sum()), dtype=np.int8), (a[apart], b[apart])), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1][labels], dtype=np.int64)
+
+
+def connected(first: Partition, second: Partition) -> Partition:
+    """The finest sets that hold those of both partitions.
+
+    Examples
+    --------
+    >>> sets = connected((frozenset("ab"), frozenset("c")), (frozenset("bd"), frozenset("e")))
+    >>> sorted(map(sorted, sets))
+    [['a', 'b', 'd'], ['c'], ['e']]
+    """
+    if len(first) == len(second) == 1 and not first[0].isdisjoint(second[0]):
+        return (first[0] | second[0],)
+    values = list(frozenset().union(*first, *second))
+    if not values:  # two chunks without trials
+        return first
+    number_of = {value: i for i, value in enumerate(values)}
+    labels: IntArray = np.arange(len(values))
+    members = [np.array([number_of[value] for value in one], dtype=np.int64) for one in (*first, *second)]
+    ends = [(one[:-1], one[1:]) for one in members if len(one)]
+    labels = _connect_sets(labels, *(np.concatenate(side) for side in zip(*ends, strict=True)))
+    return _sets_by_label(labels, values)
+
+
+def blocks_of(order: Sequence[Hashable], partition: Partition) -> tuple[int, ...]:
+    """The block of each speaker, small ones put together; empty where there is one, or too many to be fixed.
+
+    Examples
+    --------
+    >>> blocks_of("abcdefghijk", (frozenset("abcdef"), frozenset("ghijk")))
+    (0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1)
+    >>> blocks_of("abcdef", (frozenset("abc"), frozenset("def")))
+    ()
+    """
+    large = sorted((one for one in partition if len(one) >= FEWEST_IN_BLOCK), key=len, reverse=True)
+    rest = len(order) - sum(map(len, large))
+    if len(large) > MOST_BLOCKS or len(large) + (rest >= FEWEST_IN_BLOCK) < 2:
+        return ()
+    # a few left over are too few for a block of their own
+    other = len(large) if rest >= FEWEST_IN_BLOCK else 0
+    place = {value: i for i, one in enumerate(large) for value in one}
+    found = [place.get(value, other) for value in order]
+    numbers = {block: i for i, block in enumerate(dict.fromkeys(found))}
+    return tuple(numbers[block] for block in found)
+
+
+def count_blocks(blocks: tuple[int, ...]) -> int:
+    """How many blocks there are; no numbers of blocks stand for a single one.
+
+    Examples
+    --------
+    >>> count_blocks((0, 0, 1, 1, 2)), count_blocks(())
+    (3, 1)
+    """
+    return max(blocks, default=0) + 1
+
+
+def centered(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
+    """Values by speaker less their mean in each block, with the sum of squares one mean would leave.
+
+    Examples
+    --------
+    >>> centered(np.array([1.0, 2.0, 3.0]), ())
+    array([-1.,  0.,  1.])
+    >>> apart = centered(np.array([1.0, 2.0, 3.0, 11.0, 12.0, 13.0]), (0, 0, 0, 1, 1, 1))
+    >>> round(float((apart**2).sum()), 6)  # 4 times 3/2 for the means of two blocks, less 5/6 for one
+    5.0
+    """
+    if not blocks:
+        return np.asarray(values - values.mean(axis=0))
+    result, n = np.array(values), len(values)
+    place = np.asarray(blocks)
+    for block in range(count_blocks(blocks)):
+        own = place == block
+        size = float(own.sum())
+        scale = math.sqrt(size / (size - 1.0) * (n - 1.0) / n)
+        result[own] = scale * (values[own] - values[own].mean(axis=0))
+    return result
+
+
+def centered_pairs(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
+    """Values by pair of speakers (the last two axes) less their mean over the pairs in each block.
+
+    Examples
+    --------
+    >>> pairs = np.array([[[5.0, 1.0], [3.0, 5.0]]])
+    >>> centered_pairs(pairs, (0, 0))
+    array([[[ 5., -1.],
+            [ 1.,  5.]]])
+    """
+    result, place = np.array(values), np.asarray(blocks)
+    same = (place[:, None] == place[None, :]) & ~np.eye(len(place), dtype=bool)
+    for block in range(count_blocks(blocks)):
+        own = same & (place == block)[:, None]
+        result[:, own] -= values[:, own].mean(axis=1, keepdims=True)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What each trial adds to several sums.
+
+    Examples
+    --------
+    >>> powers = Contributions(2, lambda scores, class_index: [scores, scores**2])
+    >>> powers.of(np.array([1.0, 3.0]), 0), powers.columns(0)
+    ([array([1., 3.]), array([1., 9.])], (0, 1))
+    """
+
+    size: int
+    """Number of sums."""
+    of: Callable[[Array, int], list[FloatArray]]
+    """From the scores of a class (0: targets, 1: non-targets) to what each adds to each sum of the class."""
+    by_class: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """The sums to which the trials of each class add anything; None if both add to all."""
 
     def columns(self, class_index: int) -> tuple[int, ...]:
-        """The sums to which trials of a class add anything; class 0 are the targets, 1 the non-targets."""
-        ...
+        """The sums to which trials of a class add anything."""
+        return tuple(range(self.size)) if self.by_class is None else self.by_class[class_index]
 
-    def of(self, values: Array, class_index: int) -> list[FloatArray]:
-        """What each score of a class adds to each of those sums."""
-        ...
+
+NO_SUMS = Contributions(0, lambda values, class_index: [])
+"""Trials are counted only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,10 +392,6 @@ class Covariance:
         by_speaker = quadratic(self.by_speaker, coefficients)
         # in very small sets taking the pairs out may leave nothing or less: then they stay in
         return by_speaker if by_speaker > 0.1 * own else quadratic(self.without_pairs, coefficients)
-
-    def variance_if_independent(self, coefficients: FloatArray) -> float:
-        """The same if trials were independent."""
-        return quadratic(self.independent, coefficients)
 
     def share_without_pairs(self, coefficients: FloatArray) -> float:
         """What is left of the sum of squares over speakers when no pair of them counts twice."""
@@ -426,24 +419,27 @@ def covariance(
     them. ``diagonal`` leaves out the covariances between sums over independent trials, which many sums would
     make costly.
     """
-    if speakers is None:
-        return covariance_of(
-            source.reduce(InfluenceSums.at(contributions, None, diagonal)), contributions, None
+    groups = None if speakers is None else speakers.grouped()
+    wide = source if groups is None else source.with_columns(*groups.columns)
+
+    def summarize(chunk: Scores) -> InfluenceSums:
+        target, nontarget = (
+            _influence_sums_of_class(chunk, i, contributions, groups, diagonal) for i in (0, 1)
         )
-    groups = speakers.grouped()
-    wide = source.with_columns(*groups.columns)
-    return covariance_of(
-        wide.reduce(InfluenceSums.at(contributions, groups, diagonal)), contributions, groups
-    )
+        return target + nontarget
+
+    return covariance_of(wide.reduce(summarize), contributions.columns, groups)
 
 
-def covariance_of(sums: InfluenceSums, contributions: Contributions, speakers: Speakers | None) -> Covariance:
-    """The covariance that sums of one pass give."""
+def covariance_of(
+    sums: InfluenceSums, columns: Callable[[int], tuple[int, ...]], speakers: Speakers | None
+) -> Covariance:
+    """The covariance that sums of one pass give; ``columns`` are those of each class."""
     if speakers is None:
         return Covariance(sums.trials, None, None, 0)
     n = speakers.n
     factor = n / (n - 1.0)
-    kept = pair_columns(contributions, speakers)
+    kept = pair_columns(columns, speakers)
     table = sums.pairs.reshape(len(kept), n, n)
     within = np.einsum("kpp->kp", table)
     by_speaker = sums.speakers.copy()
@@ -461,10 +457,10 @@ def covariance_of(sums: InfluenceSums, contributions: Contributions, speakers: S
     return Covariance(sums.trials, less, without, speakers.n_compared)
 
 
-def pair_columns(contributions: Contributions, speakers: Speakers) -> list[int]:
+def pair_columns(columns: Callable[[int], tuple[int, ...]], speakers: Speakers) -> list[int]:
     """The sums for which pairs must be kept: targets are between a speaker and itself, nearly always."""
     classes = (0, 1) if speakers.targets_cross else (1,)
-    return sorted({column for i in classes for column in contributions.columns(i)})
+    return sorted({column for i in classes for column in columns(i)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -476,20 +472,6 @@ class InfluenceSums(SummaryBase):
     """By number of the sum and speaker, of the class whose trials are within one speaker."""
     pairs: FloatArray
     """By number of the sum and pair ``first * n + second``, equal for trials within a speaker."""
-
-    @classmethod
-    def at(
-        cls, contributions: Contributions, speakers: Speakers | None, diagonal: bool = False
-    ) -> Callable[[Scores], InfluenceSums]:
-        """A summarizer; without speakers only the sums over trials are made."""
-
-        def make(chunk: Scores) -> InfluenceSums:
-            target, nontarget = (
-                _influence_sums_of_class(chunk, i, contributions, speakers, diagonal) for i in (0, 1)
-            )
-            return target + nontarget
-
-        return make
 
     def __add__(self, other: InfluenceSums) -> InfluenceSums:
         return InfluenceSums(
@@ -503,67 +485,32 @@ class InfluenceSums(SummaryBase):
 def _influence_sums_of_class(
     chunk: Scores, class_index: int, contributions: Contributions, speakers: Speakers | None, diagonal: bool
 ) -> InfluenceSums:
+    """Of the trials of one class; without speakers only the sums of products are made."""
     values, columns = (chunk.target, chunk.nontarget)[class_index], contributions.columns(class_index)
     size, n = contributions.size, speakers.n if speakers is not None else 0
     trials, sums = np.zeros((size, size)), np.zeros((size, n))
-    if speakers is None:
-        for block in blocks(len(values)):
-            _add_products_of_sums(trials, columns, contributions.of(values[block], class_index), diagonal)
-        return InfluenceSums(trials, sums, np.zeros((0, 0)))
-    kept = pair_columns(contributions, speakers)
+    crossed = speakers is not None and (class_index == 1 or speakers.targets_cross)
+    kept = pair_columns(contributions.columns, speakers) if speakers is not None else []
     pairs = np.zeros((len(kept), n * n))
-    first, second = speakers.of(chunk, class_index)
-    crossed = class_index == 1 or speakers.targets_cross
+    if speakers is not None:
+        first, second = speakers.of(chunk, class_index)
+        # by number of the pair; within one speaker the second is nobody
+        keys = np.asarray(first * n + np.where(second == n, first, second)) if crossed else first
     # blocks no smaller than the table, which is added up for each
     for block in blocks(len(values), max(BLOCK, n * n if crossed else 0)):
         arrays = contributions.of(values[block], class_index)
-        _add_products_of_sums(trials, columns, arrays, diagonal)
-        if not crossed:
-            for column, array in zip(columns, arrays, strict=True):
-                sums[column] += np.bincount(first[block], array, minlength=n)
-            continue
-        keys = pair_keys(first[block], second[block], n)
-        for column, array in zip(columns, arrays, strict=True):
-            pairs[kept.index(column)] += np.bincount(keys, array, minlength=n * n)
+        for k, (i, a) in enumerate(zip(columns, arrays, strict=True)):
+            # einsum, not dot: BLAS would start threads of its own inside our pool
+            trials[i, i] += float(np.einsum("n,n->", a, a))
+            for j, b in () if diagonal else zip(columns[:k], arrays[:k], strict=True):
+                product = float(np.einsum("n,n->", a, b))
+                trials[i, j] += product
+                trials[j, i] += product
+            if crossed:
+                pairs[kept.index(i)] += np.bincount(keys[block], a, minlength=n * n)
+            elif speakers is not None:
+                sums[i] += np.bincount(keys[block], a, minlength=n)
     return InfluenceSums(trials, sums, pairs)
-
-
-def pair_keys(first: IntArray, second: IntArray, n: int) -> IntArray:
-    """The number ``first * n + second`` of each pair of speakers; ``second`` is n within one speaker.
-
-    Examples
-    --------
-    >>> pair_keys(np.array([1, 2, 1]), np.array([0, 3, 2]), 3)
-    array([3, 8, 5])
-    """
-    return np.asarray(first * n + np.where(second == n, first, second))
-
-
-def _add_products_of_sums(
-    total: FloatArray, columns: tuple[int, ...], arrays: list[FloatArray], diagonal: bool
-) -> None:
-    # einsum, not dot: BLAS would start threads of its own inside our pool
-    for k, (i, a) in enumerate(zip(columns, arrays, strict=True)):
-        total[i, i] += float(np.einsum("n,n->", a, a))
-        for j, b in () if diagonal else zip(columns[:k], arrays[:k], strict=True):
-            product = float(np.einsum("n,n->", a, b))
-            total[i, j] += product
-            total[j, i] += product
-
-
-@dataclass(frozen=True, eq=False)
-class NoSums:
-    """No contributions at all: trials are counted only."""
-
-    size: int = 0
-
-    def columns(self, class_index: int) -> tuple[int, ...]:
-        """None."""
-        return ()
-
-    def of(self, values: npt.NDArray[np.float64], class_index: int) -> list[FloatArray]:
-        """Nothing."""
-        return []
 
 
 @dataclass(frozen=True, eq=False)
@@ -617,21 +564,6 @@ class SpeakerCells(SummaryBase):
     sums: FloatArray
     blocks: tuple[int, ...] = ()
     """Of the speakers, see :class:`Speakers`."""
-
-    @classmethod
-    def at(
-        cls, finder: CellFinder, speakers: Speakers, contributions: Contributions | None = None
-    ) -> Callable[[Scores], SpeakerCells]:
-        """A summarizer."""
-        terms = NoSums() if contributions is None else contributions
-
-        def make(chunk: Scores) -> SpeakerCells:
-            (target, t_sums), (nontarget, n_sums) = (
-                _class_by_speaker(chunk, i, finder, speakers, terms) for i in (0, 1)
-            )
-            return cls(finder.cuts, target, nontarget, np.stack([t_sums, n_sums]), speakers.blocks)
-
-        return make
 
     def __add__(self, other: SpeakerCells) -> SpeakerCells:
         return replace(
@@ -693,7 +625,7 @@ def speaker_cells(
     source: ScoreSource,
     speakers: Speakers,
     cuts: npt.ArrayLike = (),
-    contributions: Contributions | None = None,
+    contributions: Contributions = NO_SUMS,
 ) -> SpeakerCells:
     """Counts and sums by speaker; one pass.
 
@@ -707,7 +639,14 @@ def speaker_cells(
     ((array([1, 1]), array([1, 1])), (array([0, 1]), array([0, 1])))
     """
     finder = CellFinder(np.unique(np.asarray(cuts, dtype=np.float64)))
-    return source.with_columns(*speakers.columns).reduce(SpeakerCells.at(finder, speakers, contributions))
+
+    def summarize(chunk: Scores) -> SpeakerCells:
+        (target, t_sums), (nontarget, n_sums) = (
+            _class_by_speaker(chunk, i, finder, speakers, contributions) for i in (0, 1)
+        )
+        return SpeakerCells(finder.cuts, target, nontarget, np.stack([t_sums, n_sums]), speakers.blocks)
+
+    return source.with_columns(*speakers.columns).reduce(summarize)
 
 
 def _class_by_speaker(
@@ -726,7 +665,7 @@ def _class_by_speaker(
         total += np.bincount(cell, minlength=width)
         counts += np.bincount(one * width + cell, minlength=size)
         counts += np.bincount(other * width + cell, minlength=size)
-        arrays = terms.of(values[block], class_index) if terms.size else []
+        arrays = terms.of(values[block], class_index)
         for column, array in zip(terms.columns(class_index), arrays, strict=True):
             sums[column] += np.bincount(one, array, minlength=n + 1)
             sums[column] += np.bincount(other, array, minlength=n + 1)
@@ -789,11 +728,47 @@ def clopper_pearson(errors: int, n: int, level: float = 0.95) -> tuple[float, fl
     >>> low, round(high, 6), round(1 - 0.025 ** (1 / 100), 6)
     (0.0, 0.036217, 0.036217)
     """
-    from scipy.special import betaincinv
-
     if n < 1 or not 0 <= errors <= n:
         raise InputError(f"{errors!r} errors among {n!r} trials: expected 0 <= errors <= n, n at least 1")
-    tail = 0.5 - 0.5 * probability(level, "level")
-    low = float(betaincinv(errors, n - errors + 1, tail)) if errors > 0 else 0.0
-    high = float(betaincinv(errors + 1, n - errors, 1.0 - tail)) if errors < n else 1.0
-    return low, high
+    low, high, _ = exact_limits(np.array([float(errors)]), n, probability(level, "level"))
+    return float(low[0]), float(high[0])
+
+
+def exact_limits(
+    errors: FloatArray, n: FloatArray | float, level: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Both ends of Clopper and Pearson's interval, and the one-sided upper bound at the same level.
+
+    Numbers of errors and of trials need not be whole: effective numbers are not.
+
+    Examples
+    --------
+    >>> _, _, bound = exact_limits(np.array([0.0]), 100.0, 0.95)
+    >>> round(float(bound[0]), 6), round(1 - 0.05 ** (1 / 100), 6)
+    (0.029513, 0.029513)
+    """
+    from scipy.special import betaincinv
+
+    tail = 0.5 - 0.5 * level
+    below, above = np.maximum(errors, 1e-9), np.maximum(n - errors, 1e-9)
+    low = np.where(errors > 0.0, betaincinv(below, n - errors + 1.0, tail), 0.0)
+    high, bound = (
+        np.where(errors < n, betaincinv(errors + 1.0, above, chance), 1.0) for chance in (1.0 - tail, level)
+    )
+    return low, high, bound
+
+
+def two_sided_p(value: float, error: float, df: float = math.inf) -> float:
+    """Probability of a value at least as far from 0, given its standard error: normal, or Student t.
+
+    Examples
+    --------
+    >>> round(two_sided_p(0.2, 0.1), 4), two_sided_p(0.0, 0.0), two_sided_p(0.1, 0.0)
+    (0.0455, 1.0, 0.0)
+    """
+    from scipy.special import ndtr, stdtr
+
+    if error == 0.0:
+        return 1.0 if value == 0.0 else 0.0
+    z = -abs(value) / error
+    return 2.0 * float(ndtr(z) if math.isinf(df) else stdtr(df, z))

@@ -27,7 +27,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import as_source
 from llrkit.scores.source import no_column
 from llrkit.trust.bootstrap import (
-    SpeakerIndices,
+    Sides,
     SpeakerResampling,
     checked_replicates,
     speaker_resampling,
@@ -203,14 +203,14 @@ def _llrs_of_drawn_trials(
 class _ScoresByClass(SummaryBase):
     """All scores of each class, and the speakers of their trials where they are asked for."""
 
-    classes: tuple[tuple[FloatArray, SpeakerIndices | None], ...]
+    classes: tuple[tuple[FloatArray, Sides | None], ...]
 
     @classmethod
     def at(cls, resampling: SpeakerResampling | None) -> Callable[[Scores], _ScoresByClass]:
         def make(chunk: Scores) -> _ScoresByClass:
             return cls(
                 tuple(
-                    (values, None if resampling is None else resampling.speaker_indices(chunk, class_index))
+                    (values, None if resampling is None else resampling.sides(chunk, class_index))
                     for class_index, values in enumerate((chunk.target, chunk.nontarget))
                 )
             )
@@ -229,12 +229,10 @@ class _ScoresByClass(SummaryBase):
         return self
 
 
-def _joined_classes(first: SpeakerIndices | None, second: SpeakerIndices | None) -> SpeakerIndices | None:
+def _joined_classes(first: Sides | None, second: Sides | None) -> Sides | None:
     if first is None or second is None:
         return None
-    return SpeakerIndices(
-        np.concatenate([first.first, second.first]), np.concatenate([first.second, second.second])
-    )
+    return tuple(np.concatenate(pair) for pair in zip(first, second, strict=True))
 
 
 @dataclass(frozen=True)

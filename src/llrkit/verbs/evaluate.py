@@ -14,7 +14,7 @@ from llrkit.metrics.measure import measure, with_groups
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory.odds import Points
-from llrkit.trust.identity_tests import check_trials
+from llrkit.trust.identity_tests import check_speakers, count_in_judged_cells, judged_edges
 from llrkit.trust.influence import LARGEST_LOSS
 from llrkit.trust.jackknife import Uncertainty
 from llrkit.trust.speakers import Columns, Speakers, find_speakers, kind_asked_for, require_columns
@@ -207,16 +207,14 @@ def _intervals_by_speaker(
     result: Evaluation, source: ScoreSource, speakers: Speakers, level: float
 ) -> Evaluation:
     """The evaluation with intervals and the test of calibration, both from one more pass."""
-    from llrkit.trust.identity_tests import SpeakersInCells, check_speakers, judged_edges
     from llrkit.trust.intervals import closed_form, intervals_and_cells
 
     if result.cllr >= LARGEST_LOSS:
         return replace(result, uncertainty=closed_form(source, result, speakers, level))
-    edges = judged_edges(result)
-    made, cells = intervals_and_cells(source, result, speakers, level, edges[1:-1])
+    made, cells = intervals_and_cells(source, result, speakers, level, judged_edges(result)[1:-1])
     result = replace(result, uncertainty=made)
     try:
-        return replace(result, tested=check_speakers(result, SpeakersInCells(edges, cells)))
+        return replace(result, tested=check_speakers(result, cells))
     except TooFewTrialsError:
         return result
 
@@ -226,6 +224,7 @@ def _tested_by_speaker(result: Evaluation, source: ScoreSource, speakers: Speake
     if result.cllr >= LARGEST_LOSS:
         return result
     try:
-        return replace(result, tested=check_trials(source, result, speakers))
+        cells = count_in_judged_cells(source, result, speakers)
+        return replace(result, tested=check_speakers(result, cells))
     except TooFewTrialsError:
         return result
