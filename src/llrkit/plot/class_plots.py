@@ -23,7 +23,7 @@ from llrkit.plot.picture import (
     HoverValues,
     Ink,
     Line,
-    Looks,
+    Look,
     Mark,
     Picture,
     Points,
@@ -32,7 +32,6 @@ from llrkit.plot.picture import (
     render,
     require_kind,
     system_ink,
-    with_looks,
 )
 from llrkit.results.vocabulary import Amount
 
@@ -40,10 +39,9 @@ MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""
 
 
-@with_looks
 def class_det(
     result: ClassEvaluation | ClassDets, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """The DET curve of each class against the others, on probit axes.
 
@@ -51,6 +49,10 @@ def class_det(
     ----------
     result
         The result to draw, or its curve.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -74,26 +76,22 @@ def class_det(
         marks.append(Line(on_axis(path.p_fa), on_axis(path.p_miss), system_ink(i), label, shown, name))
     limits = det_limits(dets.curves)
     told = "; ".join(f"{name}: EER {percent(eer)}" for name, eer in zip(dets.classes, dets.eers, strict=True))
-    return render(
-        Picture(
-            "class_det",
-            "Each class against the others",
-            probit_axis("false alarms (%)", limits[0]),
-            probit_axis("misses (%)", limits[1]),
-            tuple(marks),
-            f"Misses against false alarms on probit axes, one curve for each class. {told}.",
-            equal=True,
-            legend=legend_of(dets.curves, "upper right"),
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "class_det",
+        "Each class against the others",
+        probit_axis("false alarms (%)", limits[0]),
+        probit_axis("misses (%)", limits[1]),
+        tuple(marks),
+        f"Misses against false alarms on probit axes, one curve for each class. {told}.",
+        equal=True,
+        legend=legend_of(dets.curves, "upper right"),
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def confusion(
     result: ClassEvaluation | Confusion, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Which classes are taken for which: shares of each class in percent, the first class at the top.
 
@@ -101,6 +99,10 @@ def confusion(
     ----------
     result
         The result to draw, or its curve.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -122,30 +124,26 @@ def confusion(
         f"{name}: {percent(error)} wrong"
         for name, error in zip(counted.classes, counted.error_rates, strict=True)
     )
-    return render(
-        Picture(
-            "confusion",
-            "Confusion of classes",
-            Axis("most probable class", None, places, counted.classes),
-            Axis("true class", None, places, counted.classes[::-1]),
-            (Cells(rates, texts, "share of the true class (%)"),),
-            f"For each true class the share of trials given to each class. {wrong}.",
-            legend="none",
-            grid=False,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "confusion",
+        "Confusion of classes",
+        Axis("most probable class", None, places, counted.classes),
+        Axis("true class", None, places, counted.classes[::-1]),
+        (Cells(rates, texts, "share of the true class (%)"),),
+        f"For each true class the share of trials given to each class. {wrong}.",
+        legend="none",
+        grid=False,
     )
+    return render(picture, ax, renderer, look)
 
 
 def _short_class_name(value: float) -> str:
     return f"{value:.0f}" if value >= 9.95 or value == 0.0 else f"{value:.1f}"
 
 
-@with_looks
 def class_calibration(
     result: ClassEvaluation | ClassCalibration, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """The mean loss of each class, as the scores are and after refinement: what lies between is calibration.
 
@@ -153,6 +151,10 @@ def class_calibration(
     ----------
     result
         The result to draw, or its curve.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -187,23 +189,19 @@ def class_calibration(
         f"{name}: {number(one)} instead of {number(other)}"
         for name, one, other in zip(losses.classes, losses.actual, losses.refined, strict=True)
     )
-    return render(
-        Picture(
-            "class_calibration",
-            "Calibration of each class",
-            Axis("class", (float(ends[0]), float(ends[1])), tuple(places.tolist()), losses.classes),
-            Axis("mean loss (bits)"),
-            tuple(marks),
-            f"Mean loss of each class in bits, as it is and after refinement. {told}.",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "class_calibration",
+        "Calibration of each class",
+        Axis("class", (float(ends[0]), float(ends[1])), tuple(places.tolist()), losses.classes),
+        Axis("mean loss (bits)"),
+        tuple(marks),
+        f"Mean loss of each class in bits, as it is and after refinement. {told}.",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def pair_histogram(
-    curve: PairHistogram, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    curve: PairHistogram, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Histograms of the LLRs of one class against another, of the trials of both.
 
@@ -211,6 +209,10 @@ def pair_histogram(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -223,29 +225,25 @@ def pair_histogram(
     curve = require_kind(curve, PairHistogram, "pair_histogram")
     pair = curve.histogram
     top = float(max(pair.target_density.max(), pair.nontarget_density.max()))
-    return render(
-        Picture(
-            "pair_histogram",
-            f"{curve.target} against {curve.other}: EER {percent(curve.eer)}",
-            Axis(f"LLR of {curve.target} against {curve.other} (nats)"),
-            Axis("density", (0.0, 1.15 * top)),
-            (
-                histogram_stairs(pair, "nontarget", f"trials of {curve.other}"),
-                histogram_stairs(pair, "target", f"trials of {curve.target}"),
-                Line(np.zeros(2), np.array([0.0, 1.15 * top]), Ink("guide", width=0.6)),
-            ),
-            f"Histograms of the log-likelihood-ratios of {curve.target} against {curve.other} for the trials "
-            f"of both, with an equal error rate of {percent(curve.eer)}.",
-            density=True,
+    picture = Picture(
+        "pair_histogram",
+        f"{curve.target} against {curve.other}: EER {percent(curve.eer)}",
+        Axis(f"LLR of {curve.target} against {curve.other} (nats)"),
+        Axis("density", (0.0, 1.15 * top)),
+        (
+            histogram_stairs(pair, "nontarget", f"trials of {curve.other}"),
+            histogram_stairs(pair, "target", f"trials of {curve.target}"),
+            Line(np.zeros(2), np.array([0.0, 1.15 * top]), Ink("guide", width=0.6)),
         ),
-        ax,
-        renderer,
+        f"Histograms of the log-likelihood-ratios of {curve.target} against {curve.other} for the trials "
+        f"of both, with an equal error rate of {percent(curve.eer)}.",
+        density=True,
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def class_idempotence(
-    curve: Idempotence, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    curve: Idempotence, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
 
@@ -253,6 +251,10 @@ def class_idempotence(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -286,22 +288,19 @@ def class_idempotence(
         )
     verdict = "" if np.isnan(means.p_value) else _p_value_shown(means.p_value)
     largest = Amount(means.largest_deviation, ".3f")
-    return render(
-        Picture(
-            "class_idempotence",
-            f"Is the LLR of the LLR the LLR? {verdict}".rstrip(),
-            Axis("expected mean LLR (nats)", (float(ends[0]), float(ends[1]))),
-            Axis("observed mean LLR (nats)", (float(ends[0]), float(ends[1]))),
-            tuple(marks),
-            "Means of the log-likelihood-ratios over the last class against those of calibrated Gaussian "
-            f"ones; the largest difference is {largest}{', ' * bool(verdict)}{verdict}.",
-            equal=True,
-            legend="below",
-            amounts=(largest,),
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "class_idempotence",
+        f"Is the LLR of the LLR the LLR? {verdict}".rstrip(),
+        Axis("expected mean LLR (nats)", (float(ends[0]), float(ends[1]))),
+        Axis("observed mean LLR (nats)", (float(ends[0]), float(ends[1]))),
+        tuple(marks),
+        "Means of the log-likelihood-ratios over the last class against those of calibrated Gaussian "
+        f"ones; the largest difference is {largest}{', ' * bool(verdict)}{verdict}.",
+        equal=True,
+        legend="below",
+        amounts=(largest,),
     )
+    return render(picture, ax, renderer, look)
 
 
 def _p_value_shown(p_value: float) -> str:

@@ -27,7 +27,7 @@ from llrkit.plot.picture import (
     HoverValues,
     Ink,
     Line,
-    Looks,
+    Look,
     Mark,
     Marker,
     Picture,
@@ -42,7 +42,6 @@ from llrkit.plot.picture import (
     render,
     system_ink,
     systems_of,
-    with_looks,
 )
 from llrkit.results.vocabulary import Amount
 from llrkit.theory import CalibratedPair
@@ -58,13 +57,12 @@ MOST_BITS = 1.4
 """Of cross-entropy that a picture shows."""
 
 
-@with_looks
 def ape(
     systems: Systems[BayesErrorCurve],
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Applied probability of error: error probability against prior log-odds.
 
@@ -75,6 +73,10 @@ def ape(
     ----------
     systems
         An evaluation, a curve, or a dict of those by system.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -94,29 +96,25 @@ def ape(
         )
         top = max(top, float(c.actual.max()))
     marks += _legend_of_curves()
-    return render(
-        Picture(
-            "ape",
-            "Applied probability of error",
-            Axis("prior log-odds", _ends_of_curve(curve.log_odds)),
-            Axis("probability of error", (0.0, 1.05 * min(top, 0.5) or 0.5)),
-            tuple(marks),
-            "Probability of error against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "ape",
+        "Applied probability of error",
+        Axis("prior log-odds", _ends_of_curve(curve.log_odds)),
+        Axis("probability of error", (0.0, 1.05 * min(top, 0.5) or 0.5)),
+        tuple(marks),
+        "Probability of error against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
+        legend="below",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def bayes_error(
     systems: Systems[BayesErrorCurve],
     *,
     rule_of_30: bool = True,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Normalized Bayes error: the cost at each prior, divided by that of deciding without a system.
 
@@ -130,6 +128,10 @@ def bayes_error(
         An evaluation, a curve, or a dict of those by system.
     rule_of_30
         Mark where 30 errors make the rates.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -151,29 +153,25 @@ def bayes_error(
     if rule_of_30 and len(drawn) <= 3:  # more would hide the curves
         marks += _thirty_errors([system.curve for system in drawn], top)
     marks += _legend_of_curves()
-    return render(
-        Picture(
-            "bayes_error",
-            "Normalized Bayes error",
-            Axis("prior log-odds", (float(ends[0]), float(ends[1]))),
-            Axis("normalized Bayes error", (0.0, 1.08 * min(top, 1.5))),
-            tuple(marks),
-            "Normalized Bayes error against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "bayes_error",
+        "Normalized Bayes error",
+        Axis("prior log-odds", (float(ends[0]), float(ends[1]))),
+        Axis("normalized Bayes error", (0.0, 1.08 * min(top, 1.5))),
+        tuple(marks),
+        "Normalized Bayes error against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
+        legend="below",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def cross_entropy(
     systems: Systems[CrossEntropyCurve],
     *,
     bands: Bands[EceBand] = None,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Empirical cross-entropy against prior log10-odds: the system, after PAV, and without evidence.
 
@@ -186,6 +184,10 @@ def cross_entropy(
         An evaluation, a curve, or a dict of those by system.
     bands
         Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -217,20 +219,17 @@ def cross_entropy(
         marks += _pair_of_curves(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
         top = max(top, float(np.max(c.system)))
     marks += _legend_of_curves("system", "after PAV")
-    return render(
-        Picture(
-            "cross_entropy",
-            "Empirical cross-entropy",
-            Axis("prior log10-odds", _ends_of_curve(curve.log10_odds)),
-            # the reference, 1 bit at even odds, is always seen; LLRs that do more harm run off the picture
-            Axis("cross-entropy (bits)", (0.0, 1.05 * max(min(top, MOST_BITS), 1.0))),
-            tuple(marks),
-            "Empirical cross-entropy against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "cross_entropy",
+        "Empirical cross-entropy",
+        Axis("prior log10-odds", _ends_of_curve(curve.log10_odds)),
+        # the reference, 1 bit at even odds, is always seen; LLRs that do more harm run off the picture
+        Axis("cross-entropy (bits)", (0.0, 1.05 * max(min(top, MOST_BITS), 1.0))),
+        tuple(marks),
+        "Empirical cross-entropy against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
+        legend="below",
     )
+    return render(picture, ax, renderer, look)
 
 
 ece = cross_entropy  # its name in the forensic literature, which elsewhere is that of a calibration error
@@ -307,9 +306,8 @@ def _thirty_errors(curves: list[BayesErrorCurve], top: float) -> list[Mark]:
     return marks
 
 
-@with_looks
 def theory(
-    curve: TheoryCosts, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: TheoryCosts, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """A cost against the EER: a line for each family of calibrated LLRs, a point for each measured list.
 
@@ -320,6 +318,10 @@ def theory(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -361,20 +363,17 @@ def theory(
         y = Axis(
             f"{curve.cost_name} (bits)" if curve.cost_name == CLLR else curve.cost_name, (0.0, 1.04 * top)
         )
-    return render(
-        Picture(
-            "theory",
-            DIFFERENCE if curve.cost_name == DIFFERENCE else f"{curve.cost_name} that the EER implies",
-            probit_axis("equal error rate (%)", limits),
-            y,
-            tuple(marks),
-            f"{curve.cost_name} against the equal error rate for {len(curve.costs)} families of calibrated "
-            f"log-likelihood-ratios. {curve.sentence}",
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "theory",
+        DIFFERENCE if curve.cost_name == DIFFERENCE else f"{curve.cost_name} that the EER implies",
+        probit_axis("equal error rate (%)", limits),
+        y,
+        tuple(marks),
+        f"{curve.cost_name} against the equal error rate for {len(curve.costs)} families of calibrated "
+        f"log-likelihood-ratios. {curve.sentence}",
+        legend="below",
     )
+    return render(picture, ax, renderer, look)
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,13 +399,12 @@ class CllrScatter(Curve):
         super().__post_init__()
 
 
-@with_looks
 def two_gaussians(
     pair: CalibratedPair | PairCurve,
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """The densities of calibrated LLRs: non-targets on the left, targets on the right.
 
@@ -417,6 +415,10 @@ def two_gaussians(
     ----------
     pair
         A calibrated pair of distributions.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -442,27 +444,23 @@ def two_gaussians(
         written = Amount(mean, "+.2f", bare=True)
         marks.append(Text(mean, 1.02 * top, f"mean {written}", ink, (written,)))
     means = Amount(curve.mean_nontarget), Amount(curve.mean_target)
-    return render(
-        Picture(
-            "two_gaussians",
-            f"Calibrated LLRs with an EER of {percent(curve.eer)}",
-            Axis("log-likelihood-ratio (nats)", (float(curve.llr[0]), float(curve.llr[-1]))),
-            Axis("density", (0.0, 1.45 * top)),
-            tuple(marks),
-            f"Densities of calibrated log-likelihood-ratios: non-targets around {means[0]}, targets around "
-            f"{means[1]}, equal error rate {percent(curve.eer)}.",
-            legend="upper right",
-            density=True,
-            amounts=means,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "two_gaussians",
+        f"Calibrated LLRs with an EER of {percent(curve.eer)}",
+        Axis("log-likelihood-ratio (nats)", (float(curve.llr[0]), float(curve.llr[-1]))),
+        Axis("density", (0.0, 1.45 * top)),
+        tuple(marks),
+        f"Densities of calibrated log-likelihood-ratios: non-targets around {means[0]}, targets around "
+        f"{means[1]}, equal error rate {percent(curve.eer)}.",
+        legend="upper right",
+        density=True,
+        amounts=means,
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def cllr_scatter(
-    curve: CllrScatter, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: CllrScatter, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """Cllr by one calibration method against Cllr by another, one point for each trial list.
 
@@ -470,6 +468,10 @@ def cllr_scatter(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -491,29 +493,25 @@ def cllr_scatter(
     if curve.labels:
         shown.insert(0, HoverValues("list", curve.labels))
     n = len(curve.x)
-    return render(
-        Picture(
-            "cllr_scatter",
-            "Cllr of two calibration methods",
-            Axis(f"Cllr, {curve.x_name} (bits)", (ends[0], ends[1])),
-            Axis(f"Cllr, {curve.y_name} (bits)", (ends[0], ends[1])),
-            (
-                Line(ends, ends, Ink("guide", width=0.8), "equal"),
-                Points(curve.x, curve.y, Ink("target"), label=f"{n} trial lists", hover=tuple(shown)),
-            ),
-            f"Cllr with {curve.x_name} against Cllr with {curve.y_name} for {n} trial lists, "
-            f"from {number(low, 3)} to {number(high, 3)} bits; the diagonal is where they agree.",
-            equal=True,
-            legend="upper left",
+    picture = Picture(
+        "cllr_scatter",
+        "Cllr of two calibration methods",
+        Axis(f"Cllr, {curve.x_name} (bits)", (ends[0], ends[1])),
+        Axis(f"Cllr, {curve.y_name} (bits)", (ends[0], ends[1])),
+        (
+            Line(ends, ends, Ink("guide", width=0.8), "equal"),
+            Points(curve.x, curve.y, Ink("target"), label=f"{n} trial lists", hover=tuple(shown)),
         ),
-        ax,
-        renderer,
+        f"Cllr with {curve.x_name} against Cllr with {curve.y_name} for {n} trial lists, "
+        f"from {number(low, 3)} to {number(high, 3)} bits; the diagonal is where they agree.",
+        equal=True,
+        legend="upper left",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def prior_scan(
-    curve: PriorScan, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: PriorScan, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """A cost against the log-odds of the weight alpha that calibration was trained with.
 
@@ -521,6 +519,10 @@ def prior_scan(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -553,23 +555,19 @@ def prior_scan(
         for name, c in ((name, costs[np.isfinite(costs)]) for name, costs in curve.costs.items())
         if len(c)
     )
-    return render(
-        Picture(
-            "prior_scan",
-            "What the training weight does to the cost",
-            Axis("log α − log(1 − α)"),
-            Axis(curve.cost_name),
-            tuple(marks),
-            f"{curve.cost_name} against the log-odds of the training weight: {ranges}.",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "prior_scan",
+        "What the training weight does to the cost",
+        Axis("log α − log(1 − α)"),
+        Axis(curve.cost_name),
+        tuple(marks),
+        f"{curve.cost_name} against the log-odds of the training weight: {ranges}.",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def heat_map(
-    curve: HeatMap, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: HeatMap, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """A number for each pair of conditions, written into shaded cells.
 
@@ -577,6 +575,10 @@ def heat_map(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -594,18 +596,15 @@ def heat_map(
     unit = f"{curve.value_name} (%)" if curve.percent else curve.value_name
     rows, columns = range(len(curve.rows)), range(len(curve.columns))
     written = "; ".join(f"{row}: {', '.join(cells)}" for row, cells in zip(curve.rows, texts, strict=True))
-    return render(
-        Picture(
-            "heat_map",
-            curve.value_name,
-            Axis(curve.column_name, None, tuple(columns), curve.columns),
-            Axis(curve.row_name, None, tuple(rows), curve.rows),
-            (Cells(scale * curve.values, texts, unit),),
-            f"{unit} for each {curve.row_name} (rows) and {curve.column_name} "
-            f"({', '.join(curve.columns)}). {written}.",
-            legend="none",
-            grid=False,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "heat_map",
+        curve.value_name,
+        Axis(curve.column_name, None, tuple(columns), curve.columns),
+        Axis(curve.row_name, None, tuple(rows), curve.rows),
+        (Cells(scale * curve.values, texts, unit),),
+        f"{unit} for each {curve.row_name} (rows) and {curve.column_name} "
+        f"({', '.join(curve.columns)}). {written}.",
+        legend="none",
+        grid=False,
     )
+    return render(picture, ax, renderer, look)

@@ -28,7 +28,7 @@ from llrkit.plot.picture import (
     HoverValues,
     Ink,
     Line,
-    Looks,
+    Look,
     Mark,
     Picture,
     PlottedSystem,
@@ -43,7 +43,6 @@ from llrkit.plot.picture import (
     render,
     system_ink,
     systems_of,
-    with_looks,
 )
 from llrkit.results.vocabulary import vocabulary
 from llrkit.trust.bands import DetBand
@@ -167,7 +166,6 @@ DET_AXES: Mapping[str, DetAxes] = MappingProxyType(
 )
 
 
-@with_looks
 def det(
     systems: Systems[ErrorCurve],
     *,
@@ -179,7 +177,7 @@ def det(
     words: str = "nist",
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Detection error trade-off: Pmiss against Pfa on probit axes.
 
@@ -203,6 +201,10 @@ def det(
         Probit axes, or logarithmic ones down to 10^-6, as biometric tests use them.
     words
         The vocabulary: 'nist', 'forensic' or 'biometrics' (FNMR against FMR).
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -237,25 +239,21 @@ def det(
     marks += [_mark_of_no_errors(system, i, scale.place) for i, system in apart]
     if points:
         marks += _operating_point_marks(drawn, scale.place, scale.place)
-    return render(
-        Picture(
-            "det",
-            "Detection error trade-off",
-            scale.axis(scale.labels[0], limits[0]),
-            scale.axis(scale.labels[1], limits[1]),
-            tuple(marks),
-            f"Misses against false alarms on {axes} axes. "
-            + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
-            equal=True,
-            # on logarithmic axes a curve keeps to the upper right
-            legend="below" if apart or axes == "log" else legend_of(drawn, "upper right"),
-        ).said_in(vocabulary(words), keep=[system.name for system in drawn]),
-        ax,
-        renderer,
-    )
+    picture = Picture(
+        "det",
+        "Detection error trade-off",
+        scale.axis(scale.labels[0], limits[0]),
+        scale.axis(scale.labels[1], limits[1]),
+        tuple(marks),
+        f"Misses against false alarms on {axes} axes. "
+        + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
+        equal=True,
+        # on logarithmic axes a curve keeps to the upper right
+        legend="below" if apart or axes == "log" else legend_of(drawn, "upper right"),
+    ).said_in(vocabulary(words), keep=[system.name for system in drawn])
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def roc(
     systems: Systems[ErrorCurve],
     *,
@@ -264,7 +262,7 @@ def roc(
     words: str = "nist",
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Receiver operating characteristic: the share of targets accepted against Pfa.
 
@@ -280,6 +278,10 @@ def roc(
         Mark the operating points of an evaluation.
     words
         The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -299,21 +301,18 @@ def roc(
         )
     if points:
         marks += _operating_point_marks(drawn, lambda rates: rates, lambda rates: 1.0 - rates)
-    return render(
-        Picture(
-            "roc",
-            "Receiver operating characteristic",
-            Axis("false-alarm rate", (-0.02, 1.02)),
-            Axis("targets accepted", (-0.02, 1.02)),
-            tuple(marks),
-            "Share of targets accepted against the false-alarm rate. "
-            + in_words(drawn, ("AUC", lambda e: e.auc, "")),
-            equal=True,
-            legend=legend_of(drawn, "lower right"),
-        ).said_in(vocabulary(words), keep=[system.name for system in drawn]),
-        ax,
-        renderer,
-    )
+    picture = Picture(
+        "roc",
+        "Receiver operating characteristic",
+        Axis("false-alarm rate", (-0.02, 1.02)),
+        Axis("targets accepted", (-0.02, 1.02)),
+        tuple(marks),
+        "Share of targets accepted against the false-alarm rate. "
+        + in_words(drawn, ("AUC", lambda e: e.auc, "")),
+        equal=True,
+        legend=legend_of(drawn, "lower right"),
+    ).said_in(vocabulary(words), keep=[system.name for system in drawn])
+    return render(picture, ax, renderer, look)
 
 
 def _error_curves(systems: Systems[ErrorCurve], curve: str, plot: str) -> list[PlottedSystem[ErrorCurve]]:
@@ -399,14 +398,17 @@ def _operating_point_marks(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, 
     return marks
 
 
-@with_looks
-def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]) -> Drawn:
+def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]) -> Drawn:
     """Cumulative match characteristic: the share of mated searches whose mate is within each rank.
 
     Parameters
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -420,28 +422,24 @@ def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks
     ranks, rates = curve.rank.astype(np.float64), 100.0 * curve.rate
     hover = (HoverValues("rank", ranks), HoverValues("identified", curve.rate, percent=True))
     highest = float(ranks[-1])
-    return render(
-        Picture(
-            "cmc",
-            "Cumulative match characteristic",
-            Axis("rank", (0.5, highest + 0.5)),
-            Axis("mated searches identified (%)", (min(float(rates[0]), 99.0) - 1.0, 100.5)),
-            (Line(ranks, rates, Ink(0), hover=hover, marker="circle"),),
-            f"Mated searches identified within each rank: {percent(float(curve.rate[0]))} at rank 1.",
-            legend="none",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "cmc",
+        "Cumulative match characteristic",
+        Axis("rank", (0.5, highest + 0.5)),
+        Axis("mated searches identified (%)", (min(float(rates[0]), 99.0) - 1.0, 100.5)),
+        (Line(ranks, rates, Ink(0), hover=hover, marker="circle"),),
+        f"Mated searches identified within each rank: {percent(float(curve.rate[0]))} at rank 1.",
+        legend="none",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def groups(
     result: DifferentialPerformance,
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """FMR and FNMR of each group of people at one threshold, with intervals, on a logarithmic axis.
 
@@ -449,6 +447,10 @@ def groups(
     ----------
     result
         The result to draw, or its curve.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -482,16 +484,13 @@ def groups(
             marks.append(Points(x, y, Ink(role), label=label, hover=shown))
             label = ""
     limits = (max(math.floor(min(ends)), -7) - 0.05, 0.05)
-    return render(
-        Picture(
-            "groups",
-            "Error rates of groups",
-            log_axis("error rate", limits),
-            Axis("", (-0.6, len(names) - 0.4), tuple(map(float, range(len(names)))), tuple(names)),
-            tuple(marks),
-            f"FMR and FNMR of {len(names)} groups at one threshold, with intervals. {result.sentence}",
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "groups",
+        "Error rates of groups",
+        log_axis("error rate", limits),
+        Axis("", (-0.6, len(names) - 0.4), tuple(map(float, range(len(names)))), tuple(names)),
+        tuple(marks),
+        f"FMR and FNMR of {len(names)} groups at one threshold, with intervals. {result.sentence}",
+        legend="below",
     )
+    return render(picture, ax, renderer, look)

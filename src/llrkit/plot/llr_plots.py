@@ -27,7 +27,7 @@ from llrkit.plot.picture import (
     HoverValues,
     Ink,
     Line,
-    Looks,
+    Look,
     Mark,
     Picture,
     PlottedSystem,
@@ -40,11 +40,11 @@ from llrkit.plot.picture import (
     bands_of,
     in_words,
     legend_of,
+    limits_around,
     render,
     system_ink,
     systems_of,
     to_base_10,
-    with_looks,
 )
 from llrkit.results.vocabulary import LOG10, Amount
 from llrkit.theory.pairs import PairCurve
@@ -58,11 +58,10 @@ PILED_UP = 2.0
 """A bar at the end of a histogram that is this much higher than all others is cut."""
 
 
-@with_looks
 def tippett(
     systems: Systems[TippettCurve], *, style: Literal["above", "crossing"] = "above",
     log10: bool = False, bands: Bands[TippettBand] = None, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Cumulative distributions of the LLRs of both classes.
 
@@ -81,6 +80,10 @@ def tippett(
         Likelihood ratios to base ten.
     bands
         Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -131,13 +134,12 @@ def tippett(
         f"Cumulative distributions of the LLRs of both classes. {misled}.",
         legend="below",
     )
-    return render(to_base_10(picture) if log10 else picture, ax, renderer)
+    return render(to_base_10(picture) if log10 else picture, ax, renderer, look)
 
 
-@with_looks
 def histogram(
     system: Systems[HistogramPair], *, predicted: bool | PairCurve = True, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Histograms of the LLRs of one system, with the densities that its EER predicts.
 
@@ -150,6 +152,10 @@ def histogram(
         An evaluation or its histogram.
     predicted
         Draw the densities that the EER predicts, or those of another pair.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -181,28 +187,24 @@ def histogram(
         marks.append(Line(pair.llr, pair.target, solid, f"targets {what}", (llr, of_targets)))
     name = f": {drawn[0].name}" if drawn[0].name else ""
     top, cut = _top_of_histogram(c, marks)
-    return render(
-        Picture(
-            "histogram",
-            f"Distribution of the LLRs{name}",
-            Axis("log-likelihood-ratio (nats)"),
-            Axis("density", (0.0, 1.1 * top)),
-            (*marks, *(Line(NOWHERE, NOWHERE, Ink("guide"), label) for label in cut)),
-            "Histograms of the LLRs of targets and non-targets. "
-            + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits"))
-            + "".join(f"; {label}" for label in cut),
-            legend="below",
-            density=True,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "histogram",
+        f"Distribution of the LLRs{name}",
+        Axis("log-likelihood-ratio (nats)"),
+        Axis("density", (0.0, 1.1 * top)),
+        (*marks, *(Line(NOWHERE, NOWHERE, Ink("guide"), label) for label in cut)),
+        "Histograms of the LLRs of targets and non-targets. "
+        + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits"))
+        + "".join(f"; {label}" for label in cut),
+        legend="below",
+        density=True,
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def pav(
     systems: Systems[PavCurve | ScoreToLlr], *, llrs: bool = False, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Scores against LLRs: the optimal monotone map (PAV) or that of a calibrator, and the identity.
 
@@ -215,6 +217,10 @@ def pav(
         An evaluation, a curve, or a dict of those by system.
     llrs
         The scores are LLRs: name the axis so, and draw the identity.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -241,22 +247,17 @@ def pav(
         )
         y = np.clip(y, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(x, y, system_ink(i), system.name or "PAV", shown, system.name))
-    return render(
-        Picture(
-            "pav",
-            "LLRs after PAV" if llrs else "Score to LLR",
-            Axis("log-likelihood-ratio (nats)" if llrs else "score", x_limits),
-            Axis("LLR after PAV (nats)" if llrs else "log-likelihood-ratio (nats)", y_limits),
-            tuple(marks),
-            f"The best monotone map from {'LLR' if llrs else 'score'} to LLR. "
-            + in_words(
-                drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")
-            ),
-            legend=legend_of(drawn, "upper left"),
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "pav",
+        "LLRs after PAV" if llrs else "Score to LLR",
+        Axis("log-likelihood-ratio (nats)" if llrs else "score", x_limits),
+        Axis("LLR after PAV (nats)" if llrs else "log-likelihood-ratio (nats)", y_limits),
+        tuple(marks),
+        f"The best monotone map from {'LLR' if llrs else 'score'} to LLR. "
+        + in_words(drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")),
+        legend=legend_of(drawn, "upper left"),
     )
+    return render(picture, ax, renderer, look)
 
 
 def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"], label: str) -> Stairs:
@@ -318,22 +319,12 @@ def _highest_density(marks: Sequence[Mark]) -> float:
     return max(tops) or 1.0
 
 
-def limits_around(values: FloatArray) -> tuple[float, float]:
-    """The ends of an axis that shows all values, with a margin."""
-    if len(values) == 0:
-        return -1.0, 1.0
-    low, high = float(values.min()), float(values.max())
-    margin = 0.06 * (high - low) or 0.5
-    return low - margin, high + margin
-
-
-@with_looks
 def idempotence(
     curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve],
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
 
@@ -344,6 +335,10 @@ def idempotence(
     ----------
     curves
         What :func:`llrkit.check_calibration` found, or some of its ``curves``.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -380,20 +375,17 @@ def idempotence(
         y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
         told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
-    return render(
-        Picture(
-            "idempotence",
-            "The LLR of the LLR",
-            Axis("log-likelihood-ratio (nats)", limits),
-            Axis("LLR of the LLR (nats)", limits),
-            tuple(marks),
-            f"The LLR of the LLR against the LLR. {'; '.join(told)}.",
-            equal=True,
-            legend="upper left",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "idempotence",
+        "The LLR of the LLR",
+        Axis("log-likelihood-ratio (nats)", limits),
+        Axis("LLR of the LLR (nats)", limits),
+        tuple(marks),
+        f"The LLR of the LLR against the LLR. {'; '.join(told)}.",
+        equal=True,
+        legend="upper left",
     )
+    return render(picture, ax, renderer, look)
 
 
 EERS = (0.48, 0.45, 0.4, 0.3, 0.2, 0.1, 0.02, 0.001, 1e-6)
@@ -401,9 +393,8 @@ SMALL = 1e-4
 """Shares below this are not drawn as a stem."""
 
 
-@with_looks
 def mixing(
-    curve: MixingCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: MixingCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """Shares of trials by their difficulty, and how many are at least that difficult.
 
@@ -414,6 +405,10 @@ def mixing(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -450,33 +445,33 @@ def mixing(
         f"{number(100 * weight, 1)} % with mu {mu}"
         for mu, weight in zip(amounts, curve.weights[large], strict=True)
     )
-    return render(
-        Picture(
-            "mixing",
-            f"Trials of different difficulty, EER {percent(curve.mean_eer)} together",
-            Axis("EER of trials of this difficulty (%)", (low, high), tuple(x for x, _ in inside),
-                 tuple(text for _, text in inside)),
-            Axis("share of trials", (-0.02, 1.05)),
-            tuple(marks),
-            f"Shares of trials by the mu of their calibrated Gaussian LLRs: {told}.",
-            legend="upper left",
-            amounts=amounts,
+    picture = Picture(
+        "mixing",
+        f"Trials of different difficulty, EER {percent(curve.mean_eer)} together",
+        Axis(
+            "EER of trials of this difficulty (%)",
+            (low, high),
+            tuple(x for x, _ in inside),
+            tuple(text for _, text in inside),
         ),
-        ax,
-        renderer,
-    )  # fmt: skip
+        Axis("share of trials", (-0.02, 1.05)),
+        tuple(marks),
+        f"Shares of trials by the mu of their calibrated Gaussian LLRs: {told}.",
+        legend="upper left",
+        amounts=amounts,
+    )
+    return render(picture, ax, renderer, look)
 
 
 WORDS = {"consistency": "where {} are if calibrated", "confidence": "{} confidence"}
 
 
-@with_looks
 def reliability(
     systems: Systems[ReliabilityCurve],
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """The share of targets after recalibration with PAV against the posterior, with its band.
 
@@ -488,6 +483,10 @@ def reliability(
     ----------
     systems
         A reliability curve, or a dict of those by system.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -523,20 +522,17 @@ def reliability(
             ]
         told.append(f"{system.labeled(f'Brier score {number(parts.score)}', *numbers)}")
     priors = ", ".join(dict.fromkeys(number(system.curve.prior, 3) for system in drawn))
-    return render(
-        Picture(
-            "reliability",
-            "Reliability diagram",
-            Axis(f"posterior probability at a prior of {priors}", (-0.01, 1.01)),
-            Axis("share of targets", (-0.01, 1.01)),
-            tuple(marks),
-            f"How often trials are targets against the posterior. {'; '.join(told)}.",
-            equal=True,
-            legend=legend_of(drawn, "upper left"),
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "reliability",
+        "Reliability diagram",
+        Axis(f"posterior probability at a prior of {priors}", (-0.01, 1.01)),
+        Axis("share of targets", (-0.01, 1.01)),
+        tuple(marks),
+        f"How often trials are targets against the posterior. {'; '.join(told)}.",
+        equal=True,
+        legend=legend_of(drawn, "upper left"),
     )
+    return render(picture, ax, renderer, look)
 
 
 def _not_of_an_evaluation(_: Measurements) -> ReliabilityCurve:
@@ -572,9 +568,8 @@ class FusionWeights(Curve):
         super().__post_init__()
 
 
-@with_looks
 def fusion_weights(
-    curve: FusionWeights, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: FusionWeights, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """What each system weighs in a fusion, with its interval where there is one.
 
@@ -582,6 +577,10 @@ def fusion_weights(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -605,32 +604,30 @@ def fusion_weights(
     marks.append(Points(curve.weights, places, Ink("target"), size=1.5, hover=shown))
     offsets = Amount(curve.offset, "+.3f", bare=True), Amount(curve.offset, ".3f")
     told = ", ".join(f"{name} {number(w, 3)}" for name, w in zip(curve.systems, curve.weights, strict=True))
-    return render(
-        Picture(
-            "fusion_weights",
-            f"Weights of the fusion (offset {offsets[0]})",
-            Axis("weight"),
-            Axis("", (-0.6, n - 0.4), tuple(places[::-1].tolist()), curve.systems[::-1]),
-            tuple(marks),
-            f"Weights of the systems in the fusion: {told}; offset {offsets[1]}.",
-            legend="none",
-            amounts=offsets,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "fusion_weights",
+        f"Weights of the fusion (offset {offsets[0]})",
+        Axis("weight"),
+        Axis("", (-0.6, n - 0.4), tuple(places[::-1].tolist()), curve.systems[::-1]),
+        tuple(marks),
+        f"Weights of the systems in the fusion: {told}; offset {offsets[1]}.",
+        legend="none",
+        amounts=offsets,
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
-def zoo(
-    curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
-) -> Drawn:
+def zoo(curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]) -> Drawn:
     """Mean non-target score against mean target score of each speaker, with the quartiles.
 
     Parameters
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -641,8 +638,7 @@ def zoo(
     'mean target score'
     """
     x_limits, y_limits = (
-        _limits_with_margin(curve.target_mean),
-        _limits_with_margin(curve.nontarget_mean),
+        limits_around(mean, margin=0.1) for mean in (curve.target_mean, curve.nontarget_mean)
     )
     marks: list[Mark] = []
     for place in curve.target_quartiles:
@@ -664,22 +660,13 @@ def zoo(
         text = f"{count} {name}{'' if count == 1 else 's'}"
         marks.append(Text(x_limits[0] + x * width, y_limits[0] + y * height, text, Ink("reference")))
     counts = ", ".join(f"{animals.count(name)} {name}s" for name in ANIMALS)
-    return render(
-        Picture(
-            "zoo",
-            "The zoo",
-            Axis("mean target score", x_limits),
-            Axis("mean non-target score", y_limits),
-            tuple(marks),
-            f"Mean non-target against mean target score of {len(curve.speakers):,} speakers: {counts}.",
-            legend="none",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "zoo",
+        "The zoo",
+        Axis("mean target score", x_limits),
+        Axis("mean non-target score", y_limits),
+        tuple(marks),
+        f"Mean non-target against mean target score of {len(curve.speakers):,} speakers: {counts}.",
+        legend="none",
     )
-
-
-def _limits_with_margin(values: FloatArray) -> tuple[float, float]:
-    low, high = float(np.min(values)), float(np.max(values))
-    margin = 0.1 * (high - low) or 0.5
-    return low - margin, high + margin
+    return render(picture, ax, renderer, look)
