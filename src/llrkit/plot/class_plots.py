@@ -62,27 +62,24 @@ def class_det(
     >>> axes.get_legend_handles_labels()[1][2]
     '2: EER 0.00 %'
     """
-    dets = (
-        dets_of(result)
-        if isinstance(result, ClassEvaluation)
-        else require_kind(result, ClassDets, "class_det")
-    )
+    if isinstance(result, ClassEvaluation):
+        result = dets_of(result)
+    dets = require_kind(result, ClassDets, "class_det")
     ends = np.array([-BEYOND, BEYOND])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
-    for i, (name, curve, eer) in enumerate(zip(dets.classes, dets.curves, dets.eers, strict=True)):
+    labels = [f"{name}: EER {percent(eer)}" for name, eer in zip(dets.classes, dets.eers, strict=True)]
+    for i, (name, curve, label) in enumerate(zip(dets.classes, dets.curves, labels, strict=True)):
         path = curve.for_probit_axes()
-        shown = rates_shown(path)
-        label = f"{name}: EER {percent(eer)}"
-        marks.append(Line(on_axis(path.p_fa), on_axis(path.p_miss), system_ink(i), label, shown, name))
+        x, y = on_axis(path.p_fa), on_axis(path.p_miss)
+        marks.append(Line(x, y, system_ink(i), label, rates_shown(path), name))
     limits = det_limits(dets.curves)
-    told = "; ".join(f"{name}: EER {percent(eer)}" for name, eer in zip(dets.classes, dets.eers, strict=True))
     picture = Picture(
         "class_det",
         "Each class against the others",
         probit_axis("false alarms (%)", limits[0]),
         probit_axis("misses (%)", limits[1]),
         tuple(marks),
-        f"Misses against false alarms on probit axes, one curve for each class. {told}.",
+        f"Misses against false alarms on probit axes, one curve for each class. {'; '.join(labels)}.",
         equal=True,
         legend=legend_of(dets.curves, "upper right"),
     )
@@ -111,14 +108,12 @@ def confusion(
     >>> [text.get_text() for text in lk.plot.confusion(lk.multiclass.confusion(scores)).texts]
     ['50', '50', '100', '0']
     """
-    counted = (
-        result.confusion
-        if isinstance(result, ClassEvaluation)
-        else require_kind(result, Confusion, "confusion")
-    )
+    if isinstance(result, ClassEvaluation):
+        result = result.confusion
+    counted = require_kind(result, Confusion, "confusion")
     rates = 100.0 * counted.rates[::-1]  # row 0 of the cells is at the bottom
     few = len(counted.classes) <= MOST_TEXTS
-    texts = tuple(tuple(_short_class_name(value) if few else "" for value in row) for row in rates)
+    texts = tuple(tuple(_cell_text(value) if few else "" for value in row) for row in rates)
     places = tuple(float(i) for i in range(len(counted.classes)))
     wrong = "; ".join(
         f"{name}: {percent(error)} wrong"
@@ -137,7 +132,8 @@ def confusion(
     return render(picture, ax, renderer, look)
 
 
-def _short_class_name(value: float) -> str:
+def _cell_text(value: float) -> str:
+    """A share in percent, with a digit after the point where it is below ten."""
     return f"{value:.0f}" if value >= 9.95 or value == 0.0 else f"{value:.1f}"
 
 
@@ -165,19 +161,15 @@ def class_calibration(
     ['guessing', 'actual', 'refined']
     """
     if isinstance(result, ClassEvaluation):
-        losses = calibration_of(result)
-    else:
-        losses = require_kind(result, ClassCalibration, "class_calibration")
+        result = calibration_of(result)
+    losses = require_kind(result, ClassCalibration, "class_calibration")
     k = len(losses.classes)
     places = np.arange(float(k))
-    marks: list[Mark] = [
-        Line(np.array([at, at]), np.array([one, other]), Ink("guide", width=1.2))
-        for at, one, other in zip(places, losses.actual, losses.refined, strict=True)
-    ]
-    ends = np.array([-0.5, k - 0.5])
     blind = np.repeat(-np.log2(losses.prior), 2)
     edges = np.repeat(np.arange(k + 1.0) - 0.5, 2)[1:-1]
-    marks.insert(0, Line(edges, blind, Ink("reference", "dash", 0.8), "guessing"))
+    marks: list[Mark] = [Line(edges, blind, Ink("reference", "dash", 0.8), "guessing")]
+    for at, one, other in zip(places, losses.actual, losses.refined, strict=True):
+        marks.append(Line(np.array([at, at]), np.array([one, other]), Ink("guide", width=1.2)))
     shown = (
         HoverValues("class", losses.classes),
         HoverValues("actual (bits)", losses.actual),
@@ -192,7 +184,7 @@ def class_calibration(
     picture = Picture(
         "class_calibration",
         "Calibration of each class",
-        Axis("class", (float(ends[0]), float(ends[1])), tuple(places.tolist()), losses.classes),
+        Axis("class", (-0.5, k - 0.5), tuple(places.tolist()), losses.classes),
         Axis("mean loss (bits)"),
         tuple(marks),
         f"Mean loss of each class in bits, as it is and after refinement. {told}.",
@@ -276,8 +268,8 @@ def class_idempotence(
         Band(x, x - 2.0 * errors, x + 2.0 * errors, Ink("reference"), "two standard errors"),
         Line(ends, ends, Ink("guide", width=0.8), "calibrated"),
     ]
+    others = tuple(f"{other} over {means.classes[-1]}" for other in means.classes[:-1])
     for j, name in enumerate(means.classes):
-        others = tuple(f"{other} over {means.classes[-1]}" for other in means.classes[:-1])
         shown = (
             HoverValues("LLR", others),
             HoverValues("expected", means.expected[j], per_nat=1),
@@ -286,7 +278,9 @@ def class_idempotence(
         marks.append(
             Points(means.expected[j], means.observed[j], Ink(j), label=f"trials of {name}", hover=shown)
         )
-    verdict = "" if np.isnan(means.p_value) else _p_value_shown(means.p_value)
+    verdict = f"p = {means.p_value:.2g}" if means.p_value >= 0.001 else "p < 0.001"
+    if np.isnan(means.p_value):
+        verdict = ""
     largest = Amount(means.largest_deviation, ".3f")
     picture = Picture(
         "class_idempotence",
@@ -301,7 +295,3 @@ def class_idempotence(
         amounts=(largest,),
     )
     return render(picture, ax, renderer, look)
-
-
-def _p_value_shown(p_value: float) -> str:
-    return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"

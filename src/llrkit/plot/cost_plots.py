@@ -40,6 +40,7 @@ from llrkit.plot.picture import (
     bands_of,
     in_words,
     render,
+    require_kind,
     system_ink,
     systems_of,
 )
@@ -85,17 +86,12 @@ def ape(
     >>> axes.get_ylabel()
     'probability of error'
     """
-    drawn = _bayes_curves(systems, "ape")
+    drawn = systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, "ape")
     curve = drawn[0].curve
     marks: list[Mark] = [Line(curve.log_odds, curve.reference, Ink("reference", "dot", 0.9), "no system")]
-    top = 0.0
-    for i, system in enumerate(drawn):
-        c = system.curve
-        marks += _pair_of_curves(
-            system, i, len(drawn), c.log_odds, c.actual, c.minimum, _bayes_hover(c, False)
-        )
-        top = max(top, float(c.actual.max()))
+    marks += _bayes_lines(drawn, normalized=False)
     marks += _legend_of_curves()
+    top = max(float(system.curve.actual.max()) for system in drawn)
     picture = Picture(
         "ape",
         "Applied probability of error",
@@ -140,18 +136,18 @@ def bayes_error(
     >>> axes.get_xlabel()
     'prior log-odds'
     """
-    drawn = _bayes_curves(systems, "bayes_error")
+    drawn = systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, "bayes_error")
     curve = drawn[0].curve
     ends = np.array(_ends_of_curve(curve.log_odds))
     marks: list[Mark] = [Line(ends, np.ones(2), Ink("reference", "dot", 0.9), "no system")]
-    top = 1.0
-    for i, system in enumerate(drawn):
-        c = system.curve
-        actual, minimum = c.normalized_actual, c.normalized_minimum
-        marks += _pair_of_curves(system, i, len(drawn), c.log_odds, actual, minimum, _bayes_hover(c, True))
-        top = max(top, float(actual.max()))
+    marks += _bayes_lines(drawn, normalized=True)
+    top = max(1.0, *(float(system.curve.normalized_actual.max()) for system in drawn))
     if rule_of_30 and len(drawn) <= 3:  # more would hide the curves
-        marks += _thirty_errors([system.curve for system in drawn], top)
+        limits = {limit for system in drawn for limit in system.curve.rule_of_30 if np.isfinite(limit)}
+        height = np.array([0.0, max(top, 2.0)])
+        for i, place in enumerate(sorted(limits)):
+            label = "" if i else "30 errors"
+            marks.append(Line(np.full(2, place), height, Ink("guide", "dot", 0.8), label))
     marks += _legend_of_curves()
     picture = Picture(
         "bayes_error",
@@ -196,7 +192,7 @@ def cross_entropy(
     >>> lk.plot.cross_entropy(result).get_xlabel()
     'prior log10-odds'
     """
-    drawn = systems_of(systems, CrossEntropyCurve, _bayes_curve_of, "cross_entropy")
+    drawn = systems_of(systems, CrossEntropyCurve, _cross_entropy_of, "cross_entropy")
     curve = drawn[0].curve
     limits_by_system = bands_of(bands, drawn, EceBand, lambda curve_bands: curve_bands.ece, "cross_entropy")
     marks: list[Mark] = [
@@ -235,11 +231,7 @@ def cross_entropy(
 ece = cross_entropy  # its name in the forensic literature, which elsewhere is that of a calibration error
 
 
-def _bayes_curves(systems: Systems[BayesErrorCurve], plot: str) -> list[PlottedSystem[BayesErrorCurve]]:
-    return systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, plot)
-
-
-def _bayes_curve_of(evaluation: Measurements) -> CrossEntropyCurve:
+def _cross_entropy_of(evaluation: Measurements) -> CrossEntropyCurve:
     if evaluation.ece is None:
         raise InputError("this evaluation has no cross-entropy curve: evaluate(..., ece=True) makes one")
     return evaluation.ece
@@ -260,8 +252,7 @@ def _pair_of_curves(
 ) -> list[Mark]:
     """Both curves of a system in its color; where there are several, with its sign."""
     marker: Marker | None = MARKERS[i % len(MARKERS)] if n > 1 else None
-    numbers = [] if system.evaluation is None else [f"Cllr {number(system.evaluation.cllr, 3)}"]
-    label = system.labeled(*numbers)
+    label = system.labeled_by(lambda evaluation: f"Cllr {number(evaluation.cllr, 3)}")
     return [
         Line(x, best, Ink(i, "dash", 0.9), "", shown[1], system.name),
         Line(x, actual, Ink(i), label, shown[0], system.name, marker),
@@ -276,33 +267,29 @@ def _legend_of_curves(actual: str = "Bayes threshold", best: str = "best thresho
     ]
 
 
-def _bayes_hover(curve: BayesErrorCurve, normalized: bool) -> tuple[Hover, Hover]:
-    """What to show at the Bayes threshold, and at the best one, which the curve does not have."""
-    prior = HoverValues("prior", np.asarray(sigmoid(curve.log_odds)))
-    minimum = HoverValues("minimum", curve.normalized_minimum if normalized else curve.minimum)
-    actual = (
-        prior,
-        HoverValues("threshold", 0.0 - curve.log_odds, per_nat=1),
-        HoverValues("Pmiss", curve.actual_p_miss, percent=True),
-        HoverValues("Pfa", curve.actual_p_fa, percent=True),
-        HoverValues("actual", curve.normalized_actual if normalized else curve.actual),
-        minimum,
-    )
-    best = (
-        prior,
-        HoverValues("Pmiss", curve.minimum_p_miss, percent=True),
-        HoverValues("Pfa", curve.minimum_p_fa, percent=True),
-        minimum,
-    )
-    return actual, best
-
-
-def _thirty_errors(curves: list[BayesErrorCurve], top: float) -> list[Mark]:
+def _bayes_lines(drawn: list[PlottedSystem[BayesErrorCurve]], *, normalized: bool) -> list[Mark]:
+    """The cost of each system at the Bayes threshold, and at the best one, which the curve does not have."""
     marks: list[Mark] = []
-    height = np.array([0.0, max(top, 2.0)])
-    for place in sorted({limit for curve in curves for limit in curve.rule_of_30 if np.isfinite(limit)}):
-        label = "" if marks else "30 errors"
-        marks.append(Line(np.full(2, place), height, Ink("guide", "dot", 0.8), label))
+    for i, system in enumerate(drawn):
+        curve = system.curve
+        actual = curve.normalized_actual if normalized else curve.actual
+        minimum = curve.normalized_minimum if normalized else curve.minimum
+        prior = HoverValues("prior", np.asarray(sigmoid(curve.log_odds)))
+        at_bayes = (
+            prior,
+            HoverValues("threshold", 0.0 - curve.log_odds, per_nat=1),
+            HoverValues("Pmiss", curve.actual_p_miss, percent=True),
+            HoverValues("Pfa", curve.actual_p_fa, percent=True),
+            HoverValues("actual", actual),
+            HoverValues("minimum", minimum),
+        )
+        at_best = (
+            prior,
+            HoverValues("Pmiss", curve.minimum_p_miss, percent=True),
+            HoverValues("Pfa", curve.minimum_p_fa, percent=True),
+            HoverValues("minimum", minimum),
+        )
+        marks += _pair_of_curves(system, i, len(drawn), curve.log_odds, actual, minimum, (at_bayes, at_best))
     return marks
 
 
@@ -335,6 +322,7 @@ def theory(
     >>> axes.get_ylabel()
     'Cllr (bits)'
     """
+    curve = require_kind(curve, TheoryCosts, "theory")
     marks: list[Mark] = []
     shown: tuple[HoverValues, ...]
     for i, (name, costs) in enumerate(curve.costs.items()):
@@ -427,7 +415,9 @@ def two_gaussians(
     >>> axes.get_xlabel()
     'log-likelihood-ratio (nats)'
     """
-    curve = pair_curve(pair) if isinstance(pair, CalibratedPair) else pair
+    if isinstance(pair, CalibratedPair):
+        pair = pair_curve(pair)
+    curve = require_kind(pair, PairCurve, "two_gaussians")
     top = float(max(curve.target.max(), curve.nontarget.max()))
     shown = (
         HoverValues("LLR", curve.llr, per_nat=1),
@@ -485,6 +475,7 @@ def cllr_scatter(
     >>> axes.get_ylabel()
     'Cllr, logistic regression (bits)'
     """
+    curve = require_kind(curve, CllrScatter, "cllr_scatter")
     both = np.concatenate([curve.x, curve.y])
     low, high = float(np.nanmin(both)), float(np.nanmax(both))
     margin = 0.06 * (high - low) or 0.1
@@ -536,6 +527,7 @@ def prior_scan(
     >>> [line.get_label() for line in lk.plot.prior_scan(scan).lines if not line.get_label().startswith("_")]
     ['CMLG', 'logistic']
     """
+    curve = require_kind(curve, PriorScan, "prior_scan")
     marks: list[Mark] = []
     if curve.minimum is not None:
         ends = np.array([curve.log_odds.min(), curve.log_odds.max()])
@@ -588,6 +580,7 @@ def heat_map(
     >>> [text.get_text() for text in lk.plot.heat_map(rates).texts]
     ['26.0', '20.0', '20.0', '3.0']
     """
+    curve = require_kind(curve, HeatMap, "heat_map")
     scale, digits = (100.0, 1) if curve.percent else (1.0, 3)
     shown = np.asarray(curve.values)[np.isfinite(curve.values)]
     if curve.percent and ((shown > 0.0) & (shown < 0.01)).any():

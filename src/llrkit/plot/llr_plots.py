@@ -42,6 +42,7 @@ from llrkit.plot.picture import (
     legend_of,
     limits_around,
     render,
+    require_kind,
     system_ink,
     systems_of,
     to_base_10,
@@ -108,7 +109,13 @@ def tippett(
         alone = len(drawn) == 1
         inks = (Ink("target"), Ink("nontarget", "dash")) if alone else (Ink(i), Ink(i, "dash"))
         if system.name in limits_by_system:
-            marks += _tippett_bands(limits_by_system[system.name], style, inks, system.name)
+            limits = limits_by_system[system.name]
+            low, high = limits.target_lower, limits.target_upper
+            if style == "crossing":
+                low, high = 1.0 - high, 1.0 - low
+            marks.append(band(limits.llr, low, high, inks[0], "", system.name))
+            low, high = limits.nontarget_lower, limits.nontarget_upper
+            marks.append(band(limits.llr, low, high, inks[1], "", system.name))
         direction = "at or above" if style == "above" else "below"
         labels = (f"targets {direction}", "non-targets at or above") if alone else (system.name, "")
         marks.append(Line(c.llr, target, inks[0], labels[0], shown, system.name))
@@ -231,9 +238,13 @@ def pav(
     """
     kinds: tuple[type[PavCurve | ScoreToLlr], ...] = (PavCurve, ScoreToLlr)
     drawn = systems_of(systems, kinds, lambda e: e.pav, "pav")
-    lines = [
-        _pav_steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
-    ]
+    lines: list[tuple[FloatArray, FloatArray]] = []
+    for system in drawn:
+        c = system.curve
+        if isinstance(c, PavCurve):  # both ends of every block
+            lines.append((np.column_stack([c.low, c.high]).ravel(), np.repeat(c.llr, 2)))
+        else:
+            lines.append((c.score, c.llr))
     scores = np.concatenate([x[np.isfinite(x) & np.isfinite(y)] for x, y in lines])
     values = np.concatenate([y[np.isfinite(y)] for _, y in lines])
     x_limits, y_limits = limits_around(scores), limits_around(values)
@@ -271,22 +282,6 @@ def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"],
         HoverValues("density", heights, per_nat=-1),
     )
     return Stairs(pair.edges, heights, Ink(whose), label, shown)
-
-
-def _tippett_bands(limits: TippettBand, style: str, inks: tuple[Ink, Ink], group: str) -> list[Mark]:
-    low, high = limits.target_lower, limits.target_upper
-    if style == "crossing":
-        low, high = 1.0 - high, 1.0 - low
-    x = limits.llr
-    return [
-        band(x, low, high, inks[0], "", group),
-        band(x, limits.nontarget_lower, limits.nontarget_upper, inks[1], "", group),
-    ]
-
-
-def _pav_steps(curve: PavCurve) -> tuple[FloatArray, FloatArray]:
-    """Both ends of every block."""
-    return np.column_stack([curve.low, curve.high]).ravel(), np.repeat(curve.llr, 2)
 
 
 def _top_of_histogram(pair: HistogramPair, marks: list[Mark]) -> tuple[float, list[str]]:
@@ -418,6 +413,7 @@ def mixing(
     >>> axes.get_ylabel()
     'share of trials'
     """
+    curve = require_kind(curve, MixingCurve, "mixing")
     shown = curve.mu > 0.0
     positive = curve.mu[shown] if shown.any() else np.ones(1)
     left, right = float(np.log(positive.min())), float(np.log(positive.max()))
@@ -590,6 +586,7 @@ def fusion_weights(
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['B', 'A']
     """
+    curve = require_kind(curve, FusionWeights, "fusion_weights")
     n = len(curve.systems)
     places = np.arange(n, dtype=np.float64)[::-1]  # the first on top
     marks: list[Mark] = [Line(np.zeros(2), np.array([-0.6, n - 0.4]), Ink("guide", width=0.7))]
@@ -637,6 +634,7 @@ def zoo(curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **
     >>> lk.plot.zoo(zoo_curve(scores, "who")).get_xlabel()
     'mean target score'
     """
+    curve = require_kind(curve, ZooCurve, "zoo")
     x_limits, y_limits = (
         limits_around(mean, margin=0.1) for mean in (curve.target_mean, curve.nontarget_mean)
     )

@@ -270,6 +270,10 @@ class PlottedSystem(Generic[C]):
         """The name followed by numbers, as the legend has it."""
         return ": ".join(text for text in (self.name, ", ".join(numbers)) if text)
 
+    def labeled_by(self, told: Callable[[Measurements], str]) -> str:
+        """The name followed by what is told of its evaluation; the name alone for a curve without one."""
+        return self.labeled() if self.evaluation is None else self.labeled(told(self.evaluation))
+
 
 def systems_of(
     data: Systems[C], kinds: type[C] | tuple[type[C], ...], of: Callable[[Measurements], C], plot: str
@@ -332,17 +336,15 @@ def in_words(
     systems: list[PlottedSystem[C]], *numbers: tuple[str, Callable[[Measurements], float], str]
 ) -> str:
     """The systems with their numbers, for the description of a picture."""
-    told = []
-    for system in systems:
-        values = []
-        if system.evaluation is not None:
-            for name, of, unit in numbers:
-                value = of(system.evaluation)
-                values.append(
-                    f"{name} {number(100 * value, 2)} %" if unit == "%" else f"{name} {number(value)}{unit}"
-                )
-        told.append(system.labeled(*values) or "one system")
-    return "; ".join(told)
+
+    def told(evaluation: Measurements) -> str:
+        values = [(name, of(evaluation), unit) for name, of, unit in numbers]
+        return ", ".join(
+            f"{name} {number(100 * value, 2)} %" if unit == "%" else f"{name} {number(value)}{unit}"
+            for name, value, unit in values
+        )
+
+    return "; ".join(system.labeled_by(told) or "one system" for system in systems)
 
 
 def legend_of(systems: Sequence[object], place: Legend) -> Legend:
