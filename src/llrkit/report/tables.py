@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, TypeVar
 
-from llrkit.base.arguments import takes
-from llrkit.base.text import as_number, as_text, chance, csv_text, not_among, number
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.base.arguments import of_kind, one_of, yes_or_no
+from llrkit.base.text import as_number, as_text, chance, csv_text, number
+from llrkit.errors import InputError
 from llrkit.multiclass.choose import ClassComparison
 from llrkit.multiclass.evaluation import ClassEvaluation, ClassResult
 from llrkit.results.vocabulary import vocabulary
@@ -98,14 +98,9 @@ def of_one_kind(results: object, kind: type[R], wanted: str) -> Mapping[str, R]:
         raise InputError(wanted)
     for name, value in results.items():
         if not isinstance(value, kind):
-            raise InputError(
-                f"{name!r}: expected {_article_of_word(kind.__name__)}, got {type(value).__name__}"
-            )
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            raise InputError(f"{name!r}: expected {article} {kind.__name__}, got {type(value).__name__}")
     return results
-
-
-def _article_of_word(word: str) -> str:
-    return f"an {word}" if word[0] in "AEIOU" else f"a {word}"
 
 
 def whole_number(value: float) -> str:
@@ -167,20 +162,10 @@ def comparison_table(compared: SystemComparison | PairwiseComparison, caption: s
     """A row for each number of each pair of systems: both values, difference, interval, p-values."""
     many = isinstance(compared, PairwiseComparison) and len(compared.pairs) > 1
     rows = compared._frame_rows()
-    keys = [
-        "first",
-        "second",
-        "difference",
-        "low",
-        "high",
-        "p_value",
-        *(["corrected_p_value"] if many else []),
-    ]
+    keys = ["first", "second", "difference", "low", "high", "p_value"] + ["corrected_p_value"] * many
     titles = ["first", "second", "difference", "from", "to", "p"] + ["p (Holm)"] * many
-    if not many:
-        titles[:2] = (
-            [as_text(rows[0]["first_system"]), as_text(rows[0]["second_system"])] if rows else titles[:2]
-        )
+    if rows and not many:
+        titles[:2] = [as_text(rows[0]["first_system"]), as_text(rows[0]["second_system"])]
     names, values, texts = [], [], []
     for row in rows:
         pair = f"{row['first_system']} - {row['second_system']}: " if many else ""
@@ -309,14 +294,14 @@ def class_table(
     columns.insert(2, ("cllr_normalized", "Cllr, normalized", lambda e: e.cllr_normalized, number))
     for of, title in (("costs", "cost"), ("cavgs", "Cavg")):
         for i, cost in enumerate(getattr(first, of)):
-            columns.append(
-                (f"{title.lower()} {cost.name}", f"{title} {cost.name}", _class_cost(of, i), number)
-            )
+            key, value = f"{title.lower()} {cost.name}", _nth_cost(of, i, "actual")
+            columns.append((key, f"{title} {cost.name}", value, number))
     return table_of(named, columns, row_title=row_title, caption=caption)
 
 
-def _class_cost(of: str, i: int) -> Callable[[ClassEvaluation], float]:
-    return lambda evaluation: float(getattr(evaluation, of)[i].actual)
+def _nth_cost(of: str, i: int, which: str) -> Callable[[object], float]:
+    """One of the costs of an evaluation, all of which are in the same order."""
+    return lambda evaluation: float(getattr(getattr(evaluation, of)[i], which))
 
 
 WANTED = (
@@ -368,35 +353,19 @@ def summary_table(
         results = {ALL: results, **{group_name(key): group for key, group in results.groups.items()}}
     named = of_one_kind(results, Evaluation, WANTED)
     same_points(named)
-    columns = [*COLUMNS, *_cost_columns(next(iter(named.values())))]
+    columns: list[Column[Evaluation]] = [*COLUMNS]
+    first = next(iter(named.values()))
+    for of, cost, names in (
+        ("points", "dcf", [one.point.name for one in first.points]),
+        ("primaries", "c_primary", [one.name for one in first.primaries]),
+    ):
+        for i, name in enumerate(names):
+            for kind in ("min", "act"):
+                field = f"{kind}_dcf" if of == "points" else kind
+                title = f"{kind} {'DCF' if of == 'points' else 'C_primary'} {name}"
+                columns.append((f"{kind}_{cost} {name}", title, _nth_cost(of, i, field), number))
     table = table_of(named, columns, row_title=row_title, caption=caption)
     return with_intervals(table, list(named.values())) if intervals else table
-
-
-def _cost_columns(first: Evaluation) -> list[Column[Evaluation]]:
-    columns: list[Column[Evaluation]] = []
-    for i, result in enumerate(first.points):
-        for kind in ("min", "act"):
-            name = result.point.name
-            columns.append(
-                (
-                    f"{kind}_dcf {name}",
-                    f"{kind} DCF {name}",
-                    _cost_at_point("points", i, f"{kind}_dcf"),
-                    number,
-                )
-            )
-    for i, primary in enumerate(first.primaries):
-        for kind in ("min", "act"):
-            title = f"{kind} C_primary {primary.name}"
-            columns.append(
-                (f"{kind}_c_primary {primary.name}", title, _cost_at_point("primaries", i, kind), number)
-            )
-    return columns
-
-
-def _cost_at_point(of: str, i: int, kind: str) -> Callable[[Evaluation], float]:
-    return lambda evaluation: float(getattr(getattr(evaluation, of)[i], kind))
 
 
 def same_points(results: Mapping[str, Evaluation]) -> None:
@@ -408,10 +377,6 @@ def same_points(results: Mapping[str, Evaluation]) -> None:
             raise InputError(f"{first!r} and {name!r} were evaluated at different operating points")
 
 
-STYLES = ("latex", "markdown", "csv")
-
-
-@takes(row_title=str, caption=str)
 def format_table(
     results: Tabulated | Table,
     style: str = "markdown",
@@ -454,6 +419,10 @@ def format_table(
     >>> print(lk.format_table({"my_system": result}, "latex").splitlines()[5])
     my\\_system & 4 & 5 & 23.08 & 25.00 & 0.82500 & 0.7140 & 0.5354 & 0.1786 & $-0.35$ & 0.5000 & 0.7500 \\\\
     """
+    of_kind(row_title, str, "row_title")
+    of_kind(caption, str, "caption")
+    yes_or_no(intervals, "intervals")
+    one_of(style, tuple(STYLES), "style of table")
     table = (
         results
         if isinstance(results, Table)
@@ -468,13 +437,7 @@ def format_table(
     table = table if style == "csv" else without_ends(table)
     titles = tuple(map(vocabulary(words).say, table.titles))
     table = replace(table, titles=titles)
-    if style == "csv":
-        return _table_as_csv(table)
-    if style == "markdown":
-        return _table_as_markdown(table)
-    if style == "latex":
-        return _table_as_latex(table)
-    raise UnknownNameError(f"unknown style of table {not_among(style, STYLES)}")
+    return STYLES[style](table)
 
 
 def _table_as_csv(table: Table) -> str:
@@ -517,6 +480,7 @@ def _table_as_latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+STYLES = {"latex": _table_as_latex, "markdown": _table_as_markdown, "csv": _table_as_csv}
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
