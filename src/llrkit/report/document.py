@@ -197,9 +197,7 @@ class Said:
     def table(self, table: Table | TextTable) -> Table | TextTable:
         """A table; cells of numbers stay."""
         if isinstance(table, Table):
-            return replace(
-                table, titles=tuple(map(self.text, table.titles)), caption=self.text(table.caption)
-            )
+            return replace(table.retitled(self.text), caption=self.text(table.caption))
         header = tuple(map(self.text, table.header))
         if table.header and not self.of_sources:  # may be the name of a column
             header = (table.header[0], *header[1:])
