@@ -35,7 +35,7 @@ from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.multiclass.choose import Idempotence
 from llrkit.multiclass.evaluation import ClassEvaluation, PairHistogram, class_rows, class_sentence, rows
 from llrkit.plot.picture import ROLE_COLORS, SYSTEM_COLORS, Axis, Band, Line, Mark, Picture
-from llrkit.plot.plotly_renderer import PAGE_POLICY, Plain, PlainFigure, plain_figure, plotly_javascript
+from llrkit.plot.plotly_renderer import PAGE_POLICY, plain_figure, plotly_javascript
 from llrkit.report.document import HTML, Provenance, Section, provenance, script_json, trusted
 from llrkit.report.sections import SystemReport
 from llrkit.report.tables import TextTable, format_table, summary_table, text_tables
@@ -133,10 +133,9 @@ def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least:
     if not isinstance(mark, Line):
         return mark
     kept = thin_line(mark.x / wide, mark.y / high, tolerance)
-    even = (
-        np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64) if mark.hover else kept
-    )
-    kept = np.union1d(kept, even)
+    if mark.hover:  # points to point at, where the line is straight
+        even = np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64)
+        kept = np.union1d(kept, even)
     hover = tuple(
         replace(line, values=tuple(line.values[i] for i in kept) if isinstance(line.values, tuple)
                 else line.values[kept])
@@ -148,10 +147,10 @@ def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least:
 def _shown_range(picture: Picture, axis: Axis, name: str) -> float:
     if axis.limits is not None:
         return axis.limits[1] - axis.limits[0]
-    values = [np.asarray(getattr(mark, name)) for mark in picture.marks if isinstance(mark, Line)]
-    finite = [array[np.isfinite(array)] for array in values]
-    both = np.concatenate([np.empty(0), *finite])
-    return float(np.ptp(both)) or 1.0 if len(both) else 1.0
+    lines = [getattr(mark, name) for mark in picture.marks if isinstance(mark, Line)]
+    values = np.concatenate([np.empty(0), *lines])
+    finite = values[np.isfinite(values)]
+    return float(np.ptp(finite)) or 1.0 if len(finite) else 1.0
 
 
 def exact_rates(evaluation: Evaluation) -> dict[str, Json]:
@@ -193,22 +192,13 @@ DIGITS = 4
 """Coordinates are rounded to 10^-4 of what an axis shows, less than a tenth of a pixel."""
 PIXELS = 640
 """Width of a plot, to say in pixels what thinning may change."""
-COARSEST = 0.01
-STEP = 1.3
-
-
-class PageFigure(PlainFigure):
-    """A figure with what the page says of it."""
-
-    kind: str
-    title: str
-    equal: bool
-    labels: int
+COARSEST, STEP = 0.01, 1.3
+"""Of the second thinning: the tolerance at which it gives up, and by what it grows each time."""
 
 
 def page_figures(
     pictures: Sequence[Picture], *, n_systems: int = 1, room: int = 2_000_000
-) -> tuple[list[PageFigure], float]:
+) -> tuple[list[dict[str, object]], float]:
     """Pictures for the page, and by how many pixels thinning may have moved a line.
 
     That is a quarter of a pixel. Where the figures would take more than ``room`` characters, what is left
@@ -224,10 +214,17 @@ def page_figures(
     return figures, PIXELS * (TOLERANCE + again)  # the shifts add up
 
 
-def _page_figure(picture: Picture) -> PageFigure:
+def _page_figure(picture: Picture) -> dict[str, object]:
+    """A figure with what the page says of it, its coordinates rounded."""
     figure = plain_figure(picture)
-    for name, axis in (("x", picture.x), ("y", picture.y)):
-        _rounded_figure(figure["data"], name, axis.limits)
+    for name, limits in (("x", picture.x.limits), ("y", picture.y.limits)):
+        traces = [trace for trace in figure["data"] if name in trace]
+        places = [cast("list[float | None]", trace[name]) for trace in traces]
+        known = [value for coordinates in places for value in coordinates if value is not None]
+        width = limits[1] - limits[0] if limits else float(np.ptp(known)) if known else 0.0
+        decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
+        for trace, coordinates in zip(traces, places, strict=True):
+            trace[name] = [None if value is None else round(value, decimals) for value in coordinates]
     layout = figure["layout"]
     del layout["title"]
     layout["margin"] = {"l": 60, "r": 15, "t": 15, "b": 50}
@@ -238,15 +235,6 @@ def _page_figure(picture: Picture) -> PageFigure:
         "labels": len(list(picture.labels())) if layout["showlegend"] else 0,
         **figure,
     }
-
-
-def _rounded_figure(traces: list[Plain], name: str, limits: tuple[float, float] | None) -> None:
-    places = [(trace, cast("list[float | None]", trace[name])) for trace in traces if name in trace]
-    values = [value for _, coordinates in places for value in coordinates if value is not None]
-    width = limits[1] - limits[0] if limits else float(np.ptp(values)) if values else 0.0
-    decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
-    for trace, coordinates in places:
-        trace[name] = [None if value is None else round(value, decimals) for value in coordinates]
 
 
 NOTHING: Mapping[str, Never] = MappingProxyType({})

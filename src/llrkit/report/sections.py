@@ -382,11 +382,8 @@ def theory_section(systems: Mapping[str, Evaluation]) -> Section:
     """Every system, or every group of it where there are groups, as a point on the curves of theory."""
     lists: dict[str, Evaluation] = {}
     for name, result in systems.items():
-        several = len(systems) > 1
-        groups = {
-            f"{name} {group_name(key)}" if several else group_name(key): group
-            for key, group in result.groups.items()
-        }
+        prefix = f"{name} " if len(systems) > 1 else ""
+        groups = {f"{prefix}{group_name(key)}": group for key, group in result.groups.items()}
         lists |= groups or {name: result}
     return section_of(theory_costs_of(lists))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llrkit.report.document import Banner, Section
+from llrkit.report.document import Section
 from llrkit.report.tables import TextTable
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 def fill_word_file(document: Document, title: str, sections: Sequence[Section], place: Path) -> None:
     """Write sections into an empty document; pictures pass through files in ``place``."""
-    from docx.shared import Inches
+    from docx.shared import Inches, Pt, RGBColor
 
     from llrkit.plot.matplotlib_renderer import save
 
@@ -46,7 +46,11 @@ def fill_word_file(document: Document, title: str, sections: Sequence[Section], 
     for section in sections:
         document.add_heading(_text_for_xml(section.title), level=1)
         if section.banner is not None:
-            _add_banner(document, section.banner)
+            line = document.add_paragraph()
+            line.paragraph_format.keep_with_next = True
+            word = line.add_run(_text_for_xml(section.banner.word))
+            word.bold, word.font.size = True, Pt(20)
+            word.font.color.rgb = RGBColor.from_string(COLORS[section.banner.grade])
         for paragraph in section.paragraphs:
             said = document.add_paragraph(running_text(paragraph))
             # a heading stays on the page of its table
@@ -64,16 +68,6 @@ def fill_word_file(document: Document, title: str, sections: Sequence[Section], 
             _add_caption(document, f"Figure {figures}: {picture.title}")
         if section.note:
             document.add_paragraph(running_text(section.note))
-
-
-def _add_banner(document: Document, banner: Banner) -> None:
-    from docx.shared import Pt, RGBColor
-
-    line = document.add_paragraph()
-    line.paragraph_format.keep_with_next = True
-    words = line.add_run(_text_for_xml(banner.word))
-    words.bold, words.font.size = True, Pt(20)
-    words.font.color.rgb = RGBColor.from_string(COLORS[banner.grade])
 
 
 def _add_table(document: Document, table: TextTable) -> None:
