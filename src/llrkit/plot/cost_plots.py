@@ -51,8 +51,6 @@ from llrkit.trust.bands import EceBand
 from llrkit.verbs.compare import PriorScan
 from llrkit.verbs.conditions import HeatMap
 
-SAID_CLLR = ("Cllr", lambda e: e.cllr, " bits")
-SAID_MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")
 Hover = tuple[HoverValues, ...]
 MOST_BITS = 1.4
 """Of cross-entropy that a picture shows."""
@@ -98,7 +96,7 @@ def ape(
         Axis("prior log-odds", _ends_of_curve(curve.log_odds)),
         Axis("probability of error", (0.0, 1.05 * min(top, 0.5) or 0.5)),
         tuple(marks),
-        "Probability of error against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
+        "Probability of error against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
         legend="below",
     )
     return render(picture, ax, renderer, look)
@@ -155,7 +153,7 @@ def bayes_error(
         Axis("prior log-odds", (float(ends[0]), float(ends[1]))),
         Axis("normalized Bayes error", (0.0, 1.08 * min(top, 1.5))),
         tuple(marks),
-        "Normalized Bayes error against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
+        "Normalized Bayes error against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
         legend="below",
     )
     return render(picture, ax, renderer, look)
@@ -222,7 +220,7 @@ def cross_entropy(
         # the reference, 1 bit at even odds, is always seen; LLRs that do more harm run off the picture
         Axis("cross-entropy (bits)", (0.0, 1.05 * max(min(top, MOST_BITS), 1.0))),
         tuple(marks),
-        "Empirical cross-entropy against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
+        "Empirical cross-entropy against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
         legend="below",
     )
     return render(picture, ax, renderer, look)

@@ -232,8 +232,7 @@ def det(
         axis_of(fa_label, fa_limits),
         axis_of(miss_label, miss_limits),
         tuple(marks),
-        f"Misses against false alarms on {axes} axes. "
-        + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
+        f"Misses against false alarms on {axes} axes. " + in_words(drawn, "EER", "min Cllr"),
         equal=True,
         # on logarithmic axes a curve keeps to the upper right
         legend="below" if apart or axes == "log" else legend_of(drawn, "upper right"),
@@ -293,8 +292,7 @@ def roc(
         Axis("false-alarm rate", (-0.02, 1.02)),
         Axis("targets accepted", (-0.02, 1.02)),
         tuple(marks),
-        "Share of targets accepted against the false-alarm rate. "
-        + in_words(drawn, ("AUC", lambda e: e.auc, "")),
+        "Share of targets accepted against the false-alarm rate. " + in_words(drawn, "AUC"),
         equal=True,
         legend=legend_of(drawn, "lower right"),
     ).said_in(vocabulary(words), keep=[system.name for system in drawn])

@@ -30,7 +30,6 @@ from llrkit.plot.picture import (
     Look,
     Mark,
     Picture,
-    PlottedSystem,
     Points,
     Renderer,
     Stairs,
@@ -201,7 +200,7 @@ def histogram(
         Axis("density", (0.0, 1.1 * top)),
         (*marks, *(Line(NOWHERE, NOWHERE, Ink("guide"), label) for label in cut)),
         "Histograms of the LLRs of targets and non-targets. "
-        + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits"))
+        + in_words(drawn, "EER", "Cllr")
         + "".join(f"; {label}" for label in cut),
         legend="below",
         density=True,
@@ -265,7 +264,7 @@ def pav(
         Axis("LLR after PAV (nats)" if llrs else "log-likelihood-ratio (nats)", y_limits),
         tuple(marks),
         f"The best monotone map from {'LLR' if llrs else 'score'} to LLR. "
-        + in_words(drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")),
+        + in_words(drawn, "Cllr", "min Cllr"),
         legend=legend_of(drawn, "upper left"),
     )
     return render(picture, ax, renderer, look)
@@ -491,9 +490,7 @@ def reliability(
     >>> lk.plot.reliability(curve).get_ylabel()
     'share of targets'
     """
-    drawn: list[PlottedSystem[ReliabilityCurve]] = systems_of(
-        systems, ReliabilityCurve, _not_of_an_evaluation, "reliability"
-    )
+    drawn = systems_of(systems, ReliabilityCurve, _not_of_an_evaluation, "reliability")
     ends = np.array([0.0, 1.0])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "calibrated")]
     told = []
@@ -516,7 +513,7 @@ def reliability(
             marks += [
                 Text(0.78, 0.06 * (2 - row), text, Ink("reference")) for row, text in enumerate(numbers)
             ]
-        told.append(f"{system.labeled(f'Brier score {number(parts.score)}', *numbers)}")
+        told.append(system.labeled(f"Brier score {number(parts.score)}", *numbers))
     priors = ", ".join(dict.fromkeys(number(system.curve.prior, 3) for system in drawn))
     picture = Picture(
         "reliability",

@@ -332,17 +332,20 @@ def require_kind(value: object, kind: type[C], plot: str) -> C:
     return value
 
 
-def in_words(
-    systems: list[PlottedSystem[C]], *numbers: tuple[str, Callable[[Measurements], float], str]
-) -> str:
-    """The systems with their numbers, for the description of a picture."""
+SAID: Mapping[str, Callable[[Measurements], str]] = {
+    "EER": lambda e: f"{number(100 * e.eer, 2)} %",
+    "AUC": lambda e: number(e.auc),
+    "Cllr": lambda e: f"{number(e.cllr)} bits",
+    "min Cllr": lambda e: f"{number(e.min_cllr)} bits",
+}
+"""Numbers of an evaluation as descriptions of pictures have them."""
+
+
+def in_words(systems: list[PlottedSystem[C]], *names: str) -> str:
+    """The systems with some of their numbers, for the description of a picture."""
 
     def told(evaluation: Measurements) -> str:
-        values = [(name, of(evaluation), unit) for name, of, unit in numbers]
-        return ", ".join(
-            f"{name} {number(100 * value, 2)} %" if unit == "%" else f"{name} {number(value)}{unit}"
-            for name, value, unit in values
-        )
+        return ", ".join(f"{name} {SAID[name](evaluation)}" for name in names)
 
     return "; ".join(system.labeled_by(told) or "one system" for system in systems)
 
