@@ -221,7 +221,7 @@ def pair_histogram(
         "pair_histogram",
         f"{curve.target} against {curve.other}: EER {percent(curve.eer)}",
         Axis(f"LLR of {curve.target} against {curve.other} (nats)"),
-        Axis("density", (0.0, 1.15 * top)),
+        Axis("density", (0.0, 1.15 * top)),  # room for the legend
         (
             histogram_stairs(pair, "nontarget", f"trials of {curve.other}"),
             histogram_stairs(pair, "target", f"trials of {curve.target}"),

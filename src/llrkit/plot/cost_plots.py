@@ -94,6 +94,7 @@ def ape(
         "ape",
         "Applied probability of error",
         Axis("prior log-odds", _ends_of_curve(curve.log_odds)),
+        # without a system it is never above 0.5; LLRs that do more harm than that run off the picture
         Axis("probability of error", (0.0, 1.05 * min(top, 0.5) or 0.5)),
         tuple(marks),
         "Probability of error against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
@@ -151,6 +152,7 @@ def bayes_error(
         "bayes_error",
         "Normalized Bayes error",
         Axis("prior log-odds", (float(ends[0]), float(ends[1]))),
+        # one badly calibrated system would flatten all others; beyond 1.5 it runs off the picture
         Axis("normalized Bayes error", (0.0, 1.08 * min(top, 1.5))),
         tuple(marks),
         "Normalized Bayes error against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
@@ -436,7 +438,7 @@ def two_gaussians(
         "two_gaussians",
         f"Calibrated LLRs with an EER of {percent(curve.eer)}",
         Axis("log-likelihood-ratio (nats)", (float(curve.llr[0]), float(curve.llr[-1]))),
-        Axis("density", (0.0, 1.45 * top)),
+        Axis("density", (0.0, 1.45 * top)),  # room for the means and the legend
         tuple(marks),
         f"Densities of calibrated log-likelihood-ratios: non-targets around {means[0]}, targets around "
         f"{means[1]}, equal error rate {percent(curve.eer)}.",

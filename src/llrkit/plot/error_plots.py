@@ -450,6 +450,8 @@ def groups(
             if interval is None:
                 continue
             value, y = getattr(one, rate), np.array([place + offset])
+            # a rate of 0 has no logarithm: its interval starts off the picture, which goes on for a power of
+            # ten below the other end
             low, high = (math.log10(max(end, 1e-9)) for end in interval)
             ends += [low if interval[0] > 0.0 else math.log10(max(interval[1], 1e-9)) - 1.0, high]
             marks.append(Line(np.array([low, high]), np.repeat(y, 2), Ink(role)))

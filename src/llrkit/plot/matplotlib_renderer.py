@@ -85,7 +85,7 @@ def _labels_below(labels: Sequence[str], inches: float) -> tuple[list[str], int]
     >>> _labels_below(["no errors in 180 + 6,960 trials, 95 % upper limits Pmiss 1.65 %, Pfa 0.04 %"], 3.4)[1]
     1
     """
-    half = -(-len(labels) // 2)
+    half = -(-len(labels) // 2)  # matplotlib fills the first column first
     across = int(inches * LETTERS_PER_INCH)
     longest = [max(map(len, part), default=0) for part in (labels[:half], labels[half:])]
     if sum(longest) <= across - 2 * HANDLE_LETTERS:

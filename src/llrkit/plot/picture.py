@@ -452,6 +452,7 @@ def with_look(picture: Picture, look: Look) -> Picture:
             known = ", ".join(get_args(Legend))
             raise UnknownNameError(f"unknown legend {legend!r}; known are {known} and False")
         picture = replace(picture, legend=cast(Legend, place))
+    # rates mean more to a user than their probits, which these axes count in
     rates = picture.kind in PROBIT_AXES
     x = _axis_limited(picture.x, look.get("xlim"), "xlim", rates=rates)
     y = _axis_limited(picture.y, look.get("ylim"), "ylim", rates=rates)
@@ -501,6 +502,7 @@ def _to_base(picture: Picture, base: float) -> Picture:
     if base != 10:
         return picture
     converted = to_base_10(picture)
+    # an option without any effect is a mistake, unless the axes are to base ten anyway
     if converted is picture and "log10" not in f"{picture.x.label}{picture.y.label}":
         raise InputError(f"{picture.kind} shows no natural logarithm: base has no effect on it")
     return converted

@@ -204,7 +204,7 @@ def page_figures(
     That is a quarter of a pixel. Where the figures would take more than ``room`` characters, what is left
     is thinned a second time, as little as it takes.
     """
-    at_least = max(12, min(100, 400 // n_systems))
+    at_least = max(12, min(100, 400 // n_systems))  # many systems share the room that hover values take
     once = [thin_picture(picture, tolerance=TOLERANCE, at_least=at_least) for picture in pictures]
     figures, again = [_page_figure(picture) for picture in once], 0.0
     while len(script_json(figures)) > room and again < COARSEST:
