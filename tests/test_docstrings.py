@@ -5,6 +5,8 @@ import re
 from dataclasses import is_dataclass
 from importlib import import_module
 
+import llrkit.plot
+
 MODULES = (
     "llrkit", "llrkit.plot", "llrkit.theory", "llrkit.spoof", "llrkit.biometrics", "llrkit.multiclass",
     "llrkit.speech", "llrkit.simulate", "llrkit.sklearn",
@@ -40,6 +42,14 @@ def undescribed(thing):
     given = inspect.signature(thing.__init__ if inspect.isclass(thing) else thing).parameters
     names = {name for name in given if not name.startswith("_")} - {"self", "cls", "args", "kwargs"}
     return names - described_parameters(inspect.getdoc(thing) or "")
+
+
+def test_what_every_plot_takes_is_described_once():
+    look = llrkit.plot.Look
+    assert described_parameters(inspect.getdoc(look)) == set(look.__annotations__)
+    referring = [thing for _, thing in public_callables() if "look" in getattr(thing, "__annotations__", {})]
+    assert len(referring) > 20
+    assert all(":class:`llrkit.plot.Look`" in thing.__doc__ for thing in referring)
 
 
 def test_parameters_are_described():

@@ -46,7 +46,7 @@ def folder(tmp_path_factory):
 
 
 def test_every_plot_has_a_command():
-    commands = {plot.command for plot in PLOTS.values()}
+    commands = {name.replace("_", "-") for name in PLOTS}
     assert commands == {*OF_SCORES, *OTHERS, *OF_CLASSES, *OF_RESULTS}
 
 

@@ -15,14 +15,15 @@ from llrkit.plot.picture import Stairs
 
 EXAMPLES = dict(examples())
 NAMES = ("same <speaker>", "different speakers")
-LOOKS = {"title", "legend", "xlim", "ylim", "labels", "base"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
 def test_every_plot_takes_title_legend_limits_and_names(name):
     draw = PLOTS[name].draw
-    assert set(inspect.signature(draw).parameters) >= LOOKS
+    parameters = inspect.signature(draw).parameters
+    assert {"ax", "renderer"} <= set(parameters)
+    assert parameters["look"].annotation == "Unpack[Look]"
     x, y = (-1.0, 2.0), (0.25, 1.0)
     asked = (
         {"xlim": tuple(norm.cdf(x)), "ylim": tuple(norm.cdf(y))} if "det" in name else {"xlim": x, "ylim": y}
@@ -79,6 +80,8 @@ def test_both_axes_of_a_calibration_plot_go_to_base_ten():
         ({"xlim": 3}, "pair of numbers"),
         ({"xlim": (2, 1)}, "smaller one first"),
         ({"labels": "same"}, "two names"),
+        ({"titel": "Mine"}, "roc has no option 'titel' .did you mean 'title'"),
+        ({"axes": "log"}, "roc has no option 'axes'"),
     ],
 )
 def test_looks_that_cannot_be_are_refused(look, words):

@@ -12,7 +12,7 @@ from commands import run
 
 import llrkit as lk
 from llrkit.report.layouts import case_document, evaluation_document, validation_document
-from llrkit.report.sections import validation
+from llrkit.report.sections import SystemReport, validation
 from llrkit.report.tables import TextTable, text_tables
 
 H1, H2 = "the suspect is the speaker", "another man of the region is the speaker"
@@ -85,7 +85,10 @@ def documents(results, command, words, base_10=False):
         evaluated, tested = results["report"]
         parts = {"checks": {"mine": tested}, "by": "room", **how}
         lk.write_report({"mine": evaluated}, page, **parts)
-        return {"html": seen(page), "word": in_word(evaluation_document({"mine": evaluated}, **parts))}
+        return {
+            "html": seen(page),
+            "word": in_word(evaluation_document(SystemReport({"mine": evaluated}, **parts))),
+        }
     checked = results["validate"]
     document = validation_document("mine", checked, **how)
     parts = {"checks": {"mine": checked.check}, "bands": {"mine": checked.bands}, "llrs": True, **how}

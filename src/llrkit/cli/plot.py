@@ -161,10 +161,10 @@ def plot_command(
         pictures = _pictures_to_base_10(kind, pictures)
     pictures = [picture.said_in(words, keep=names) for picture in pictures]
     if asked.title is not None or asked.no_legend:
-        from llrkit.plot.picture import Look
+        from llrkit.plot.picture import Look, with_look
 
-        look = Look(title=asked.title, legend=False if asked.no_legend else None)
-        pictures = [look.of(picture) for picture in pictures]
+        look: Look = {"title": asked.title, "legend": False if asked.no_legend else None}
+        pictures = [with_look(picture, look) for picture in pictures]
     if output.lower().endswith((".html", ".htm")):
         from llrkit.plot.plotly_renderer import write_page
 

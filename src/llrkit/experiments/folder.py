@@ -219,7 +219,7 @@ def write_experiments(
     ``brief`` leaves out the figures as PDF and all heat maps but that of the EER; ``made_from`` is what the
     page says about files and command.
     """
-    from llrkit.plot.matplotlib_renderer import save_each
+    from llrkit.plot.matplotlib_renderer import save
 
     sections: list[tuple[Section, Shown]] = []
     closer: Mapping[str, Evaluation] = {}
@@ -252,7 +252,7 @@ def write_experiments(
     pictures = {name: picture for _, shown in sections for name, picture in shown.items()}
     for name, picture in tracked(pictures.items(), "drawing", len(pictures), "figures"):
         endings = ("svg",) if brief else ("svg", "pdf")
-        save_each(picture, [place / f"{name}.{ending}" for ending in endings], width=4.5)
+        save(picture, *(place / f"{name}.{ending}" for ending in endings), width=4.5)
     page = place / PAGE
     write_report(closer, page, title=TITLE, first=[section for section, _ in sections], made_from=made_from)
     return page

@@ -25,3 +25,4 @@ from .llr_plots import reliability as reliability
 from .llr_plots import tippett as tippett
 from .llr_plots import zoo as zoo
 from .picture import STYLE as STYLE
+from .picture import Look as Look

@@ -23,7 +23,7 @@ from llrkit.plot.picture import (
     HoverValues,
     Ink,
     Line,
-    Looks,
+    Look,
     Mark,
     Picture,
     Points,
@@ -32,7 +32,6 @@ from llrkit.plot.picture import (
     render,
     require_kind,
     system_ink,
-    with_looks,
 )
 from llrkit.results.vocabulary import Amount
 
@@ -40,10 +39,9 @@ MOST_TEXTS = 30
 """A confusion matrix with more classes than this has no numbers in its cells."""
 
 
-@with_looks
 def class_det(
     result: ClassEvaluation | ClassDets, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """The DET curve of each class against the others, on probit axes.
 
@@ -51,6 +49,10 @@ def class_det(
     ----------
     result
         The result to draw, or its curve.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -60,40 +62,33 @@ def class_det(
     >>> axes.get_legend_handles_labels()[1][2]
     '2: EER 0.00 %'
     """
-    dets = (
-        dets_of(result)
-        if isinstance(result, ClassEvaluation)
-        else require_kind(result, ClassDets, "class_det")
-    )
+    if isinstance(result, ClassEvaluation):
+        result = dets_of(result)
+    dets = require_kind(result, ClassDets, "class_det")
     ends = np.array([-BEYOND, BEYOND])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
-    for i, (name, curve, eer) in enumerate(zip(dets.classes, dets.curves, dets.eers, strict=True)):
+    labels = [f"{name}: EER {percent(eer)}" for name, eer in zip(dets.classes, dets.eers, strict=True)]
+    for i, (name, curve, label) in enumerate(zip(dets.classes, dets.curves, labels, strict=True)):
         path = curve.for_probit_axes()
-        shown = rates_shown(path)
-        label = f"{name}: EER {percent(eer)}"
-        marks.append(Line(on_axis(path.p_fa), on_axis(path.p_miss), system_ink(i), label, shown, name))
+        x, y = on_axis(path.p_fa), on_axis(path.p_miss)
+        marks.append(Line(x, y, system_ink(i), label, rates_shown(path), name))
     limits = det_limits(dets.curves)
-    told = "; ".join(f"{name}: EER {percent(eer)}" for name, eer in zip(dets.classes, dets.eers, strict=True))
-    return render(
-        Picture(
-            "class_det",
-            "Each class against the others",
-            probit_axis("false alarms (%)", limits[0]),
-            probit_axis("misses (%)", limits[1]),
-            tuple(marks),
-            f"Misses against false alarms on probit axes, one curve for each class. {told}.",
-            equal=True,
-            legend=legend_of(dets.curves, "upper right"),
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "class_det",
+        "Each class against the others",
+        probit_axis("false alarms (%)", limits[0]),
+        probit_axis("misses (%)", limits[1]),
+        tuple(marks),
+        f"Misses against false alarms on probit axes, one curve for each class. {'; '.join(labels)}.",
+        equal=True,
+        legend=legend_of(dets.curves, "upper right"),
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def confusion(
     result: ClassEvaluation | Confusion, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Which classes are taken for which: shares of each class in percent, the first class at the top.
 
@@ -101,6 +96,10 @@ def confusion(
     ----------
     result
         The result to draw, or its curve.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -109,43 +108,38 @@ def confusion(
     >>> [text.get_text() for text in lk.plot.confusion(lk.multiclass.confusion(scores)).texts]
     ['50', '50', '100', '0']
     """
-    counted = (
-        result.confusion
-        if isinstance(result, ClassEvaluation)
-        else require_kind(result, Confusion, "confusion")
-    )
+    if isinstance(result, ClassEvaluation):
+        result = result.confusion
+    counted = require_kind(result, Confusion, "confusion")
     rates = 100.0 * counted.rates[::-1]  # row 0 of the cells is at the bottom
     few = len(counted.classes) <= MOST_TEXTS
-    texts = tuple(tuple(_short_class_name(value) if few else "" for value in row) for row in rates)
+    texts = tuple(tuple(_cell_text(value) if few else "" for value in row) for row in rates)
     places = tuple(float(i) for i in range(len(counted.classes)))
     wrong = "; ".join(
         f"{name}: {percent(error)} wrong"
         for name, error in zip(counted.classes, counted.error_rates, strict=True)
     )
-    return render(
-        Picture(
-            "confusion",
-            "Confusion of classes",
-            Axis("most probable class", None, places, counted.classes),
-            Axis("true class", None, places, counted.classes[::-1]),
-            (Cells(rates, texts, "share of the true class (%)"),),
-            f"For each true class the share of trials given to each class. {wrong}.",
-            legend="none",
-            grid=False,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "confusion",
+        "Confusion of classes",
+        Axis("most probable class", None, places, counted.classes),
+        Axis("true class", None, places, counted.classes[::-1]),
+        (Cells(rates, texts, "share of the true class (%)"),),
+        f"For each true class the share of trials given to each class. {wrong}.",
+        legend="none",
+        grid=False,
     )
+    return render(picture, ax, renderer, look)
 
 
-def _short_class_name(value: float) -> str:
+def _cell_text(value: float) -> str:
+    """A share in percent, with a digit after the point where it is below ten."""
     return f"{value:.0f}" if value >= 9.95 or value == 0.0 else f"{value:.1f}"
 
 
-@with_looks
 def class_calibration(
     result: ClassEvaluation | ClassCalibration, *, ax: Ax = None, renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """The mean loss of each class, as the scores are and after refinement: what lies between is calibration.
 
@@ -153,6 +147,10 @@ def class_calibration(
     ----------
     result
         The result to draw, or its curve.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -163,19 +161,15 @@ def class_calibration(
     ['guessing', 'actual', 'refined']
     """
     if isinstance(result, ClassEvaluation):
-        losses = calibration_of(result)
-    else:
-        losses = require_kind(result, ClassCalibration, "class_calibration")
+        result = calibration_of(result)
+    losses = require_kind(result, ClassCalibration, "class_calibration")
     k = len(losses.classes)
     places = np.arange(float(k))
-    marks: list[Mark] = [
-        Line(np.array([at, at]), np.array([one, other]), Ink("guide", width=1.2))
-        for at, one, other in zip(places, losses.actual, losses.refined, strict=True)
-    ]
-    ends = np.array([-0.5, k - 0.5])
     blind = np.repeat(-np.log2(losses.prior), 2)
     edges = np.repeat(np.arange(k + 1.0) - 0.5, 2)[1:-1]
-    marks.insert(0, Line(edges, blind, Ink("reference", "dash", 0.8), "guessing"))
+    marks: list[Mark] = [Line(edges, blind, Ink("reference", "dash", 0.8), "guessing")]
+    for at, one, other in zip(places, losses.actual, losses.refined, strict=True):
+        marks.append(Line(np.array([at, at]), np.array([one, other]), Ink("guide", width=1.2)))
     shown = (
         HoverValues("class", losses.classes),
         HoverValues("actual (bits)", losses.actual),
@@ -187,23 +181,19 @@ def class_calibration(
         f"{name}: {number(one)} instead of {number(other)}"
         for name, one, other in zip(losses.classes, losses.actual, losses.refined, strict=True)
     )
-    return render(
-        Picture(
-            "class_calibration",
-            "Calibration of each class",
-            Axis("class", (float(ends[0]), float(ends[1])), tuple(places.tolist()), losses.classes),
-            Axis("mean loss (bits)"),
-            tuple(marks),
-            f"Mean loss of each class in bits, as it is and after refinement. {told}.",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "class_calibration",
+        "Calibration of each class",
+        Axis("class", (-0.5, k - 0.5), tuple(places.tolist()), losses.classes),
+        Axis("mean loss (bits)"),
+        tuple(marks),
+        f"Mean loss of each class in bits, as it is and after refinement. {told}.",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def pair_histogram(
-    curve: PairHistogram, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    curve: PairHistogram, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Histograms of the LLRs of one class against another, of the trials of both.
 
@@ -211,6 +201,10 @@ def pair_histogram(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -223,29 +217,25 @@ def pair_histogram(
     curve = require_kind(curve, PairHistogram, "pair_histogram")
     pair = curve.histogram
     top = float(max(pair.target_density.max(), pair.nontarget_density.max()))
-    return render(
-        Picture(
-            "pair_histogram",
-            f"{curve.target} against {curve.other}: EER {percent(curve.eer)}",
-            Axis(f"LLR of {curve.target} against {curve.other} (nats)"),
-            Axis("density", (0.0, 1.15 * top)),
-            (
-                histogram_stairs(pair, "nontarget", f"trials of {curve.other}"),
-                histogram_stairs(pair, "target", f"trials of {curve.target}"),
-                Line(np.zeros(2), np.array([0.0, 1.15 * top]), Ink("guide", width=0.6)),
-            ),
-            f"Histograms of the log-likelihood-ratios of {curve.target} against {curve.other} for the trials "
-            f"of both, with an equal error rate of {percent(curve.eer)}.",
-            density=True,
+    picture = Picture(
+        "pair_histogram",
+        f"{curve.target} against {curve.other}: EER {percent(curve.eer)}",
+        Axis(f"LLR of {curve.target} against {curve.other} (nats)"),
+        Axis("density", (0.0, 1.15 * top)),  # room for the legend
+        (
+            histogram_stairs(pair, "nontarget", f"trials of {curve.other}"),
+            histogram_stairs(pair, "target", f"trials of {curve.target}"),
+            Line(np.zeros(2), np.array([0.0, 1.15 * top]), Ink("guide", width=0.6)),
         ),
-        ax,
-        renderer,
+        f"Histograms of the log-likelihood-ratios of {curve.target} against {curve.other} for the trials "
+        f"of both, with an equal error rate of {percent(curve.eer)}.",
+        density=True,
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def class_idempotence(
-    curve: Idempotence, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    curve: Idempotence, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Means of the LLRs over the last class against what calibration wants of them; the band is two errors.
 
@@ -253,6 +243,10 @@ def class_idempotence(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -274,8 +268,8 @@ def class_idempotence(
         Band(x, x - 2.0 * errors, x + 2.0 * errors, Ink("reference"), "two standard errors"),
         Line(ends, ends, Ink("guide", width=0.8), "calibrated"),
     ]
+    others = tuple(f"{other} over {means.classes[-1]}" for other in means.classes[:-1])
     for j, name in enumerate(means.classes):
-        others = tuple(f"{other} over {means.classes[-1]}" for other in means.classes[:-1])
         shown = (
             HoverValues("LLR", others),
             HoverValues("expected", means.expected[j], per_nat=1),
@@ -284,25 +278,20 @@ def class_idempotence(
         marks.append(
             Points(means.expected[j], means.observed[j], Ink(j), label=f"trials of {name}", hover=shown)
         )
-    verdict = "" if np.isnan(means.p_value) else _p_value_shown(means.p_value)
+    verdict = f"p = {means.p_value:.2g}" if means.p_value >= 0.001 else "p < 0.001"
+    if np.isnan(means.p_value):
+        verdict = ""
     largest = Amount(means.largest_deviation, ".3f")
-    return render(
-        Picture(
-            "class_idempotence",
-            f"Is the LLR of the LLR the LLR? {verdict}".rstrip(),
-            Axis("expected mean LLR (nats)", (float(ends[0]), float(ends[1]))),
-            Axis("observed mean LLR (nats)", (float(ends[0]), float(ends[1]))),
-            tuple(marks),
-            "Means of the log-likelihood-ratios over the last class against those of calibrated Gaussian "
-            f"ones; the largest difference is {largest}{', ' * bool(verdict)}{verdict}.",
-            equal=True,
-            legend="below",
-            amounts=(largest,),
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "class_idempotence",
+        f"Is the LLR of the LLR the LLR? {verdict}".rstrip(),
+        Axis("expected mean LLR (nats)", (float(ends[0]), float(ends[1]))),
+        Axis("observed mean LLR (nats)", (float(ends[0]), float(ends[1]))),
+        tuple(marks),
+        "Means of the log-likelihood-ratios over the last class against those of calibrated Gaussian "
+        f"ones; the largest difference is {largest}{', ' * bool(verdict)}{verdict}.",
+        equal=True,
+        legend="below",
+        amounts=(largest,),
     )
-
-
-def _p_value_shown(p_value: float) -> str:
-    return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
+    return render(picture, ax, renderer, look)

@@ -27,7 +27,7 @@ from llrkit.plot.picture import (
     HoverValues,
     Ink,
     Line,
-    Looks,
+    Look,
     Mark,
     Marker,
     Picture,
@@ -40,9 +40,9 @@ from llrkit.plot.picture import (
     bands_of,
     in_words,
     render,
+    require_kind,
     system_ink,
     systems_of,
-    with_looks,
 )
 from llrkit.results.vocabulary import Amount
 from llrkit.theory import CalibratedPair
@@ -51,20 +51,17 @@ from llrkit.trust.bands import EceBand
 from llrkit.verbs.compare import PriorScan
 from llrkit.verbs.conditions import HeatMap
 
-SAID_CLLR = ("Cllr", lambda e: e.cllr, " bits")
-SAID_MIN_CLLR = ("min Cllr", lambda e: e.min_cllr, " bits")
 Hover = tuple[HoverValues, ...]
 MOST_BITS = 1.4
 """Of cross-entropy that a picture shows."""
 
 
-@with_looks
 def ape(
     systems: Systems[BayesErrorCurve],
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Applied probability of error: error probability against prior log-odds.
 
@@ -75,6 +72,10 @@ def ape(
     ----------
     systems
         An evaluation, a curve, or a dict of those by system.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -83,40 +84,32 @@ def ape(
     >>> axes.get_ylabel()
     'probability of error'
     """
-    drawn = _bayes_curves(systems, "ape")
+    drawn = systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, "ape")
     curve = drawn[0].curve
     marks: list[Mark] = [Line(curve.log_odds, curve.reference, Ink("reference", "dot", 0.9), "no system")]
-    top = 0.0
-    for i, system in enumerate(drawn):
-        c = system.curve
-        marks += _pair_of_curves(
-            system, i, len(drawn), c.log_odds, c.actual, c.minimum, _bayes_hover(c, False)
-        )
-        top = max(top, float(c.actual.max()))
+    marks += _bayes_lines(drawn, normalized=False)
     marks += _legend_of_curves()
-    return render(
-        Picture(
-            "ape",
-            "Applied probability of error",
-            Axis("prior log-odds", _ends_of_curve(curve.log_odds)),
-            Axis("probability of error", (0.0, 1.05 * min(top, 0.5) or 0.5)),
-            tuple(marks),
-            "Probability of error against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
-            legend="below",
-        ),
-        ax,
-        renderer,
+    top = max(float(system.curve.actual.max()) for system in drawn)
+    picture = Picture(
+        "ape",
+        "Applied probability of error",
+        Axis("prior log-odds", _ends_of_curve(curve.log_odds)),
+        # without a system it is never above 0.5; LLRs that do more harm than that run off the picture
+        Axis("probability of error", (0.0, 1.05 * min(top, 0.5) or 0.5)),
+        tuple(marks),
+        "Probability of error against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
+        legend="below",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def bayes_error(
     systems: Systems[BayesErrorCurve],
     *,
     rule_of_30: bool = True,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Normalized Bayes error: the cost at each prior, divided by that of deciding without a system.
 
@@ -130,6 +123,10 @@ def bayes_error(
         An evaluation, a curve, or a dict of those by system.
     rule_of_30
         Mark where 30 errors make the rates.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -138,42 +135,39 @@ def bayes_error(
     >>> axes.get_xlabel()
     'prior log-odds'
     """
-    drawn = _bayes_curves(systems, "bayes_error")
+    drawn = systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, "bayes_error")
     curve = drawn[0].curve
     ends = np.array(_ends_of_curve(curve.log_odds))
     marks: list[Mark] = [Line(ends, np.ones(2), Ink("reference", "dot", 0.9), "no system")]
-    top = 1.0
-    for i, system in enumerate(drawn):
-        c = system.curve
-        actual, minimum = c.normalized_actual, c.normalized_minimum
-        marks += _pair_of_curves(system, i, len(drawn), c.log_odds, actual, minimum, _bayes_hover(c, True))
-        top = max(top, float(actual.max()))
+    marks += _bayes_lines(drawn, normalized=True)
+    top = max(1.0, *(float(system.curve.normalized_actual.max()) for system in drawn))
     if rule_of_30 and len(drawn) <= 3:  # more would hide the curves
-        marks += _thirty_errors([system.curve for system in drawn], top)
+        limits = {limit for system in drawn for limit in system.curve.rule_of_30 if np.isfinite(limit)}
+        height = np.array([0.0, max(top, 2.0)])
+        for i, place in enumerate(sorted(limits)):
+            label = "" if i else "30 errors"
+            marks.append(Line(np.full(2, place), height, Ink("guide", "dot", 0.8), label))
     marks += _legend_of_curves()
-    return render(
-        Picture(
-            "bayes_error",
-            "Normalized Bayes error",
-            Axis("prior log-odds", (float(ends[0]), float(ends[1]))),
-            Axis("normalized Bayes error", (0.0, 1.08 * min(top, 1.5))),
-            tuple(marks),
-            "Normalized Bayes error against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "bayes_error",
+        "Normalized Bayes error",
+        Axis("prior log-odds", (float(ends[0]), float(ends[1]))),
+        # one badly calibrated system would flatten all others; beyond 1.5 it runs off the picture
+        Axis("normalized Bayes error", (0.0, 1.08 * min(top, 1.5))),
+        tuple(marks),
+        "Normalized Bayes error against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
+        legend="below",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def cross_entropy(
     systems: Systems[CrossEntropyCurve],
     *,
     bands: Bands[EceBand] = None,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Empirical cross-entropy against prior log10-odds: the system, after PAV, and without evidence.
 
@@ -186,6 +180,10 @@ def cross_entropy(
         An evaluation, a curve, or a dict of those by system.
     bands
         Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -194,7 +192,7 @@ def cross_entropy(
     >>> lk.plot.cross_entropy(result).get_xlabel()
     'prior log10-odds'
     """
-    drawn = systems_of(systems, CrossEntropyCurve, _bayes_curve_of, "cross_entropy")
+    drawn = systems_of(systems, CrossEntropyCurve, _cross_entropy_of, "cross_entropy")
     curve = drawn[0].curve
     limits_by_system = bands_of(bands, drawn, EceBand, lambda curve_bands: curve_bands.ece, "cross_entropy")
     marks: list[Mark] = [
@@ -217,30 +215,23 @@ def cross_entropy(
         marks += _pair_of_curves(system, i, len(drawn), c.log10_odds, c.system, c.pav, shown)
         top = max(top, float(np.max(c.system)))
     marks += _legend_of_curves("system", "after PAV")
-    return render(
-        Picture(
-            "cross_entropy",
-            "Empirical cross-entropy",
-            Axis("prior log10-odds", _ends_of_curve(curve.log10_odds)),
-            # the reference, 1 bit at even odds, is always seen; LLRs that do more harm run off the picture
-            Axis("cross-entropy (bits)", (0.0, 1.05 * max(min(top, MOST_BITS), 1.0))),
-            tuple(marks),
-            "Empirical cross-entropy against the prior. " + in_words(drawn, SAID_CLLR, SAID_MIN_CLLR),
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "cross_entropy",
+        "Empirical cross-entropy",
+        Axis("prior log10-odds", _ends_of_curve(curve.log10_odds)),
+        # the reference, 1 bit at even odds, is always seen; LLRs that do more harm run off the picture
+        Axis("cross-entropy (bits)", (0.0, 1.05 * max(min(top, MOST_BITS), 1.0))),
+        tuple(marks),
+        "Empirical cross-entropy against the prior. " + in_words(drawn, "Cllr", "min Cllr"),
+        legend="below",
     )
+    return render(picture, ax, renderer, look)
 
 
 ece = cross_entropy  # its name in the forensic literature, which elsewhere is that of a calibration error
 
 
-def _bayes_curves(systems: Systems[BayesErrorCurve], plot: str) -> list[PlottedSystem[BayesErrorCurve]]:
-    return systems_of(systems, BayesErrorCurve, lambda e: e.bayes_error, plot)
-
-
-def _bayes_curve_of(evaluation: Measurements) -> CrossEntropyCurve:
+def _cross_entropy_of(evaluation: Measurements) -> CrossEntropyCurve:
     if evaluation.ece is None:
         raise InputError("this evaluation has no cross-entropy curve: evaluate(..., ece=True) makes one")
     return evaluation.ece
@@ -261,8 +252,7 @@ def _pair_of_curves(
 ) -> list[Mark]:
     """Both curves of a system in its color; where there are several, with its sign."""
     marker: Marker | None = MARKERS[i % len(MARKERS)] if n > 1 else None
-    numbers = [] if system.evaluation is None else [f"Cllr {number(system.evaluation.cllr, 3)}"]
-    label = system.labeled(*numbers)
+    label = system.labeled_by(lambda evaluation: f"Cllr {number(evaluation.cllr, 3)}")
     return [
         Line(x, best, Ink(i, "dash", 0.9), "", shown[1], system.name),
         Line(x, actual, Ink(i), label, shown[0], system.name, marker),
@@ -277,39 +267,34 @@ def _legend_of_curves(actual: str = "Bayes threshold", best: str = "best thresho
     ]
 
 
-def _bayes_hover(curve: BayesErrorCurve, normalized: bool) -> tuple[Hover, Hover]:
-    """What to show at the Bayes threshold, and at the best one, which the curve does not have."""
-    prior = HoverValues("prior", np.asarray(sigmoid(curve.log_odds)))
-    minimum = HoverValues("minimum", curve.normalized_minimum if normalized else curve.minimum)
-    actual = (
-        prior,
-        HoverValues("threshold", 0.0 - curve.log_odds, per_nat=1),
-        HoverValues("Pmiss", curve.actual_p_miss, percent=True),
-        HoverValues("Pfa", curve.actual_p_fa, percent=True),
-        HoverValues("actual", curve.normalized_actual if normalized else curve.actual),
-        minimum,
-    )
-    best = (
-        prior,
-        HoverValues("Pmiss", curve.minimum_p_miss, percent=True),
-        HoverValues("Pfa", curve.minimum_p_fa, percent=True),
-        minimum,
-    )
-    return actual, best
-
-
-def _thirty_errors(curves: list[BayesErrorCurve], top: float) -> list[Mark]:
+def _bayes_lines(drawn: list[PlottedSystem[BayesErrorCurve]], *, normalized: bool) -> list[Mark]:
+    """The cost of each system at the Bayes threshold, and at the best one, which the curve does not have."""
     marks: list[Mark] = []
-    height = np.array([0.0, max(top, 2.0)])
-    for place in sorted({limit for curve in curves for limit in curve.rule_of_30 if np.isfinite(limit)}):
-        label = "" if marks else "30 errors"
-        marks.append(Line(np.full(2, place), height, Ink("guide", "dot", 0.8), label))
+    for i, system in enumerate(drawn):
+        curve = system.curve
+        actual = curve.normalized_actual if normalized else curve.actual
+        minimum = curve.normalized_minimum if normalized else curve.minimum
+        prior = HoverValues("prior", np.asarray(sigmoid(curve.log_odds)))
+        at_bayes = (
+            prior,
+            HoverValues("threshold", 0.0 - curve.log_odds, per_nat=1),
+            HoverValues("Pmiss", curve.actual_p_miss, percent=True),
+            HoverValues("Pfa", curve.actual_p_fa, percent=True),
+            HoverValues("actual", actual),
+            HoverValues("minimum", minimum),
+        )
+        at_best = (
+            prior,
+            HoverValues("Pmiss", curve.minimum_p_miss, percent=True),
+            HoverValues("Pfa", curve.minimum_p_fa, percent=True),
+            HoverValues("minimum", minimum),
+        )
+        marks += _pair_of_curves(system, i, len(drawn), curve.log_odds, actual, minimum, (at_bayes, at_best))
     return marks
 
 
-@with_looks
 def theory(
-    curve: TheoryCosts, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: TheoryCosts, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """A cost against the EER: a line for each family of calibrated LLRs, a point for each measured list.
 
@@ -320,6 +305,10 @@ def theory(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -333,6 +322,7 @@ def theory(
     >>> axes.get_ylabel()
     'Cllr (bits)'
     """
+    curve = require_kind(curve, TheoryCosts, "theory")
     marks: list[Mark] = []
     shown: tuple[HoverValues, ...]
     for i, (name, costs) in enumerate(curve.costs.items()):
@@ -361,20 +351,17 @@ def theory(
         y = Axis(
             f"{curve.cost_name} (bits)" if curve.cost_name == CLLR else curve.cost_name, (0.0, 1.04 * top)
         )
-    return render(
-        Picture(
-            "theory",
-            DIFFERENCE if curve.cost_name == DIFFERENCE else f"{curve.cost_name} that the EER implies",
-            probit_axis("equal error rate (%)", limits),
-            y,
-            tuple(marks),
-            f"{curve.cost_name} against the equal error rate for {len(curve.costs)} families of calibrated "
-            f"log-likelihood-ratios. {curve.sentence}",
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "theory",
+        DIFFERENCE if curve.cost_name == DIFFERENCE else f"{curve.cost_name} that the EER implies",
+        probit_axis("equal error rate (%)", limits),
+        y,
+        tuple(marks),
+        f"{curve.cost_name} against the equal error rate for {len(curve.costs)} families of calibrated "
+        f"log-likelihood-ratios. {curve.sentence}",
+        legend="below",
     )
+    return render(picture, ax, renderer, look)
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,13 +387,12 @@ class CllrScatter(Curve):
         super().__post_init__()
 
 
-@with_looks
 def two_gaussians(
     pair: CalibratedPair | PairCurve,
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """The densities of calibrated LLRs: non-targets on the left, targets on the right.
 
@@ -417,6 +403,10 @@ def two_gaussians(
     ----------
     pair
         A calibrated pair of distributions.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -425,7 +415,9 @@ def two_gaussians(
     >>> axes.get_xlabel()
     'log-likelihood-ratio (nats)'
     """
-    curve = pair_curve(pair) if isinstance(pair, CalibratedPair) else pair
+    if isinstance(pair, CalibratedPair):
+        pair = pair_curve(pair)
+    curve = require_kind(pair, PairCurve, "two_gaussians")
     top = float(max(curve.target.max(), curve.nontarget.max()))
     shown = (
         HoverValues("LLR", curve.llr, per_nat=1),
@@ -442,27 +434,23 @@ def two_gaussians(
         written = Amount(mean, "+.2f", bare=True)
         marks.append(Text(mean, 1.02 * top, f"mean {written}", ink, (written,)))
     means = Amount(curve.mean_nontarget), Amount(curve.mean_target)
-    return render(
-        Picture(
-            "two_gaussians",
-            f"Calibrated LLRs with an EER of {percent(curve.eer)}",
-            Axis("log-likelihood-ratio (nats)", (float(curve.llr[0]), float(curve.llr[-1]))),
-            Axis("density", (0.0, 1.45 * top)),
-            tuple(marks),
-            f"Densities of calibrated log-likelihood-ratios: non-targets around {means[0]}, targets around "
-            f"{means[1]}, equal error rate {percent(curve.eer)}.",
-            legend="upper right",
-            density=True,
-            amounts=means,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "two_gaussians",
+        f"Calibrated LLRs with an EER of {percent(curve.eer)}",
+        Axis("log-likelihood-ratio (nats)", (float(curve.llr[0]), float(curve.llr[-1]))),
+        Axis("density", (0.0, 1.45 * top)),  # room for the means and the legend
+        tuple(marks),
+        f"Densities of calibrated log-likelihood-ratios: non-targets around {means[0]}, targets around "
+        f"{means[1]}, equal error rate {percent(curve.eer)}.",
+        legend="upper right",
+        density=True,
+        amounts=means,
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def cllr_scatter(
-    curve: CllrScatter, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: CllrScatter, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """Cllr by one calibration method against Cllr by another, one point for each trial list.
 
@@ -470,6 +458,10 @@ def cllr_scatter(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -483,6 +475,7 @@ def cllr_scatter(
     >>> axes.get_ylabel()
     'Cllr, logistic regression (bits)'
     """
+    curve = require_kind(curve, CllrScatter, "cllr_scatter")
     both = np.concatenate([curve.x, curve.y])
     low, high = float(np.nanmin(both)), float(np.nanmax(both))
     margin = 0.06 * (high - low) or 0.1
@@ -491,29 +484,25 @@ def cllr_scatter(
     if curve.labels:
         shown.insert(0, HoverValues("list", curve.labels))
     n = len(curve.x)
-    return render(
-        Picture(
-            "cllr_scatter",
-            "Cllr of two calibration methods",
-            Axis(f"Cllr, {curve.x_name} (bits)", (ends[0], ends[1])),
-            Axis(f"Cllr, {curve.y_name} (bits)", (ends[0], ends[1])),
-            (
-                Line(ends, ends, Ink("guide", width=0.8), "equal"),
-                Points(curve.x, curve.y, Ink("target"), label=f"{n} trial lists", hover=tuple(shown)),
-            ),
-            f"Cllr with {curve.x_name} against Cllr with {curve.y_name} for {n} trial lists, "
-            f"from {number(low, 3)} to {number(high, 3)} bits; the diagonal is where they agree.",
-            equal=True,
-            legend="upper left",
+    picture = Picture(
+        "cllr_scatter",
+        "Cllr of two calibration methods",
+        Axis(f"Cllr, {curve.x_name} (bits)", (ends[0], ends[1])),
+        Axis(f"Cllr, {curve.y_name} (bits)", (ends[0], ends[1])),
+        (
+            Line(ends, ends, Ink("guide", width=0.8), "equal"),
+            Points(curve.x, curve.y, Ink("target"), label=f"{n} trial lists", hover=tuple(shown)),
         ),
-        ax,
-        renderer,
+        f"Cllr with {curve.x_name} against Cllr with {curve.y_name} for {n} trial lists, "
+        f"from {number(low, 3)} to {number(high, 3)} bits; the diagonal is where they agree.",
+        equal=True,
+        legend="upper left",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def prior_scan(
-    curve: PriorScan, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: PriorScan, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """A cost against the log-odds of the weight alpha that calibration was trained with.
 
@@ -521,6 +510,10 @@ def prior_scan(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     References
     ----------
@@ -534,6 +527,7 @@ def prior_scan(
     >>> [line.get_label() for line in lk.plot.prior_scan(scan).lines if not line.get_label().startswith("_")]
     ['CMLG', 'logistic']
     """
+    curve = require_kind(curve, PriorScan, "prior_scan")
     marks: list[Mark] = []
     if curve.minimum is not None:
         ends = np.array([curve.log_odds.min(), curve.log_odds.max()])
@@ -553,23 +547,19 @@ def prior_scan(
         for name, c in ((name, costs[np.isfinite(costs)]) for name, costs in curve.costs.items())
         if len(c)
     )
-    return render(
-        Picture(
-            "prior_scan",
-            "What the training weight does to the cost",
-            Axis("log α − log(1 − α)"),
-            Axis(curve.cost_name),
-            tuple(marks),
-            f"{curve.cost_name} against the log-odds of the training weight: {ranges}.",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "prior_scan",
+        "What the training weight does to the cost",
+        Axis("log α − log(1 − α)"),
+        Axis(curve.cost_name),
+        tuple(marks),
+        f"{curve.cost_name} against the log-odds of the training weight: {ranges}.",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def heat_map(
-    curve: HeatMap, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: HeatMap, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """A number for each pair of conditions, written into shaded cells.
 
@@ -577,6 +567,10 @@ def heat_map(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -586,6 +580,7 @@ def heat_map(
     >>> [text.get_text() for text in lk.plot.heat_map(rates).texts]
     ['26.0', '20.0', '20.0', '3.0']
     """
+    curve = require_kind(curve, HeatMap, "heat_map")
     scale, digits = (100.0, 1) if curve.percent else (1.0, 3)
     shown = np.asarray(curve.values)[np.isfinite(curve.values)]
     if curve.percent and ((shown > 0.0) & (shown < 0.01)).any():
@@ -594,18 +589,15 @@ def heat_map(
     unit = f"{curve.value_name} (%)" if curve.percent else curve.value_name
     rows, columns = range(len(curve.rows)), range(len(curve.columns))
     written = "; ".join(f"{row}: {', '.join(cells)}" for row, cells in zip(curve.rows, texts, strict=True))
-    return render(
-        Picture(
-            "heat_map",
-            curve.value_name,
-            Axis(curve.column_name, None, tuple(columns), curve.columns),
-            Axis(curve.row_name, None, tuple(rows), curve.rows),
-            (Cells(scale * curve.values, texts, unit),),
-            f"{unit} for each {curve.row_name} (rows) and {curve.column_name} "
-            f"({', '.join(curve.columns)}). {written}.",
-            legend="none",
-            grid=False,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "heat_map",
+        curve.value_name,
+        Axis(curve.column_name, None, tuple(columns), curve.columns),
+        Axis(curve.row_name, None, tuple(rows), curve.rows),
+        (Cells(scale * curve.values, texts, unit),),
+        f"{unit} for each {curve.row_name} (rows) and {curve.column_name} "
+        f"({', '.join(curve.columns)}). {written}.",
+        legend="none",
+        grid=False,
     )
+    return render(picture, ax, renderer, look)

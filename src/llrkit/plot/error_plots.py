@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Literal, Unpack
 
 import numpy as np
@@ -15,9 +13,8 @@ from llrkit.base.text import number, percent
 from llrkit.biometrics.people_groups import DifferentialPerformance
 from llrkit.biometrics.searches import Cmc
 from llrkit.core.functions import probit, sigmoid
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
-from llrkit.metrics.measure import Measurements, OperatingMarks
 from llrkit.plot.picture import (
     MARKERS,
     NOWHERE,
@@ -28,7 +25,7 @@ from llrkit.plot.picture import (
     HoverValues,
     Ink,
     Line,
-    Looks,
+    Look,
     Mark,
     Picture,
     PlottedSystem,
@@ -41,9 +38,9 @@ from llrkit.plot.picture import (
     in_words,
     legend_of,
     render,
+    require_kind,
     system_ink,
     systems_of,
-    with_looks,
 )
 from llrkit.results.vocabulary import vocabulary
 from llrkit.trust.bands import DetBand
@@ -147,27 +144,13 @@ def log_axis(label: str, limits: tuple[float, float]) -> Axis:
 
 Place = Callable[[FloatArray], FloatArray]
 """From rates to places on an axis."""
+DET_AXES = {
+    "probit": (on_axis, det_limits, probit_axis, "false alarms (%)", "misses (%)"),
+    "log": (on_log_axis, log_limits, log_axis, "Pfa", "Pmiss"),
+}
+"""Where rates are on the axes of a DET plot, which part is shown, and how the axes are written."""
 
 
-@dataclass(frozen=True)
-class DetAxes:
-    """Where rates are on the axes of a DET plot, which part is shown, and how the axes are written."""
-
-    place: Place
-    limits: Callable[[Sequence[ErrorCurve]], tuple[tuple[float, float], tuple[float, float]]]
-    axis: Callable[[str, tuple[float, float]], Axis]
-    labels: tuple[str, str]
-
-
-DET_AXES: Mapping[str, DetAxes] = MappingProxyType(
-    {
-        "probit": DetAxes(on_axis, det_limits, probit_axis, ("false alarms (%)", "misses (%)")),
-        "log": DetAxes(on_log_axis, log_limits, log_axis, ("Pfa", "Pmiss")),
-    }
-)
-
-
-@with_looks
 def det(
     systems: Systems[ErrorCurve],
     *,
@@ -179,7 +162,7 @@ def det(
     words: str = "nist",
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Detection error trade-off: Pmiss against Pfa on probit axes.
 
@@ -203,6 +186,10 @@ def det(
         Probit axes, or logarithmic ones down to 10^-6, as biometric tests use them.
     words
         The vocabulary: 'nist', 'forensic' or 'biometrics' (FNMR against FMR).
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -215,47 +202,44 @@ def det(
     drawn = _error_curves(systems, curve, "det")
     if axes not in DET_AXES:
         raise UnknownNameError(f"det: unknown axes {axes!r}; known are probit and log")
-    scale = DET_AXES[axes]
-    limits = scale.limits([system.curve for system in drawn])
+    to_place, limits_of, axis_of, fa_label, miss_label = DET_AXES[axes]
+    fa_limits, miss_limits = limits_of([system.curve for system in drawn])
     ends = np.array([-BEYOND, BEYOND])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     if rule_of_30:
-        marks += _rule_of_30_marks(drawn, ends, scale.place)
-    limits_by_system = bands_of(bands, drawn, DetBand, lambda curve_bands: curve_bands.det, "det")
+        marks += _rule_of_30_marks(drawn, ends, to_place)
+    bands_by_system = bands_of(bands, drawn, DetBand, lambda curve_bands: curve_bands.det, "det")
     for i, system in enumerate(drawn):
-        if system.name in limits_by_system:
-            limits_of = limits_by_system[system.name]
-            x, low, high = (
-                scale.place(rates) for rates in (limits_of.p_fa, limits_of.lower, limits_of.upper)
-            )
+        if system.name in bands_by_system:
+            rates = bands_by_system[system.name]
+            x, low, high = map(to_place, (rates.p_fa, rates.lower, rates.upper))
             marks.append(band(x, low, high, Ink(i), "", system.name))
         path = system.curve.for_probit_axes() if axes == "probit" else system.curve
-        label = system.labeled(*(f"EER {percent(e.eer)}" for e in _evaluation_of_system(system)))
-        x, y = scale.place(path.p_fa), scale.place(path.p_miss)
+        label = system.labeled_by(lambda e: f"EER {percent(e.eer)}")
+        x, y = to_place(path.p_fa), to_place(path.p_miss)
         marks.append(Line(x, y, system_ink(i), label, _hover_of_error_curve(path), system.name))
-    apart = [(i, system) for i, system in enumerate(drawn) if _has_no_errors(system.curve)]
-    marks += [_mark_of_no_errors(system, i, scale.place) for i, system in apart]
+    apart = [
+        _mark_of_no_errors(system, i, to_place)
+        for i, system in enumerate(drawn)
+        if np.any((system.curve.p_miss == 0.0) & (system.curve.p_fa == 0.0))
+    ]
+    marks += apart
     if points:
-        marks += _operating_point_marks(drawn, scale.place, scale.place)
-    return render(
-        Picture(
-            "det",
-            "Detection error trade-off",
-            scale.axis(scale.labels[0], limits[0]),
-            scale.axis(scale.labels[1], limits[1]),
-            tuple(marks),
-            f"Misses against false alarms on {axes} axes. "
-            + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("min Cllr", lambda e: e.min_cllr, " bits")),
-            equal=True,
-            # on logarithmic axes a curve keeps to the upper right
-            legend="below" if apart or axes == "log" else legend_of(drawn, "upper right"),
-        ).said_in(vocabulary(words), keep=[system.name for system in drawn]),
-        ax,
-        renderer,
-    )
+        marks += _operating_point_marks(drawn, to_place, to_place)
+    picture = Picture(
+        "det",
+        "Detection error trade-off",
+        axis_of(fa_label, fa_limits),
+        axis_of(miss_label, miss_limits),
+        tuple(marks),
+        f"Misses against false alarms on {axes} axes. " + in_words(drawn, "EER", "min Cllr"),
+        equal=True,
+        # on logarithmic axes a curve keeps to the upper right
+        legend="below" if apart or axes == "log" else legend_of(drawn, "upper right"),
+    ).said_in(vocabulary(words), keep=[system.name for system in drawn])
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def roc(
     systems: Systems[ErrorCurve],
     *,
@@ -264,7 +248,7 @@ def roc(
     words: str = "nist",
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """Receiver operating characteristic: the share of targets accepted against Pfa.
 
@@ -280,6 +264,10 @@ def roc(
         Mark the operating points of an evaluation.
     words
         The vocabulary: ``"nist"``, ``"forensic"`` or ``"biometrics"``.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -293,37 +281,28 @@ def roc(
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.5))]
     for i, system in enumerate(drawn):
         path = system.curve
-        label = system.labeled(*(f"AUC {number(e.auc, 5)}" for e in _evaluation_of_system(system)))
-        marks.append(
-            Line(path.p_fa, 1.0 - path.p_miss, system_ink(i), label, _hover_of_error_curve(path), system.name)
-        )
+        label = system.labeled_by(lambda e: f"AUC {number(e.auc, 5)}")
+        shown = _hover_of_error_curve(path)
+        marks.append(Line(path.p_fa, 1.0 - path.p_miss, system_ink(i), label, shown, system.name))
     if points:
         marks += _operating_point_marks(drawn, lambda rates: rates, lambda rates: 1.0 - rates)
-    return render(
-        Picture(
-            "roc",
-            "Receiver operating characteristic",
-            Axis("false-alarm rate", (-0.02, 1.02)),
-            Axis("targets accepted", (-0.02, 1.02)),
-            tuple(marks),
-            "Share of targets accepted against the false-alarm rate. "
-            + in_words(drawn, ("AUC", lambda e: e.auc, "")),
-            equal=True,
-            legend=legend_of(drawn, "lower right"),
-        ).said_in(vocabulary(words), keep=[system.name for system in drawn]),
-        ax,
-        renderer,
-    )
+    picture = Picture(
+        "roc",
+        "Receiver operating characteristic",
+        Axis("false-alarm rate", (-0.02, 1.02)),
+        Axis("targets accepted", (-0.02, 1.02)),
+        tuple(marks),
+        "Share of targets accepted against the false-alarm rate. " + in_words(drawn, "AUC"),
+        equal=True,
+        legend=legend_of(drawn, "lower right"),
+    ).said_in(vocabulary(words), keep=[system.name for system in drawn])
+    return render(picture, ax, renderer, look)
 
 
 def _error_curves(systems: Systems[ErrorCurve], curve: str, plot: str) -> list[PlottedSystem[ErrorCurve]]:
     if curve not in ("steps", "hull"):
         raise UnknownNameError(f"{plot}: unknown curve {curve!r}; known are steps and hull")
     return systems_of(systems, ErrorCurve, lambda e: e.det if curve == "steps" else e.rocch, plot)
-
-
-def _evaluation_of_system(system: PlottedSystem[ErrorCurve]) -> tuple[Measurements, ...]:
-    return () if system.evaluation is None else (system.evaluation,)
 
 
 def rates_shown(path: ErrorCurve) -> tuple[HoverValues, ...]:
@@ -337,11 +316,6 @@ def rates_shown(path: ErrorCurve) -> tuple[HoverValues, ...]:
 
 def _hover_of_error_curve(path: ErrorCurve) -> tuple[HoverValues, ...]:
     return (*rates_shown(path), HoverValues("prior", np.asarray(sigmoid(-path.threshold))))
-
-
-def _has_no_errors(path: ErrorCurve) -> bool:
-    """Whether a threshold divides the classes: no error of either kind there."""
-    return bool(np.any((path.p_miss == 0.0) & (path.p_fa == 0.0)))
 
 
 def _mark_of_no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Place) -> Points:
@@ -377,36 +351,41 @@ def _operating_point_marks(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, 
     marks: list[Mark] = []
     names: dict[str, int] = {}
     for i, system in enumerate(drawn):
-        for evaluation in _evaluation_of_system(system):
-            operating: OperatingMarks = evaluation.marks
-            for k, name in enumerate(operating.names):
-                marker = MARKERS[names.setdefault(name, len(names)) % 4]
-                for filled, miss, fa in (
-                    (True, operating.best_p_miss[k : k + 1], operating.best_p_fa[k : k + 1]),
-                    (False, operating.actual_p_miss[k : k + 1], operating.actual_p_fa[k : k + 1]),
-                ):
-                    what = "best threshold" if filled else "Bayes threshold"
-                    shown = (
-                        HoverValues("operating point", (f"{name}, {what}",)),
-                        HoverValues("Pmiss", miss, percent=True),
-                        HoverValues("Pfa", fa, percent=True),
-                    )
-                    x, y = to_x(fa), to_y(miss)
-                    marks.append(Points(x, y, Ink(i), marker, filled, hover=shown, group=system.name))
+        if system.evaluation is None:
+            continue
+        at = system.evaluation.marks
+        for k, name in enumerate(at.names):
+            marker = MARKERS[names.setdefault(name, len(names)) % 4]
+            for what, misses, false_alarms in (
+                ("best threshold", at.best_p_miss, at.best_p_fa),
+                ("Bayes threshold", at.actual_p_miss, at.actual_p_fa),
+            ):
+                miss, fa, filled = misses[k : k + 1], false_alarms[k : k + 1], what == "best threshold"
+                shown = (
+                    HoverValues("operating point", (f"{name}, {what}",)),
+                    HoverValues("Pmiss", miss, percent=True),
+                    HoverValues("Pfa", fa, percent=True),
+                )
+                marks.append(
+                    Points(to_x(fa), to_y(miss), Ink(i), marker, filled, hover=shown, group=system.name)
+                )
     for name, k in names.items():
         label = f"{name} (hollow: actual)"
         marks.append(Points(NOWHERE, NOWHERE, Ink("reference"), MARKERS[k % 4], label=label))
     return marks
 
 
-@with_looks
-def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]) -> Drawn:
+def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]) -> Drawn:
     """Cumulative match characteristic: the share of mated searches whose mate is within each rank.
 
     Parameters
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -415,33 +394,27 @@ def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks
     >>> axes.get_ylabel()
     'mated searches identified (%)'
     """
-    if not isinstance(curve, Cmc):
-        raise InputError(f"cmc draws a Cmc, got {type(curve).__name__}")
+    curve = require_kind(curve, Cmc, "cmc")
     ranks, rates = curve.rank.astype(np.float64), 100.0 * curve.rate
     hover = (HoverValues("rank", ranks), HoverValues("identified", curve.rate, percent=True))
-    highest = float(ranks[-1])
-    return render(
-        Picture(
-            "cmc",
-            "Cumulative match characteristic",
-            Axis("rank", (0.5, highest + 0.5)),
-            Axis("mated searches identified (%)", (min(float(rates[0]), 99.0) - 1.0, 100.5)),
-            (Line(ranks, rates, Ink(0), hover=hover, marker="circle"),),
-            f"Mated searches identified within each rank: {percent(float(curve.rate[0]))} at rank 1.",
-            legend="none",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "cmc",
+        "Cumulative match characteristic",
+        Axis("rank", (0.5, float(ranks[-1]) + 0.5)),
+        Axis("mated searches identified (%)", (min(float(rates[0]), 99.0) - 1.0, 100.5)),
+        (Line(ranks, rates, Ink(0), hover=hover, marker="circle"),),
+        f"Mated searches identified within each rank: {percent(float(curve.rate[0]))} at rank 1.",
+        legend="none",
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def groups(
     result: DifferentialPerformance,
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """FMR and FNMR of each group of people at one threshold, with intervals, on a logarithmic axis.
 
@@ -449,6 +422,10 @@ def groups(
     ----------
     result
         The result to draw, or its curve.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -458,8 +435,7 @@ def groups(
     >>> [text.get_text() for text in axes.get_yticklabels()]
     ['m', 'f']
     """
-    if not isinstance(result, DifferentialPerformance):
-        raise InputError(f"groups draws a DifferentialPerformance, got {type(result).__name__}")
+    result = require_kind(result, DifferentialPerformance, "groups")
     names = list(result.groups)[::-1]
     marks: list[Mark] = []
     ends: list[float] = []
@@ -474,6 +450,8 @@ def groups(
             if interval is None:
                 continue
             value, y = getattr(one, rate), np.array([place + offset])
+            # a rate of 0 has no logarithm: its interval starts off the picture, which goes on for a power of
+            # ten below the other end
             low, high = (math.log10(max(end, 1e-9)) for end in interval)
             ends += [low if interval[0] > 0.0 else math.log10(max(interval[1], 1e-9)) - 1.0, high]
             marks.append(Line(np.array([low, high]), np.repeat(y, 2), Ink(role)))
@@ -482,16 +460,13 @@ def groups(
             marks.append(Points(x, y, Ink(role), label=label, hover=shown))
             label = ""
     limits = (max(math.floor(min(ends)), -7) - 0.05, 0.05)
-    return render(
-        Picture(
-            "groups",
-            "Error rates of groups",
-            log_axis("error rate", limits),
-            Axis("", (-0.6, len(names) - 0.4), tuple(map(float, range(len(names)))), tuple(names)),
-            tuple(marks),
-            f"FMR and FNMR of {len(names)} groups at one threshold, with intervals. {result.sentence}",
-            legend="below",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "groups",
+        "Error rates of groups",
+        log_axis("error rate", limits),
+        Axis("", (-0.6, len(names) - 0.4), tuple(map(float, range(len(names)))), tuple(names)),
+        tuple(marks),
+        f"FMR and FNMR of {len(names)} groups at one threshold, with intervals. {result.sentence}",
+        legend="below",
     )
+    return render(picture, ax, renderer, look)

@@ -27,10 +27,9 @@ from llrkit.plot.picture import (
     HoverValues,
     Ink,
     Line,
-    Looks,
+    Look,
     Mark,
     Picture,
-    PlottedSystem,
     Points,
     Renderer,
     Stairs,
@@ -40,11 +39,12 @@ from llrkit.plot.picture import (
     bands_of,
     in_words,
     legend_of,
+    limits_around,
     render,
+    require_kind,
     system_ink,
     systems_of,
     to_base_10,
-    with_looks,
 )
 from llrkit.results.vocabulary import LOG10, Amount
 from llrkit.theory.pairs import PairCurve
@@ -58,11 +58,10 @@ PILED_UP = 2.0
 """A bar at the end of a histogram that is this much higher than all others is cut."""
 
 
-@with_looks
 def tippett(
     systems: Systems[TippettCurve], *, style: Literal["above", "crossing"] = "above",
     log10: bool = False, bands: Bands[TippettBand] = None, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Cumulative distributions of the LLRs of both classes.
 
@@ -81,6 +80,10 @@ def tippett(
         Likelihood ratios to base ten.
     bands
         Confidence bands of :func:`llrkit.curve_bands`, for one system or a dict by system.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -105,7 +108,13 @@ def tippett(
         alone = len(drawn) == 1
         inks = (Ink("target"), Ink("nontarget", "dash")) if alone else (Ink(i), Ink(i, "dash"))
         if system.name in limits_by_system:
-            marks += _tippett_bands(limits_by_system[system.name], style, inks, system.name)
+            limits = limits_by_system[system.name]
+            low, high = limits.target_lower, limits.target_upper
+            if style == "crossing":
+                low, high = 1.0 - high, 1.0 - low
+            marks.append(band(limits.llr, low, high, inks[0], "", system.name))
+            low, high = limits.nontarget_lower, limits.nontarget_upper
+            marks.append(band(limits.llr, low, high, inks[1], "", system.name))
         direction = "at or above" if style == "above" else "below"
         labels = (f"targets {direction}", "non-targets at or above") if alone else (system.name, "")
         marks.append(Line(c.llr, target, inks[0], labels[0], shown, system.name))
@@ -131,13 +140,12 @@ def tippett(
         f"Cumulative distributions of the LLRs of both classes. {misled}.",
         legend="below",
     )
-    return render(to_base_10(picture) if log10 else picture, ax, renderer)
+    return render(to_base_10(picture) if log10 else picture, ax, renderer, look)
 
 
-@with_looks
 def histogram(
     system: Systems[HistogramPair], *, predicted: bool | PairCurve = True, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Histograms of the LLRs of one system, with the densities that its EER predicts.
 
@@ -150,6 +158,10 @@ def histogram(
         An evaluation or its histogram.
     predicted
         Draw the densities that the EER predicts, or those of another pair.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -181,28 +193,24 @@ def histogram(
         marks.append(Line(pair.llr, pair.target, solid, f"targets {what}", (llr, of_targets)))
     name = f": {drawn[0].name}" if drawn[0].name else ""
     top, cut = _top_of_histogram(c, marks)
-    return render(
-        Picture(
-            "histogram",
-            f"Distribution of the LLRs{name}",
-            Axis("log-likelihood-ratio (nats)"),
-            Axis("density", (0.0, 1.1 * top)),
-            (*marks, *(Line(NOWHERE, NOWHERE, Ink("guide"), label) for label in cut)),
-            "Histograms of the LLRs of targets and non-targets. "
-            + in_words(drawn, ("EER", lambda e: e.eer, "%"), ("Cllr", lambda e: e.cllr, " bits"))
-            + "".join(f"; {label}" for label in cut),
-            legend="below",
-            density=True,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "histogram",
+        f"Distribution of the LLRs{name}",
+        Axis("log-likelihood-ratio (nats)"),
+        Axis("density", (0.0, 1.1 * top)),
+        (*marks, *(Line(NOWHERE, NOWHERE, Ink("guide"), label) for label in cut)),
+        "Histograms of the LLRs of targets and non-targets. "
+        + in_words(drawn, "EER", "Cllr")
+        + "".join(f"; {label}" for label in cut),
+        legend="below",
+        density=True,
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
 def pav(
     systems: Systems[PavCurve | ScoreToLlr], *, llrs: bool = False, ax: Ax = None,
-    renderer: Renderer = "matplotlib", **looks: Unpack[Looks],
+    renderer: Renderer = "matplotlib", **look: Unpack[Look],
 ) -> Drawn:  # fmt: skip
     """Scores against LLRs: the optimal monotone map (PAV) or that of a calibrator, and the identity.
 
@@ -215,6 +223,10 @@ def pav(
         An evaluation, a curve, or a dict of those by system.
     llrs
         The scores are LLRs: name the axis so, and draw the identity.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -225,9 +237,13 @@ def pav(
     """
     kinds: tuple[type[PavCurve | ScoreToLlr], ...] = (PavCurve, ScoreToLlr)
     drawn = systems_of(systems, kinds, lambda e: e.pav, "pav")
-    lines = [
-        _pav_steps(s.curve) if isinstance(s.curve, PavCurve) else (s.curve.score, s.curve.llr) for s in drawn
-    ]
+    lines: list[tuple[FloatArray, FloatArray]] = []
+    for system in drawn:
+        c = system.curve
+        if isinstance(c, PavCurve):  # both ends of every block
+            lines.append((np.column_stack([c.low, c.high]).ravel(), np.repeat(c.llr, 2)))
+        else:
+            lines.append((c.score, c.llr))
     scores = np.concatenate([x[np.isfinite(x) & np.isfinite(y)] for x, y in lines])
     values = np.concatenate([y[np.isfinite(y)] for _, y in lines])
     x_limits, y_limits = limits_around(scores), limits_around(values)
@@ -241,22 +257,17 @@ def pav(
         )
         y = np.clip(y, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(x, y, system_ink(i), system.name or "PAV", shown, system.name))
-    return render(
-        Picture(
-            "pav",
-            "LLRs after PAV" if llrs else "Score to LLR",
-            Axis("log-likelihood-ratio (nats)" if llrs else "score", x_limits),
-            Axis("LLR after PAV (nats)" if llrs else "log-likelihood-ratio (nats)", y_limits),
-            tuple(marks),
-            f"The best monotone map from {'LLR' if llrs else 'score'} to LLR. "
-            + in_words(
-                drawn, ("Cllr", lambda e: e.cllr, " bits"), ("min Cllr", lambda e: e.min_cllr, " bits")
-            ),
-            legend=legend_of(drawn, "upper left"),
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "pav",
+        "LLRs after PAV" if llrs else "Score to LLR",
+        Axis("log-likelihood-ratio (nats)" if llrs else "score", x_limits),
+        Axis("LLR after PAV (nats)" if llrs else "log-likelihood-ratio (nats)", y_limits),
+        tuple(marks),
+        f"The best monotone map from {'LLR' if llrs else 'score'} to LLR. "
+        + in_words(drawn, "Cllr", "min Cllr"),
+        legend=legend_of(drawn, "upper left"),
     )
+    return render(picture, ax, renderer, look)
 
 
 def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"], label: str) -> Stairs:
@@ -270,22 +281,6 @@ def histogram_stairs(pair: HistogramPair, whose: Literal["target", "nontarget"],
         HoverValues("density", heights, per_nat=-1),
     )
     return Stairs(pair.edges, heights, Ink(whose), label, shown)
-
-
-def _tippett_bands(limits: TippettBand, style: str, inks: tuple[Ink, Ink], group: str) -> list[Mark]:
-    low, high = limits.target_lower, limits.target_upper
-    if style == "crossing":
-        low, high = 1.0 - high, 1.0 - low
-    x = limits.llr
-    return [
-        band(x, low, high, inks[0], "", group),
-        band(x, limits.nontarget_lower, limits.nontarget_upper, inks[1], "", group),
-    ]
-
-
-def _pav_steps(curve: PavCurve) -> tuple[FloatArray, FloatArray]:
-    """Both ends of every block."""
-    return np.column_stack([curve.low, curve.high]).ravel(), np.repeat(curve.llr, 2)
 
 
 def _top_of_histogram(pair: HistogramPair, marks: list[Mark]) -> tuple[float, list[str]]:
@@ -318,22 +313,12 @@ def _highest_density(marks: Sequence[Mark]) -> float:
     return max(tops) or 1.0
 
 
-def limits_around(values: FloatArray) -> tuple[float, float]:
-    """The ends of an axis that shows all values, with a margin."""
-    if len(values) == 0:
-        return -1.0, 1.0
-    low, high = float(values.min()), float(values.max())
-    margin = 0.06 * (high - low) or 0.5
-    return low - margin, high + margin
-
-
-@with_looks
 def idempotence(
     curves: CalibrationCheck | LlrCurve | Sequence[LlrCurve],
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """The LLR of the LLR against the LLR: on the diagonal where the LLRs are calibrated.
 
@@ -344,6 +329,10 @@ def idempotence(
     ----------
     curves
         What :func:`llrkit.check_calibration` found, or some of its ``curves``.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -380,20 +369,17 @@ def idempotence(
         y = np.clip(curve.estimate, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(curve.llr, y, system_ink(i), name, shown, name))
         told.append(f"{name}: {percent(curve.share_outside, 0)} of the curve is outside its band")
-    return render(
-        Picture(
-            "idempotence",
-            "The LLR of the LLR",
-            Axis("log-likelihood-ratio (nats)", limits),
-            Axis("LLR of the LLR (nats)", limits),
-            tuple(marks),
-            f"The LLR of the LLR against the LLR. {'; '.join(told)}.",
-            equal=True,
-            legend="upper left",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "idempotence",
+        "The LLR of the LLR",
+        Axis("log-likelihood-ratio (nats)", limits),
+        Axis("LLR of the LLR (nats)", limits),
+        tuple(marks),
+        f"The LLR of the LLR against the LLR. {'; '.join(told)}.",
+        equal=True,
+        legend="upper left",
     )
+    return render(picture, ax, renderer, look)
 
 
 EERS = (0.48, 0.45, 0.4, 0.3, 0.2, 0.1, 0.02, 0.001, 1e-6)
@@ -401,9 +387,8 @@ SMALL = 1e-4
 """Shares below this are not drawn as a stem."""
 
 
-@with_looks
 def mixing(
-    curve: MixingCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: MixingCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """Shares of trials by their difficulty, and how many are at least that difficult.
 
@@ -414,6 +399,10 @@ def mixing(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -423,6 +412,7 @@ def mixing(
     >>> axes.get_ylabel()
     'share of trials'
     """
+    curve = require_kind(curve, MixingCurve, "mixing")
     shown = curve.mu > 0.0
     positive = curve.mu[shown] if shown.any() else np.ones(1)
     left, right = float(np.log(positive.min())), float(np.log(positive.max()))
@@ -450,33 +440,33 @@ def mixing(
         f"{number(100 * weight, 1)} % with mu {mu}"
         for mu, weight in zip(amounts, curve.weights[large], strict=True)
     )
-    return render(
-        Picture(
-            "mixing",
-            f"Trials of different difficulty, EER {percent(curve.mean_eer)} together",
-            Axis("EER of trials of this difficulty (%)", (low, high), tuple(x for x, _ in inside),
-                 tuple(text for _, text in inside)),
-            Axis("share of trials", (-0.02, 1.05)),
-            tuple(marks),
-            f"Shares of trials by the mu of their calibrated Gaussian LLRs: {told}.",
-            legend="upper left",
-            amounts=amounts,
+    picture = Picture(
+        "mixing",
+        f"Trials of different difficulty, EER {percent(curve.mean_eer)} together",
+        Axis(
+            "EER of trials of this difficulty (%)",
+            (low, high),
+            tuple(x for x, _ in inside),
+            tuple(text for _, text in inside),
         ),
-        ax,
-        renderer,
-    )  # fmt: skip
+        Axis("share of trials", (-0.02, 1.05)),
+        tuple(marks),
+        f"Shares of trials by the mu of their calibrated Gaussian LLRs: {told}.",
+        legend="upper left",
+        amounts=amounts,
+    )
+    return render(picture, ax, renderer, look)
 
 
 WORDS = {"consistency": "where {} are if calibrated", "confidence": "{} confidence"}
 
 
-@with_looks
 def reliability(
     systems: Systems[ReliabilityCurve],
     *,
     ax: Ax = None,
     renderer: Renderer = "matplotlib",
-    **looks: Unpack[Looks],
+    **look: Unpack[Look],
 ) -> Drawn:
     """The share of targets after recalibration with PAV against the posterior, with its band.
 
@@ -488,6 +478,10 @@ def reliability(
     ----------
     systems
         A reliability curve, or a dict of those by system.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -496,9 +490,7 @@ def reliability(
     >>> lk.plot.reliability(curve).get_ylabel()
     'share of targets'
     """
-    drawn: list[PlottedSystem[ReliabilityCurve]] = systems_of(
-        systems, ReliabilityCurve, _not_of_an_evaluation, "reliability"
-    )
+    drawn = systems_of(systems, ReliabilityCurve, _not_of_an_evaluation, "reliability")
     ends = np.array([0.0, 1.0])
     marks: list[Mark] = [Line(ends, ends, Ink("guide", width=0.8), "calibrated")]
     told = []
@@ -521,22 +513,19 @@ def reliability(
             marks += [
                 Text(0.78, 0.06 * (2 - row), text, Ink("reference")) for row, text in enumerate(numbers)
             ]
-        told.append(f"{system.labeled(f'Brier score {number(parts.score)}', *numbers)}")
+        told.append(system.labeled(f"Brier score {number(parts.score)}", *numbers))
     priors = ", ".join(dict.fromkeys(number(system.curve.prior, 3) for system in drawn))
-    return render(
-        Picture(
-            "reliability",
-            "Reliability diagram",
-            Axis(f"posterior probability at a prior of {priors}", (-0.01, 1.01)),
-            Axis("share of targets", (-0.01, 1.01)),
-            tuple(marks),
-            f"How often trials are targets against the posterior. {'; '.join(told)}.",
-            equal=True,
-            legend=legend_of(drawn, "upper left"),
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "reliability",
+        "Reliability diagram",
+        Axis(f"posterior probability at a prior of {priors}", (-0.01, 1.01)),
+        Axis("share of targets", (-0.01, 1.01)),
+        tuple(marks),
+        f"How often trials are targets against the posterior. {'; '.join(told)}.",
+        equal=True,
+        legend=legend_of(drawn, "upper left"),
     )
+    return render(picture, ax, renderer, look)
 
 
 def _not_of_an_evaluation(_: Measurements) -> ReliabilityCurve:
@@ -572,9 +561,8 @@ class FusionWeights(Curve):
         super().__post_init__()
 
 
-@with_looks
 def fusion_weights(
-    curve: FusionWeights, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
+    curve: FusionWeights, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]
 ) -> Drawn:
     """What each system weighs in a fusion, with its interval where there is one.
 
@@ -582,6 +570,10 @@ def fusion_weights(
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -591,6 +583,7 @@ def fusion_weights(
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['B', 'A']
     """
+    curve = require_kind(curve, FusionWeights, "fusion_weights")
     n = len(curve.systems)
     places = np.arange(n, dtype=np.float64)[::-1]  # the first on top
     marks: list[Mark] = [Line(np.zeros(2), np.array([-0.6, n - 0.4]), Ink("guide", width=0.7))]
@@ -605,32 +598,30 @@ def fusion_weights(
     marks.append(Points(curve.weights, places, Ink("target"), size=1.5, hover=shown))
     offsets = Amount(curve.offset, "+.3f", bare=True), Amount(curve.offset, ".3f")
     told = ", ".join(f"{name} {number(w, 3)}" for name, w in zip(curve.systems, curve.weights, strict=True))
-    return render(
-        Picture(
-            "fusion_weights",
-            f"Weights of the fusion (offset {offsets[0]})",
-            Axis("weight"),
-            Axis("", (-0.6, n - 0.4), tuple(places[::-1].tolist()), curve.systems[::-1]),
-            tuple(marks),
-            f"Weights of the systems in the fusion: {told}; offset {offsets[1]}.",
-            legend="none",
-            amounts=offsets,
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "fusion_weights",
+        f"Weights of the fusion (offset {offsets[0]})",
+        Axis("weight"),
+        Axis("", (-0.6, n - 0.4), tuple(places[::-1].tolist()), curve.systems[::-1]),
+        tuple(marks),
+        f"Weights of the systems in the fusion: {told}; offset {offsets[1]}.",
+        legend="none",
+        amounts=offsets,
     )
+    return render(picture, ax, renderer, look)
 
 
-@with_looks
-def zoo(
-    curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **looks: Unpack[Looks]
-) -> Drawn:
+def zoo(curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look: Unpack[Look]) -> Drawn:
     """Mean non-target score against mean target score of each speaker, with the quartiles.
 
     Parameters
     ----------
     curve
         What is drawn.
+    ax, renderer
+        Axes to draw into, by default new ones; or ``"plotly"`` for an interactive figure.
+    **look
+        Title, legend, limits, names of the classes, base ten: see :class:`llrkit.plot.Look`.
 
     Examples
     --------
@@ -640,9 +631,9 @@ def zoo(
     >>> lk.plot.zoo(zoo_curve(scores, "who")).get_xlabel()
     'mean target score'
     """
+    curve = require_kind(curve, ZooCurve, "zoo")
     x_limits, y_limits = (
-        _limits_with_margin(curve.target_mean),
-        _limits_with_margin(curve.nontarget_mean),
+        limits_around(mean, margin=0.1) for mean in (curve.target_mean, curve.nontarget_mean)
     )
     marks: list[Mark] = []
     for place in curve.target_quartiles:
@@ -664,22 +655,13 @@ def zoo(
         text = f"{count} {name}{'' if count == 1 else 's'}"
         marks.append(Text(x_limits[0] + x * width, y_limits[0] + y * height, text, Ink("reference")))
     counts = ", ".join(f"{animals.count(name)} {name}s" for name in ANIMALS)
-    return render(
-        Picture(
-            "zoo",
-            "The zoo",
-            Axis("mean target score", x_limits),
-            Axis("mean non-target score", y_limits),
-            tuple(marks),
-            f"Mean non-target against mean target score of {len(curve.speakers):,} speakers: {counts}.",
-            legend="none",
-        ),
-        ax,
-        renderer,
+    picture = Picture(
+        "zoo",
+        "The zoo",
+        Axis("mean target score", x_limits),
+        Axis("mean non-target score", y_limits),
+        tuple(marks),
+        f"Mean non-target against mean target score of {len(curve.speakers):,} speakers: {counts}.",
+        legend="none",
     )
-
-
-def _limits_with_margin(values: FloatArray) -> tuple[float, float]:
-    low, high = float(np.min(values)), float(np.max(values))
-    margin = 0.1 * (high - low) or 0.5
-    return low - margin, high + margin
+    return render(picture, ax, renderer, look)

@@ -59,7 +59,11 @@ def size(picture: Picture, width: str | float = "column") -> tuple[float, float]
     broad = min(inches, 4.8)
     height = 0.75 * broad
     if picture.equal:
-        height = (broad - AROUND_AXES) * _shape_of_axes(picture) + AROUND_AXES
+        shape = 1.0  # height over width of axes on which a unit is as long in both directions
+        if picture.x.limits is not None and picture.y.limits is not None:
+            wide, high = (abs(end - start) for start, end in (picture.x.limits, picture.y.limits))
+            shape = min(max(high / wide, 0.5), 1.5)
+        height = (broad - AROUND_AXES) * shape + AROUND_AXES
     labels = list(picture.labels())
     if picture.legend == "below" or len(labels) >= MANY_LABELS:
         told, columns = _labels_below(labels, inches)
@@ -81,7 +85,7 @@ def _labels_below(labels: Sequence[str], inches: float) -> tuple[list[str], int]
     >>> _labels_below(["no errors in 180 + 6,960 trials, 95 % upper limits Pmiss 1.65 %, Pfa 0.04 %"], 3.4)[1]
     1
     """
-    half = -(-len(labels) // 2)
+    half = -(-len(labels) // 2)  # matplotlib fills the first column first
     across = int(inches * LETTERS_PER_INCH)
     longest = [max(map(len, part), default=0) for part in (labels[:half], labels[half:])]
     if sum(longest) <= across - 2 * HANDLE_LETTERS:
@@ -89,27 +93,12 @@ def _labels_below(labels: Sequence[str], inches: float) -> tuple[list[str], int]
     return ["\n".join(textwrap.wrap(label, across - HANDLE_LETTERS)) or label for label in labels], 1
 
 
-def _shape_of_axes(picture: Picture) -> float:
-    """Height over width of axes on which a unit is as long in both directions."""
-    if picture.x.limits is None or picture.y.limits is None:
-        return 1.0
-    wide, high = (abs(axis.limits[1] - axis.limits[0]) for axis in (picture.x, picture.y) if axis.limits)
-    return min(max(high / wide, 0.5), 1.5)
-
-
 TWO_ACROSS = 5.0
 """Inches from which panels stand side by side; in a column they stand below each other."""
 
 
-def save(picture: Picture | Sequence[Picture], path: str | Path, *, width: str | float = "column") -> None:
-    """Draw a picture, or several as panels, into a file whose ending says how: pdf, svg or png."""
-    save_each(picture, [path], width=width)
-
-
-def save_each(
-    picture: Picture | Sequence[Picture], paths: Sequence[str | Path], *, width: str | float = "column"
-) -> None:
-    """The same into several files, drawn and laid out once."""
+def save(picture: Picture | Sequence[Picture], *paths: str | Path, width: str | float = "column") -> None:
+    """Draw a picture, or several as panels, once into files whose endings say how: pdf, svg or png."""
     pictures = [picture] if isinstance(picture, Picture) else list(picture)
     for path in paths:
         if Path(path).suffix[1:].lower() not in FILES:
@@ -132,14 +121,14 @@ def save_each(
             figure.set_layout_engine("none")  # which keeps the layout it has
 
 
-def _plain_matplotlib_text(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Text that matplotlib takes as it is: no formulas, and not hidden for a leading underscore."""
     text = text.replace("$", r"\$")
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
 
 def _draw_mark(ax: Axes, mark: Mark, order: float) -> None:
-    label = _plain_matplotlib_text(getattr(mark, "label", "")) or None
+    label = _plain_text(getattr(mark, "label", "")) or None
     match mark:
         case Line():
             sign = None if mark.marker is None else MARKERS[mark.marker]
@@ -162,14 +151,14 @@ def _draw_mark(ax: Axes, mark: Mark, order: float) -> None:
         case Cells():
             _draw_cells(ax, mark)
         case Text():
-            ax.text(mark.x, mark.y, _plain_matplotlib_text(mark.text), color=mark.ink.color, zorder=order + 1,
+            ax.text(mark.x, mark.y, _plain_text(mark.text), color=mark.ink.color, zorder=order + 1,
                     fontsize=6.5, ha="center", va="bottom", clip_on=True)  # fmt: skip
 
 
 def _draw_cells(ax: Axes, mark: Cells) -> None:
     image = ax.imshow(mark.values, origin="lower", cmap="cividis", aspect="auto")
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.05, pad=0.02)
-    bar.set_label(_plain_matplotlib_text(mark.label))
+    bar.set_label(_plain_text(mark.label))
     bar.outline.set_visible(False)
     for (row, column), value in np.ndenumerate(mark.values):
         light = float(np.dot(image.to_rgba(np.array([value]))[0, :3], (0.299, 0.587, 0.114))) > 0.5
@@ -179,16 +168,12 @@ def _draw_cells(ax: Axes, mark: Cells) -> None:
 
 def _dress_axes(ax: Axes, picture: Picture) -> None:
     """Axes, grid, title and legend."""
-    ax.set_title(_plain_matplotlib_text(picture.title))
+    ax.set_title(_plain_text(picture.title))
     for name, axis in (("x", picture.x), ("y", picture.y)):
-        getattr(ax, f"set_{name}label")(_plain_matplotlib_text(axis.label))
+        getattr(ax, f"set_{name}label")(_plain_text(axis.label))
         if axis.ticks is not None:
-            labels = (
-                None
-                if axis.tick_labels is None
-                else [_plain_matplotlib_text(text) for text in axis.tick_labels]
-            )
-            getattr(ax, f"set_{name}ticks")(axis.ticks, labels)
+            texts = None if axis.tick_labels is None else list(map(_plain_text, axis.tick_labels))
+            getattr(ax, f"set_{name}ticks")(axis.ticks, texts)
         if axis.limits is not None:  # after the ticks, which would widen them
             getattr(ax, f"set_{name}lim")(axis.limits)
     if picture.equal:

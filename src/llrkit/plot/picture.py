@@ -1,9 +1,9 @@
 """What is to be seen, independent of who draws it: pictures, looks, and the choice of a renderer.
 
-A picture: what is to be seen, in words that are neither matplotlib's nor plotly's. The plot functions turn
-curve objects into a :class:`Picture`; one renderer makes matplotlib Axes of it, the other a plotly figure. So
-both show the same, and a new plot is written once. Marks are drawn in the order in which they are listed.
-Colors are given by role, an :class:`Ink`; each renderer has its palette.
+A picture is described in words that are neither matplotlib's nor plotly's. The plot functions turn curve
+objects into a :class:`Picture`; one renderer makes matplotlib Axes of it, the other a plotly figure. So both
+show the same, and a new plot is written once. Marks are drawn in the order in which they are listed. Colors
+are given by role, an :class:`Ink`; each renderer has its palette.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, cast, get_args
 
@@ -20,7 +18,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from llrkit.base.arguments import FloatArray
-from llrkit.base.text import number, unchecked, with_parameters
+from llrkit.base.text import not_among, number
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.measure import Measurements
 from llrkit.results.vocabulary import LN10, LOG10, Amount, Vocabulary, in_unit
@@ -227,27 +225,287 @@ class Picture:
         """The same picture in the words of a community; names of systems and those to ``keep`` stay."""
         groups = (getattr(mark, "group", "") for mark in self.marks)
         names = [name for name in (*keep, *groups) if name]
+        return self._retold(lambda text, _: words.say(text, keep=names))
 
-        def say(text: str) -> str:
-            return words.say(text, keep=names)
-
+    def _retold(self, say: Callable[[str, str], str]) -> Picture:
+        """The picture with other texts; ``say`` is given each text and the system whose label it is."""
+        marks: list[Mark] = []
+        for mark in self.marks:
+            if isinstance(mark, Text):
+                mark = replace(mark, text=say(mark.text, ""))
+            else:
+                mark = replace(mark, label=say(mark.label, getattr(mark, "group", "")))
+            if isinstance(mark, Line | Points | Stairs):
+                mark = replace(mark, hover=tuple(replace(one, name=say(one.name, "")) for one in mark.hover))
+            marks.append(mark)
         return replace(
             self,
-            title=say(self.title),
-            x=replace(self.x, label=say(self.x.label)),
-            y=replace(self.y, label=say(self.y.label)),
-            marks=tuple(_mark_said_in_unit(mark, say) for mark in self.marks),
-            described=say(self.described),
+            title=say(self.title, ""),
+            x=replace(self.x, label=say(self.x.label, "")),
+            y=replace(self.y, label=say(self.y.label, "")),
+            marks=tuple(marks),
+            described=say(self.described, ""),
         )
 
 
-def _mark_said_in_unit(mark: Mark, say: Callable[[str], str]) -> Mark:
-    if isinstance(mark, Text):
-        return replace(mark, text=say(mark.text))
-    said = replace(mark, label=say(mark.label))
-    if isinstance(said, Line | Points | Stairs):
-        said = replace(said, hover=tuple(replace(one, name=say(one.name)) for one in said.hover))
-    return said
+C = TypeVar("C")
+B = TypeVar("B")
+Systems: TypeAlias = C | Measurements | Mapping[str, C | Measurements]
+"""What a plot of a kind of curve is given: such a curve, an evaluation, or several by system."""
+Bands: TypeAlias = B | CurveBands | Mapping[str, B | CurveBands] | None
+"""Confidence bands of one system, or of several by system."""
+NOT_OF_EVALUATIONS = {"reliability": "lk.reliability_curve(scores, labels) gives one"}
+"""Plots of curves that an Evaluation does not have, and what makes them."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlottedSystem(Generic[C]):
+    """A curve to draw, of whom, and the evaluation it is from if there is one."""
+
+    name: str
+    curve: C
+    evaluation: Measurements | None = None
+
+    def labeled(self, *numbers: str) -> str:
+        """The name followed by numbers, as the legend has it."""
+        return ": ".join(text for text in (self.name, ", ".join(numbers)) if text)
+
+    def labeled_by(self, told: Callable[[Measurements], str]) -> str:
+        """The name followed by what is told of its evaluation; the name alone for a curve without one."""
+        return self.labeled() if self.evaluation is None else self.labeled(told(self.evaluation))
+
+
+def systems_of(
+    data: Systems[C], kinds: type[C] | tuple[type[C], ...], of: Callable[[Measurements], C], plot: str
+) -> list[PlottedSystem[C]]:
+    """The systems to draw, whatever form they were given in; ``of`` takes the curve of an evaluation."""
+    named = data if isinstance(data, Mapping) else {"": data}
+    systems: list[PlottedSystem[C]] = []
+    for name, value in named.items():
+        if isinstance(value, kinds):
+            systems.append(PlottedSystem(str(name), value))
+        elif isinstance(value, Measurements):
+            systems.append(PlottedSystem(str(name), of(value), value))
+        else:
+            words = [kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
+            raise InputError(
+                f"{plot} draws {'a' if plot in NOT_OF_EVALUATIONS else 'an Evaluation,'} "
+                f"{' or '.join(words)}, or a dict of those by system; got {type(value).__name__}"
+                + (f" for {str(name)!r}" if name else "")
+                + f"; {NOT_OF_EVALUATIONS.get(plot, 'lk.evaluate(scores, labels) gives an Evaluation')}"
+            )
+    if not systems:
+        raise InputError(f"{plot}: there is nothing to draw, the dict of systems is empty")
+    return systems
+
+
+def bands_of(
+    bands: Bands[B],
+    systems: list[PlottedSystem[C]],
+    kind: type[B],
+    of: Callable[[CurveBands], B],
+    plot: str,
+) -> dict[str, B]:
+    """Confidence bands by system, whether given for one system or for several."""
+    if bands is None:
+        return {}
+    named = bands if isinstance(bands, Mapping) else {systems[0].name: bands}
+    unknown = set(map(str, named)) - {system.name for system in systems}
+    if unknown:
+        raise InputError(
+            f"{plot}: there are bands for systems that are not drawn: {', '.join(sorted(unknown))}"
+        )
+    by_system: dict[str, B] = {}
+    for name, given in named.items():
+        band = of(given) if isinstance(given, CurveBands) else given
+        if not isinstance(band, kind):
+            words = f"{kind.__name__} or CurveBands, got {type(band).__name__}"
+            raise InputError(f"{plot}: bands of {str(name)!r} must be {words}")
+        by_system[str(name)] = band
+    return by_system
+
+
+def require_kind(value: object, kind: type[C], plot: str) -> C:
+    """What a plot of one kind of result was given, if it is one."""
+    if not isinstance(value, kind):
+        raise InputError(f"{plot} draws a {kind.__name__}, got {type(value).__name__}")
+    return value
+
+
+SAID: Mapping[str, Callable[[Measurements], str]] = {
+    "EER": lambda e: f"{number(100 * e.eer, 2)} %",
+    "AUC": lambda e: number(e.auc),
+    "Cllr": lambda e: f"{number(e.cllr)} bits",
+    "min Cllr": lambda e: f"{number(e.min_cllr)} bits",
+}
+"""Numbers of an evaluation as descriptions of pictures have them."""
+
+
+def in_words(systems: list[PlottedSystem[C]], *names: str) -> str:
+    """The systems with some of their numbers, for the description of a picture."""
+
+    def told(evaluation: Measurements) -> str:
+        return ", ".join(f"{name} {SAID[name](evaluation)}" for name in names)
+
+    return "; ".join(system.labeled_by(told) or "one system" for system in systems)
+
+
+def legend_of(systems: Sequence[object], place: Legend) -> Legend:
+    """Where a legend covers no curve: beside a single one, under the plot of several."""
+    return place if len(systems) == 1 else "below"
+
+
+def limits_around(values: FloatArray, *, margin: float = 0.06) -> tuple[float, float]:
+    """The ends of an axis that shows all values, with a margin on both sides as a share of their range."""
+    if len(values) == 0:
+        return -1.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    beside = margin * (high - low) or 0.5
+    return low - beside, high + beside
+
+
+Renderer: TypeAlias = Literal["matplotlib", "plotly", "none"]
+Ax: TypeAlias = "Axes | None"
+"""Axes of matplotlib to draw into, or None for new ones."""
+Drawn: TypeAlias = Any
+"""Axes of matplotlib, a Figure of plotly, which has no types, or a Picture: which one, the renderer says."""
+Limits = tuple[float | None, float | None]
+
+
+class Look(TypedDict, total=False):
+    """Options that every plot takes besides its own, as keywords.
+
+    Parameters
+    ----------
+    title
+        Another title.
+    legend
+        A place such as ``"upper left"``, ``"below"`` or ``"best"``, or ``False`` for none.
+    xlim, ylim
+        Lowest and highest value of an axis; rates on a DET. ``None`` leaves an end as it is.
+    labels
+        Names of the two classes, as ``("same speaker", "different speakers")``.
+    base
+        10 for logarithms to base ten, where something shown is a natural logarithm.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> result = lk.evaluate([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0])
+    >>> axes = lk.plot.histogram(result, title="Mine", labels=("same speaker", "different speakers"), base=10)
+    >>> axes.get_title(), axes.get_xlabel(), axes.get_legend_handles_labels()[1][0]
+    ('Mine', 'log10 likelihood ratio', 'different speakers')
+    >>> lk.plot.histogram(result, titel="Mine")
+    Traceback (most recent call last):
+    llrkit.errors.UnknownNameError: histogram has no option 'titel' (did you mean 'title'?); every plot ...
+    """
+
+    title: str | None
+    legend: str | bool | None
+    xlim: Limits | None
+    ylim: Limits | None
+    labels: Sequence[str] | None
+    base: float | None
+
+
+def render(picture: Picture, ax: Ax, renderer: Renderer, look: Look) -> Drawn:
+    """Matplotlib Axes, a plotly Figure, or with ``"none"`` the picture itself, looking as asked."""
+    picture = with_look(picture, look)
+    if renderer == "matplotlib":
+        from llrkit.plot.matplotlib_renderer import draw
+
+        return draw(picture, ax)
+    if ax is not None:
+        raise InputError(f"ax is for matplotlib, the renderer is {renderer!r}")
+    if renderer == "plotly":
+        from llrkit.plot.plotly_renderer import figure
+
+        return figure(picture)
+    if renderer == "none":
+        return picture
+    raise UnknownNameError(f"unknown renderer {renderer!r}; known are matplotlib, plotly and none")
+
+
+PROBIT_AXES = ("det", "class_det")
+CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
+
+
+def with_look(picture: Picture, look: Look) -> Picture:
+    """The picture with another title, legend and so on; what is None or missing stays as it is."""
+    for name in look:
+        if name not in Look.__annotations__:
+            known = not_among(name, Look.__annotations__, "; every plot takes ")
+            raise UnknownNameError(f"{picture.kind} has no option {known}")
+    title, legend = look.get("title"), look.get("legend")
+    base, labels = look.get("base"), look.get("labels")
+    if base is not None:
+        picture = _to_base(picture, base)
+    if labels is not None:
+        picture = _with_class_names(picture, labels)
+    if title is not None:
+        picture = replace(picture, title=str(title))
+    if legend is not None:
+        place = "none" if legend is False else legend
+        if legend is True:  # wherever this plot has it
+            place = picture.legend if picture.legend != "none" else "best"
+        if place not in get_args(Legend):
+            known = ", ".join(get_args(Legend))
+            raise UnknownNameError(f"unknown legend {legend!r}; known are {known} and False")
+        picture = replace(picture, legend=cast(Legend, place))
+    # rates mean more to a user than their probits, which these axes count in
+    rates = picture.kind in PROBIT_AXES
+    x = _axis_limited(picture.x, look.get("xlim"), "xlim", rates=rates)
+    y = _axis_limited(picture.y, look.get("ylim"), "ylim", rates=rates)
+    return replace(picture, x=x, y=y)
+
+
+def _axis_limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) -> Axis:
+    """An axis with these ends, as the axis counts, or rates on probit axes; a missing end stays as it is."""
+    if limits is None:
+        return axis
+    if not (isinstance(limits, (tuple, list)) and len(limits) == 2):
+        raise InputError(f"{name} is a pair of numbers, got {limits!r}")
+    low, high = limits
+    if rates:
+        if not all(end is None or 0.0 < end < 1.0 for end in limits):
+            raise InputError(f"{name} on the axes of a DET are rates between 0 and 1, got {limits!r}")
+        low, high = (None if end is None else float(ndtri(end)) for end in limits)
+    if axis.limits is not None:
+        low, high = axis.limits[0] if low is None else low, axis.limits[1] if high is None else high
+    if low is None or high is None:
+        raise InputError(f"{name}: this axis has no fixed ends; give both limits")
+    low, high = float(low), float(high)
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise InputError(f"{name} must be two finite numbers, the smaller one first, got {limits!r}")
+    return replace(axis, limits=(low, high))
+
+
+def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
+    """The words target and non-target, wherever they stand, replaced by the user's own."""
+    if isinstance(labels, str) or len(labels) != 2:
+        raise InputError(f"labels are two names, of the targets and of the others, got {labels!r}")
+    target, nontarget = map(str, labels)
+
+    def named(text: str, system: str) -> str:
+        # the name of a system is the user's own, whatever words it is made of
+        own = system if text.startswith(system) else ""
+        return own + CLASS_WORDS.sub(
+            lambda found: nontarget if found[0].startswith("non") else target, text[len(own) :]
+        )
+
+    return picture._retold(named)
+
+
+def _to_base(picture: Picture, base: float) -> Picture:
+    if base not in (10, float(np.e)):
+        raise InputError(f"base is 10, or e for natural logarithms, got {base!r}")
+    if base != 10:
+        return picture
+    converted = to_base_10(picture)
+    # an option without any effect is a mistake, unless the axes are to base ten anyway
+    if converted is picture and "log10" not in f"{picture.x.label}{picture.y.label}":
+        raise InputError(f"{picture.kind} shows no natural logarithm: base has no effect on it")
+    return converted
 
 
 AXES = {
@@ -278,367 +536,47 @@ def to_base_10(picture: Picture) -> Picture:
     >>> drawn.x.label, [shown.name for shown in drawn.marks[1].hover][:2]
     ('log10 likelihood ratio', ['log10 LR', 'targets at or above'])
     """
-    across, up = _is_natural_log(picture.x), _is_natural_log(picture.y)
-    if not (across or up or picture.amounts or any(one.per_nat for one in _all_hover_values(picture))):
+    across, up = (axis.label in AXES or axis.label.endswith("(nats)") for axis in (picture.x, picture.y))
+    shown = [one for mark in picture.marks for one in getattr(mark, "hover", ())]
+    if not (across or up or picture.amounts or any(one.per_nat for one in shown)):
         return picture
     by_x, by_y = LN10 if across else 1.0, LN10 if up else 1.0
     if across and picture.density:  # per unit of the abscissa
         by_y = 1.0 / LN10
-    marks = tuple(_mark_scaled(mark, by_x, by_y) for mark in picture.marks)
     return replace(
         picture,
-        marks=tuple(_words_to_base_ten(mark, picture) for mark in marks),
-        x=_axis_rescaled(picture.x, by_x),
-        y=_axis_rescaled(picture.y, by_y),
+        marks=tuple(_mark_to_base_10(mark, by_x, by_y) for mark in picture.marks),
+        x=_axis_to_base_10(picture.x, by_x),
+        y=_axis_to_base_10(picture.y, by_y),
         title=in_unit(picture.title, picture.amounts, LOG10),
         described=in_unit(picture.described, picture.amounts, LOG10),
         amounts=(),
     )
 
 
-def _all_hover_values(picture: Picture) -> list[HoverValues]:
-    return [one for mark in picture.marks for one in getattr(mark, "hover", ())]
-
-
-def _is_natural_log(axis: Axis) -> bool:
-    return axis.label in AXES or axis.label.endswith("(nats)")
-
-
-def _axis_rescaled(axis: Axis, by: float) -> Axis:
-    if by == 1.0:
-        return axis
-    label = axis.label
-    if _is_natural_log(axis):
-        label = AXES.get(label, label.replace("(nats)", "(log10)"))
+def _axis_to_base_10(axis: Axis, by: float) -> Axis:
+    label = AXES.get(axis.label, axis.label.replace("(nats)", "(log10)"))
     limits = None if axis.limits is None else (axis.limits[0] / by, axis.limits[1] / by)
     ticks = None if axis.ticks is None else tuple(tick / by for tick in axis.ticks)
     return replace(axis, label=label, limits=limits, ticks=ticks)
 
 
-def _mark_scaled(mark: Mark, by_x: float, by_y: float) -> Mark:
-    def over(values: FloatArray, by: float) -> FloatArray:
-        return np.asarray(values / by)
-
-    match mark:
-        case Line() | Points():
-            return replace(
-                mark, x=over(mark.x, by_x), y=over(mark.y, by_y), hover=_hover_to_base_ten(mark.hover)
-            )
-        case Band():
-            return replace(mark, x=over(mark.x, by_x), low=over(mark.low, by_y), high=over(mark.high, by_y))
-        case Stairs():
-            edges, heights = over(mark.edges, by_x), over(mark.heights, by_y)
-            return replace(mark, edges=edges, heights=heights, hover=_hover_to_base_ten(mark.hover))
-        case Text():
-            return replace(mark, x=mark.x / by_x, y=mark.y / by_y)
-        case _:
-            return mark
-
-
-def _words_to_base_ten(mark: Mark, picture: Picture) -> Mark:
+def _mark_to_base_10(mark: Mark, by_x: float, by_y: float) -> Mark:
+    scales = {"x": by_x, "edges": by_x, "y": by_y, "low": by_y, "high": by_y, "heights": by_y}
+    changed: dict[str, Any] = {
+        name: getattr(mark, name) / by for name, by in scales.items() if hasattr(mark, name)
+    }
     if isinstance(mark, Text):
-        return replace(mark, text=in_unit(mark.text, mark.amounts, LOG10), amounts=())
-    return replace(mark, label=LABELS.get(mark.label, mark.label))
-
-
-def _hover_to_base_ten(shown: tuple[HoverValues, ...]) -> tuple[HoverValues, ...]:
-    """The same in log10 LR; what would then be shown twice is shown once."""
-    converted: dict[str, HoverValues] = {}
-    for one in shown:
-        if one.per_nat:
-            name = NAMES.get(one.name, one.name if one.per_nat < 0 else f"{one.name} ({LOG10.short})")
-            values = np.asarray(cast(FloatArray, one.values)) / LN10**one.per_nat
-            one = replace(one, name=name, values=values, per_nat=0)
-        converted.setdefault(one.name, one)
-    return tuple(converted.values())
-
-
-C = TypeVar("C")
-B = TypeVar("B")
-Systems: TypeAlias = C | Measurements | Mapping[str, C | Measurements]
-"""What a plot of a kind of curve is given: such a curve, an evaluation, or several by system."""
-Bands: TypeAlias = B | CurveBands | Mapping[str, B | CurveBands] | None
-"""Confidence bands of one system, or of several by system."""
-NOT_OF_EVALUATIONS = {"reliability": "lk.reliability_curve(scores, labels) gives one"}
-"""Plots of curves that an Evaluation does not have, and what makes them."""
-
-
-@dataclass(frozen=True, eq=False)
-class PlottedSystem(Generic[C]):
-    """A curve to draw, of whom, and the evaluation it is from if there is one."""
-
-    name: str
-    curve: C
-    evaluation: Measurements | None = None
-
-    def labeled(self, *numbers: str) -> str:
-        """The name followed by numbers, as the legend has it."""
-        return ": ".join(text for text in (self.name, ", ".join(numbers)) if text)
-
-
-def systems_of(
-    data: Systems[C], kinds: type[C] | tuple[type[C], ...], of: Callable[[Measurements], C], plot: str
-) -> list[PlottedSystem[C]]:
-    """The systems to draw, whatever form they were given in."""
-    named = data if isinstance(data, Mapping) else {"": data}
-    systems = [_plotted_system(str(name), value, kinds, of, plot) for name, value in named.items()]
-    if not systems:
-        raise InputError(f"{plot}: there is nothing to draw, the dict of systems is empty")
-    return systems
-
-
-def _plotted_system(
-    name: str,
-    value: object,
-    kinds: type[C] | tuple[type[C], ...],
-    of: Callable[[Measurements], C],
-    plot: str,
-) -> PlottedSystem[C]:
-    if isinstance(value, kinds):
-        return PlottedSystem(name, value)
-    if isinstance(value, Measurements):
-        return PlottedSystem(name, of(value), value)
-    words = [kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,))]
-    raise InputError(
-        f"{plot} draws {'a' if plot in NOT_OF_EVALUATIONS else 'an Evaluation,'} {' or '.join(words)}, "
-        "or a dict of those by system; "
-        f"got {type(value).__name__}"
-        + (f" for {name!r}" if name else "")
-        + f"; {NOT_OF_EVALUATIONS.get(plot, 'lk.evaluate(scores, labels) gives an Evaluation')}"
-    )
-
-
-def legend_of(systems: Sequence[object], place: Legend) -> Legend:
-    """Where a legend covers no curve: beside a single one, under the plot of several."""
-    return place if len(systems) == 1 else "below"
-
-
-def bands_of(
-    bands: Bands[B],
-    systems: list[PlottedSystem[C]],
-    kind: type[B],
-    of: Callable[[CurveBands], B],
-    plot: str,
-) -> dict[str, B]:
-    """Confidence bands by system, whether given for one system or for several."""
-    if bands is None:
-        return {}
-    named = bands if isinstance(bands, Mapping) else {systems[0].name: bands}
-    unknown = set(map(str, named)) - {system.name for system in systems}
-    if unknown:
-        raise InputError(
-            f"{plot}: there are bands for systems that are not drawn: {', '.join(sorted(unknown))}"
-        )
-    by_system: dict[str, B] = {}
-    for name, given in named.items():
-        band = of(given) if isinstance(given, CurveBands) else given
-        if not isinstance(band, kind):
-            words = f"{kind.__name__} or CurveBands, got {type(band).__name__}"
-            raise InputError(f"{plot}: bands of {str(name)!r} must be {words}")
-        by_system[str(name)] = band
-    return by_system
-
-
-def in_words(
-    systems: list[PlottedSystem[C]], *numbers: tuple[str, Callable[[Measurements], float], str]
-) -> str:
-    """The systems with their numbers, for the description of a picture."""
-    told = []
-    for system in systems:
-        values = []
-        if system.evaluation is not None:
-            for name, of, unit in numbers:
-                value = of(system.evaluation)
-                values.append(
-                    f"{name} {number(100 * value, 2)} %" if unit == "%" else f"{name} {number(value)}{unit}"
-                )
-        told.append(system.labeled(*values) or "one system")
-    return "; ".join(told)
-
-
-def require_kind(value: object, kind: type[C], plot: str) -> C:
-    """What a plot of one kind of result was given, if it is one."""
-    if not isinstance(value, kind):
-        raise InputError(f"{plot} draws a {kind.__name__}, got {type(value).__name__}")
-    return value
-
-
-Renderer: TypeAlias = Literal["matplotlib", "plotly", "none"]
-Ax: TypeAlias = "Axes | None"
-"""Axes of matplotlib to draw into, or None for new ones."""
-Drawn: TypeAlias = Any
-"""Axes of matplotlib, a Figure of plotly, which has no types, or a Picture: which one, the renderer says."""
-
-
-def render(picture: Picture, ax: Ax = None, renderer: Renderer = "matplotlib") -> Drawn:
-    """Matplotlib Axes, a plotly Figure, or with ``"none"`` the picture itself."""
-    if renderer == "matplotlib":
-        from llrkit.plot.matplotlib_renderer import draw
-
-        return draw(picture, ax)
-    if ax is not None:
-        raise InputError(f"ax is for matplotlib, the renderer is {renderer!r}")
-    if renderer == "plotly":
-        from llrkit.plot.plotly_renderer import figure
-
-        return figure(picture)
-    if renderer == "none":
-        return picture
-    raise UnknownNameError(f"unknown renderer {renderer!r}; known are matplotlib, plotly and none")
-
-
-PROBIT_AXES = ("det", "class_det")
-CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
-OPTIONS = {
-    "ax": "Axes to draw into; by default new ones.",
-    "renderer": '``"matplotlib"``, or ``"plotly"`` for an interactive figure.',
-    "title": "Another title.",
-    "legend": 'A place such as ``"upper left"``, ``"below"`` or ``"best"``, or ``False`` for none.',
-    "xlim": "Lowest and highest value of the x axis; rates on a DET. ``None`` leaves an end as it is.",
-    "ylim": "Lowest and highest value of the y axis; rates on a DET. ``None`` leaves an end as it is.",
-    "labels": 'Names of the two classes, as ``("same speaker", "different speakers")``.',
-    "base": "10 for logarithms to base ten, where something shown is a natural logarithm.",
-}
-"""What every plot takes besides its own options."""
-Limits = tuple[float | None, float | None]
-F = TypeVar("F", bound=Callable[..., Drawn])
-
-
-class Looks(TypedDict, total=False):
-    """The same as keywords, which every plot takes as ``**looks``: fields of :class:`Look`."""
-
-    title: str | None
-    legend: str | bool | None
-    xlim: Limits | None
-    ylim: Limits | None
-    labels: Sequence[str] | None
-    base: float | None
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a picture is to be changed; None leaves it as it is."""
-
-    title: str | None = None
-    legend: str | bool | None = None
-    xlim: Limits | None = None
-    ylim: Limits | None = None
-    labels: Sequence[str] | None = None
-    base: float | None = None
-
-    def of(self, picture: Picture) -> Picture:
-        """The picture with these looks."""
-        if self.base is not None:
-            picture = _picture_to_base(picture, self.base)
-        if self.labels is not None:
-            picture = _with_class_names(picture, self.labels)
-        if self.title is not None:
-            picture = replace(picture, title=str(self.title))
-        if self.legend is not None:
-            picture = replace(picture, legend=_legend_place(self.legend, picture))
-        rates = picture.kind in PROBIT_AXES
-        x = _axis_limited(picture.x, self.xlim, "xlim", rates=rates)
-        y = _axis_limited(picture.y, self.ylim, "ylim", rates=rates)
-        return replace(picture, x=x, y=y)
-
-
-def with_looks(draw: F) -> F:
-    """A plot function that takes the options of :class:`Look` besides its own.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> result = lk.evaluate([2.0, 1.0, -1.0, -3.0], [1, 0, 1, 0])
-    >>> axes = lk.plot.histogram(result, title="Mine", labels=("same speaker", "different speakers"), base=10)
-    >>> axes.get_title(), axes.get_xlabel(), axes.get_legend_handles_labels()[1][0]
-    ('Mine', 'log10 likelihood ratio', 'different speakers')
-    """
-    own = signature(draw)
-    parameters = {name: one for name, one in own.parameters.items() if one.kind is not Parameter.VAR_KEYWORD}
-
-    @wraps(draw)
-    def drawing(*args: object, ax: Ax = None, renderer: Renderer = "matplotlib", **options: object) -> Drawn:
-        looks = {name: options.pop(name) for name in Look.__dataclass_fields__ if name in options}
-        return render(unchecked(Look)(**looks).of(draw(*args, renderer="none", **options)), ax, renderer)
-
-    added = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=field.type)
-        for name, field in Look.__dataclass_fields__.items()
-    ]
-    drawing.__signature__ = own.replace(parameters=[*parameters.values(), *added])  # type: ignore[attr-defined]
-    if draw.__doc__:  # there is none with python -OO
-        drawing.__doc__ = with_parameters(draw.__doc__, OPTIONS, [*parameters, *OPTIONS])
-    return cast(F, drawing)
-
-
-def _legend_place(legend: str | bool, picture: Picture) -> Legend:
-    if legend is True:
-        return picture.legend if picture.legend != "none" else "best"
-    place = "none" if legend is False else legend
-    if place not in get_args(Legend):
-        raise UnknownNameError(
-            f"unknown legend {legend!r}; known are {', '.join(get_args(Legend))} and False"
-        )
-    return cast(Legend, place)
-
-
-def _axis_limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) -> Axis:
-    """An axis with these ends, as the axis counts, or rates on probit axes; a missing end stays as it is."""
-    if limits is None:
-        return axis
-    if not (isinstance(limits, (tuple, list)) and len(limits) == 2):
-        raise InputError(f"{name} is a pair of numbers, got {limits!r}")
-    if rates:
-        if not all(end is None or 0.0 < end < 1.0 for end in limits):
-            raise InputError(f"{name} on the axes of a DET are rates between 0 and 1, got {limits!r}")
-        low, high = (None if end is None else float(ndtri(end)) for end in limits)
+        changed |= {"text": in_unit(mark.text, mark.amounts, LOG10), "amounts": ()}
     else:
-        low, high = limits
-    if axis.limits is not None:
-        low, high = axis.limits[0] if low is None else low, axis.limits[1] if high is None else high
-    if low is None or high is None:
-        raise InputError(f"{name}: this axis has no fixed ends; give both limits")
-    low, high = float(low), float(high)
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise InputError(f"{name} must be two finite numbers, the smaller one first, got {limits!r}")
-    return replace(axis, limits=(low, high))
-
-
-def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
-    """The words target and non-target, wherever they stand, replaced by the user's own."""
-    if isinstance(labels, str) or len(labels) != 2:
-        raise InputError(f"labels are two names, of the targets and of the others, got {labels!r}")
-    target, nontarget = map(str, labels)
-
-    def named(text: str) -> str:
-        return CLASS_WORDS.sub(lambda found: nontarget if found[0].startswith("non") else target, text)
-
-    marks: list[Mark] = []
-    for mark in picture.marks:
-        if isinstance(mark, Text):
-            mark = replace(mark, text=named(mark.text))
-        else:
-            # the name of a system is the user's own, whatever words it is made of
-            system = getattr(mark, "group", "")
-            own, rest = (
-                (system, mark.label[len(system) :]) if mark.label.startswith(system) else ("", mark.label)
-            )
-            mark = replace(mark, label=own + named(rest))
-        if isinstance(mark, (Line, Points, Stairs)):
-            mark = replace(mark, hover=tuple(replace(shown, name=named(shown.name)) for shown in mark.hover))
-        marks.append(mark)
-    x, y = (replace(axis, label=named(axis.label)) for axis in (picture.x, picture.y))
-    title, described = named(picture.title), named(picture.described)
-    return replace(picture, marks=tuple(marks), title=title, described=described, x=x, y=y)
-
-
-def _picture_to_base(picture: Picture, base: float) -> Picture:
-    """Natural logarithms to base ten."""
-    if base not in (10, float(np.e)):
-        raise InputError(f"base is 10, or e for natural logarithms, got {base!r}")
-    if base != 10:
-        return picture
-    converted = to_base_10(picture)
-    if converted is picture and "log10" not in f"{picture.x.label}{picture.y.label}":
-        raise InputError(f"{picture.kind} shows no natural logarithm: base has no effect on it")
-    return converted
+        changed["label"] = LABELS.get(mark.label, mark.label)
+    if isinstance(mark, Line | Points | Stairs):
+        converted: dict[str, HoverValues] = {}
+        for one in mark.hover:
+            if one.per_nat:
+                name = NAMES.get(one.name, one.name if one.per_nat < 0 else f"{one.name} ({LOG10.short})")
+                values = np.asarray(cast(FloatArray, one.values)) / LN10**one.per_nat
+                one = replace(one, name=name, values=values, per_nat=0)
+            converted.setdefault(one.name, one)  # what would now be shown twice is shown once
+        changed["hover"] = tuple(converted.values())
+    return replace(mark, **changed)

@@ -14,7 +14,7 @@ import numpy as np
 from llrkit.base.arguments import FloatArray
 from llrkit.base.files import write_atomically
 from llrkit.base.text import Json
-from llrkit.plot.picture import Band, Cells, Drawn, HoverValues, Line, Picture, Points, Stairs, Text
+from llrkit.plot.picture import Axis, Band, Cells, Drawn, HoverValues, Line, Picture, Points, Stairs, Text
 
 SYMBOLS = {
     "circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond",
@@ -53,14 +53,25 @@ def plain_figure(picture: Picture) -> PlainFigure:
     Every trace and annotation says in ``meta`` or ``name`` whose color it has, so that a page can change
     the palette. Texts are escaped: plotly reads a little HTML in them.
     """
-    traces = [_plotly_trace(mark) for mark in picture.marks if not isinstance(mark, Text)]
-    words = [mark for mark in picture.marks if isinstance(mark, Text)]
+    traces = [_trace(mark) for mark in picture.marks if not isinstance(mark, Text)]
     layout: Plain = {
         "title": {"text": escaped(picture.title), "font": {"size": FONT + 2}},
         "font": {"size": FONT, "family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"},
-        "xaxis": _plotly_axis(picture, "x"),
-        "yaxis": _plotly_axis(picture, "y"),
-        "annotations": [_plotly_annotation(mark) for mark in words],
+        "xaxis": _axis(picture, picture.x),
+        "yaxis": _axis(picture, picture.y),
+        "annotations": [
+            {
+                "x": mark.x,
+                "y": mark.y,
+                "text": escaped(mark.text),
+                "showarrow": False,
+                "yanchor": "bottom",
+                "font": {"color": mark.ink.color},
+                "name": str(mark.ink.whose),
+            }
+            for mark in picture.marks
+            if isinstance(mark, Text)
+        ],
         "margin": {"l": 60, "r": 20, "t": 50, "b": 50},
         "showlegend": picture.legend != "none" and any(picture.labels()),
         "legend": {"orientation": "h", "x": 0.0, "y": -0.16, "yanchor": "top"},
@@ -88,11 +99,11 @@ def write_page(pictures: Sequence[Picture], path: str | Path) -> None:
 
 def plotly_javascript() -> str:
     """The JavaScript that plotly brings with it, for pages that open without a network."""
-    found = find_spec("plotly")
-    if found is None or found.origin is None:
+    package = find_spec("plotly")
+    if package is None or package.origin is None:
         raise ImportError("plotly is not installed")
     # read as a file: importing all of plotly takes longer than the rest of a report
-    return (Path(found.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    return (Path(package.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
 
 
 def escaped(text: str) -> str:
@@ -107,68 +118,46 @@ def escaped(text: str) -> str:
     return text.replace("%", "&#37;").replace("$", "&#36;")
 
 
-def _plotly_trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
+def _trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
     if isinstance(mark, Cells):
         return {
-            "type": "heatmap", "z": [_plotly_numbers(row) for row in mark.values],
+            "type": "heatmap", "z": [_numbers(row) for row in mark.values],
             "text": [list(row) for row in mark.texts], "texttemplate": "%{text}", "colorscale": "Cividis",
             "hoverinfo": "x+y+text",
             "colorbar": {"title": {"text": escaped(mark.label), "side": "right"}, "thickness": 14},
         }  # fmt: skip
     meta: Plain = {"ink": mark.ink.whose, "group": mark.group}
     trace: Plain = {
-        "type": "scatter",
-        "name": escaped(mark.label),
-        "showlegend": bool(mark.label),
-        "meta": meta,
-    }
+        "type": "scatter", "name": escaped(mark.label), "showlegend": bool(mark.label), "meta": meta,
+    }  # fmt: skip
     if mark.group:
         trace["legendgroup"] = f"group {escaped(mark.group)}"  # a name may be one of JavaScript's own
     color = mark.ink.color
-    ink: Plain = {"color": color, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
     match mark:
         case Line():
-            trace |= {
-                "mode": "lines",
-                "x": _plotly_numbers(mark.x),
-                "y": _plotly_numbers(mark.y),
-                "line": ink,
-            }
-            trace |= _plotly_hover(mark.label, mark.hover)
+            ink: Plain = {"color": color, "dash": mark.ink.dash, "width": LINE_WIDTH * mark.ink.width}
+            trace |= {"mode": "lines", **_places(mark.x, mark.y), "line": ink}
+            trace |= _hover(mark.label, mark.hover)
         case Points():
             symbol = SYMBOLS[mark.marker]
-            hollow = not mark.filled or symbol.endswith("thin")
-            trace |= {"mode": "markers", "x": _plotly_numbers(mark.x), "y": _plotly_numbers(mark.y)}
+            meta["hollow"] = hollow = not mark.filled or symbol.endswith("thin")
+            trace |= {"mode": "markers", **_places(mark.x, mark.y)}
             trace["marker"] = {
                 "symbol": symbol, "size": MARKER_SIZE * mark.size,
                 "color": GROUND if hollow else color,
                 "line": {"width": 2 if hollow else 0, "color": color},
             }  # fmt: skip
-            meta["hollow"] = hollow
-            trace |= _plotly_hover(mark.label, mark.hover)
+            trace |= _hover(mark.label, mark.hover)
         case Band():
-            around = np.concatenate([mark.x, mark.x[::-1]])
-            limits = np.concatenate([mark.high, mark.low[::-1]])
-            trace |= {
-                "mode": "lines",
-                "x": _plotly_numbers(around),
-                "y": _plotly_numbers(limits),
-                "fill": "toself",
-            }
+            x, y = np.concatenate([mark.x, mark.x[::-1]]), np.concatenate([mark.high, mark.low[::-1]])
+            trace |= {"mode": "lines", **_places(x, y), "fill": "toself"}
             trace |= {"line": {"width": 0, "color": color}, "hoverinfo": "skip"}
             trace["fillcolor"], meta["fill"] = _translucent(color, 0.25), 0.25
         case Stairs():
-            heights = np.append(mark.heights, mark.heights[-1:])
-            trace |= {
-                "mode": "lines",
-                "x": _plotly_numbers(mark.edges),
-                "y": _plotly_numbers(heights),
-                "fill": "tozeroy",
-            }
+            y = np.append(mark.heights, mark.heights[-1:])  # the last edge is of the last height
+            trace |= {"mode": "lines", **_places(mark.edges, y), "fill": "tozeroy"}
             trace |= {"line": {"shape": "hv", "width": 0.5, "color": color}, "hoveron": "points"}
-            trace |= _plotly_hover(
-                mark.label, mark.hover, repeat_last=True
-            )  # the last edge is of the last height
+            trace |= _hover(mark.label, mark.hover, repeat_last=True)
             trace["fillcolor"], meta["fill"] = _translucent(color, 0.4), 0.4
     return trace
 
@@ -179,7 +168,7 @@ def _translucent(color: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity})"
 
 
-def _plotly_hover(label: str, hover: tuple[HoverValues, ...], *, repeat_last: bool = False) -> Plain:
+def _hover(label: str, hover: tuple[HoverValues, ...], *, repeat_last: bool = False) -> Plain:
     if not hover:
         return {"hoverinfo": "skip"}
     columns = [
@@ -206,8 +195,7 @@ def _shortest_number(text: str) -> float | int | str:
     return int(value) if value.is_integer() else value
 
 
-def _plotly_axis(picture: Picture, which: str) -> Plain:
-    axis = picture.x if which == "x" else picture.y
+def _axis(picture: Picture, axis: Axis) -> Plain:
     plain: Plain = {
         "title": {"text": escaped(axis.label), "standoff": 8}, "showgrid": picture.grid, "zeroline": False,
         "gridcolor": "#DDDDDD", "linecolor": "#333333", "showline": True, "ticks": "outside",
@@ -221,19 +209,16 @@ def _plotly_axis(picture: Picture, which: str) -> Plain:
             plain["ticktext"] = [escaped(text) for text in axis.tick_labels]
     if picture.equal:
         plain["constrain"] = "domain"
-        if which == "y":
+        if axis is picture.y:
             plain["scaleanchor"] = "x"
     return plain
 
 
-def _plotly_annotation(mark: Text) -> Plain:
-    return {
-        "x": mark.x, "y": mark.y, "text": escaped(mark.text), "showarrow": False, "yanchor": "bottom",
-        "font": {"color": mark.ink.color}, "name": str(mark.ink.whose),
-    }  # fmt: skip
+def _places(x: FloatArray, y: FloatArray) -> Plain:
+    return {"x": _numbers(x), "y": _numbers(y)}
 
 
-def _plotly_numbers(values: FloatArray) -> list[float | None]:
+def _numbers(values: FloatArray) -> list[float | None]:
     """Lists of floats; plotly leaves a gap where there is no number."""
     numbers = np.asarray(values, dtype=np.float64).tolist()
     return [value if math.isfinite(value) else None for value in numbers]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy
 import scipy
@@ -17,20 +16,10 @@ from markupsafe import Markup
 
 from llrkit._version import __version__
 from llrkit.base.files import file_sha256
-from llrkit.base.text import Json
-from llrkit.fits.training import TiedScores
 from llrkit.io.formats import local_files
 from llrkit.plot.picture import Picture, to_base_10
-from llrkit.report.tables import Table, TextTable
+from llrkit.report.tables import Table, TextTable, text_tables
 from llrkit.results.vocabulary import NATS, LlrUnit, Vocabulary
-from llrkit.trust.bands import CurveBands
-from llrkit.trust.check import CalibrationCheck
-from llrkit.verbs.compare import Comparison
-from llrkit.verbs.evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from llrkit.report.sections import SystemVerdict
-
 
 GRADES = {"PASS": "good", "FAIL": "poor", "NOT DECIDED": "fair"}
 """Words that stand out wherever they are a cell of a table, and how."""
@@ -68,6 +57,12 @@ class Section:
     hint: str = ""
     """How to use the section on a screen; not printed."""
     banner: Banner | None = None
+
+    @property
+    def text_tables(self) -> list[TextTable]:
+        """Its tables as they are shown: those of numbers in pieces that fit on paper."""
+        pieces = ([table] if isinstance(table, TextTable) else text_tables(table) for table in self.tables)
+        return [table for tables in pieces for table in tables]
 
 
 FOLDER = Path(__file__).with_name("templates")
@@ -157,56 +152,15 @@ def provenance(
     ('ba7816bf', 3)
     """
     moment = datetime.now().astimezone() if now is None else now
-    named = dict.fromkeys(file for path in paths for file in _files_of_name(str(path)))
-    files = tuple(_facts_of_file(file, file if full_paths else Path(file).name or file) for file in named)
-    return Provenance(f"{moment:%Y-%m-%d %H:%M:%S %z}".strip(), command, files)
-
-
-def _files_of_name(path: str) -> list[str]:
-    """The files that a name stands for; itself if there are none on this machine."""
-    return [str(file) for file in local_files(path)] or [path]
-
-
-def _facts_of_file(path: str, shown: str) -> SourceFile:
-    place = Path(path)
-    if not place.is_file():
-        return SourceFile(shown, 0, "")
-    return SourceFile(shown, place.stat().st_size, file_sha256(place))
-
-
-Results: TypeAlias = Evaluation | Comparison | Mapping[str, Evaluation]
-"""What a report is about."""
-
-
-class Parts(TypedDict):
-    """All keywords of :func:`llrkit.write_report`, for whatever writes the report."""
-
-    title: str
-    by: str
-    comparison: Comparison | None
-    bands: Mapping[str, CurveBands]
-    checks: Mapping[str, CalibrationCheck]
-    ties: Mapping[str, TiedScores]
-    first: Sequence[Section]
-    sections: Sequence[Section]
-    cautions: Sequence[str]
-    llrs: bool
-    words: str
-    base_10: bool
-    made_from: Provenance | None
-
-
-class AboutSystems(TypedDict):
-    """What the template of a page says about the systems."""
-
-    systems: list[str]
-    headline: str
-    verdicts: list[SystemVerdict]
-    numbers: list[TextTable]
-    conventions: Mapping[str, str]
-    points: list[dict[str, Json]]
-    methods: str
-    counts: list[float]
+    files: dict[str, SourceFile] = {}
+    for path in map(str, paths):
+        # a name without files on this machine stands for itself
+        for name in [str(file) for file in local_files(path)] or [path]:
+            file, shown = Path(name), name if full_paths else Path(name).name or name
+            if file.is_file() and name not in files:
+                files[name] = SourceFile(shown, file.stat().st_size, file_sha256(file))
+            files.setdefault(name, SourceFile(shown, 0, ""))
+    return Provenance(f"{moment:%Y-%m-%d %H:%M:%S %z}".strip(), command, tuple(files.values()))
 
 
 @dataclass(frozen=True)
@@ -231,40 +185,19 @@ class Said:
             section,
             title=self.text(section.title),
             paragraphs=tuple(map(self.text, section.paragraphs)),
-            tables=[
-                self._numbers(table) if isinstance(table, Table) else self._table(table)
-                for table in section.tables
+            tables=[self.table(table) for table in section.tables],
+            pictures=[
+                (to_base_10(picture) if self.unit.base_10 else picture).said_in(self.words, keep=self.keep)
+                for picture in section.pictures
             ],
-            pictures=[self._picture(picture) for picture in section.pictures],
             note=self.text(section.note),
             hint=self.text(section.hint),
         )
 
-    def _picture(self, picture: Picture) -> Picture:
-        shown = to_base_10(picture) if self.unit.base_10 else picture
-        return shown.said_in(self.words, keep=self.keep)
-
-    def about(self, about: AboutSystems) -> AboutSystems:
-        """What the template says about the systems."""
-        verdicts = [
-            replace(
-                one, word=self.text(one.word), said=self.text(one.said), todo=tuple(map(self.text, one.todo))
-            )
-            for one in about["verdicts"]
-        ]
-        return {
-            **about,
-            "headline": self.text(about["headline"]),
-            "verdicts": verdicts,
-            "numbers": [self._table(table) for table in about["numbers"]],
-            "conventions": {name: self.text(value) for name, value in about["conventions"].items()},
-            "methods": self.text(about["methods"]),
-        }
-
-    def _numbers(self, table: Table) -> Table:
-        return replace(table, titles=tuple(map(self.text, table.titles)), caption=self.text(table.caption))
-
-    def _table(self, table: TextTable) -> TextTable:
+    def table(self, table: Table | TextTable) -> Table | TextTable:
+        """A table; cells of numbers stay."""
+        if isinstance(table, Table):
+            return replace(table.retitled(self.text), caption=self.text(table.caption))
         header = tuple(map(self.text, table.header))
         if table.header and not self.of_sources:  # may be the name of a column
             header = (table.header[0], *header[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -16,18 +16,14 @@ from llrkit._version import __version__
 from llrkit.base.files import replacing, write_atomically
 from llrkit.base.text import printable
 from llrkit.errors import MissingPackageError
-from llrkit.fits.training import TiedScores
 from llrkit.plot.llr_plots import histogram
 from llrkit.plot.picture import Ink, Line, Mark, Picture, Stairs
-from llrkit.report import sections as about_systems
 from llrkit.report.document import HTML, Banner, Provenance, Said, Section, provenance, trusted
-from llrkit.report.page import NOTHING, evaluations_by_name, said_of, system_sections
-from llrkit.report.sections import methods_text, validation
-from llrkit.report.tables import TextTable, same_points, text_tables
-from llrkit.results.vocabulary import LlrUnit, llr_unit, vocabulary
+from llrkit.report.sections import SystemReport, validation
+from llrkit.report.tables import TextTable
+from llrkit.report.word import WIDTH
+from llrkit.results.vocabulary import llr_unit, vocabulary
 from llrkit.scores import ScoreSource
-from llrkit.trust.bands import CurveBands
-from llrkit.trust.check import CalibrationCheck
 from llrkit.verbs.case import CaseReport
 from llrkit.verbs.case_words import (
     PLACE_HEADER,
@@ -41,15 +37,12 @@ from llrkit.verbs.case_words import (
     statements,
     table_header,
 )
-from llrkit.verbs.compare import Comparison
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation, rows
+from llrkit.verbs.evaluation import rows
 from llrkit.verbs.validate import SHOWN, Validation
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """The content security policy of a page that runs nothing."""
-WIDTH = 6.0
-"""Of pictures, in inches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +60,17 @@ class Document:
             return list(self.sections)
         return [*self.sections, Section("Provenance", (), [TextTable(("", ""), tuple(self.made_from))])]
 
+    @property
+    def curves(self) -> list[Section]:
+        """The sections on systems that can be shown by themselves."""
+        return [section for section in self.sections if section.title in ("Curves", "Distributions")]
+
     def write_html(self, path: str | Path) -> None:
         """One page that opens without a network, asks for nothing and runs nothing."""
-        shown = [
-            {
-                "title": section.title,
-                "paragraphs": section.paragraphs,
-                "tables": _tables_as_text(section),
-                "pictures": [(picture.title, _data_address(picture)) for picture in section.pictures],
-                "note": section.note,
-                "banner": section.banner,
-            }
-            for section in self.all_sections
-        ]
         page = HTML.get_template("document.html.j2").render(
             title=self.title,
-            sections=shown,
+            sections=self.all_sections,
+            address=_data_address,
             version=__version__,
             policy=Markup(POLICY),
             style=trusted("report.css"),
@@ -108,13 +96,6 @@ def require_docx() -> ModuleType:
     except ImportError:
         raise MissingPackageError.of_extra("Word documents need python-docx", "docx") from None
     return docx
-
-
-def _tables_as_text(section: Section) -> list[TextTable]:
-    tables = []
-    for table in section.tables:
-        tables += [table] if isinstance(table, TextTable) else text_tables(table)
-    return tables
 
 
 def _data_address(picture: Picture) -> str:
@@ -170,69 +151,39 @@ def _case_among_training(report: CaseReport, training: ScoreSource) -> Picture:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class EvaluationDocument(Document):
-    """A document on systems, whose curves can be shown by themselves."""
-
-    curves: Sequence[Section] = ()
-
-
-def evaluation_document(
-    results: Evaluation | Comparison | Mapping[str, Evaluation],
-    *,
-    title: str = "Evaluation of detection scores",
-    by: str = "condition",
-    comparison: Comparison | None = None,
-    bands: Mapping[str, CurveBands] = NOTHING,
-    checks: Mapping[str, CalibrationCheck] = NOTHING,
-    ties: Mapping[str, TiedScores] = NOTHING,
-    first: Sequence[Section] = (),
-    sections: Sequence[Section] = (),
-    cautions: Sequence[str] = (),
-    llrs: bool = False,
-    words: str = "nist",
-    base_10: bool = False,
-    made_from: Provenance | None = None,
-) -> EvaluationDocument:
+def evaluation_document(report: SystemReport) -> Document:
     """What :func:`llrkit.write_report` shows on a page, without what only a screen can do.
 
     Examples
     --------
     >>> import llrkit as lk
-    >>> document = evaluation_document(lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])))
-    >>> [section.title for section in document.sections]
+    >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]))
+    >>> [section.title for section in evaluation_document(SystemReport(result)).sections]
     ['Summary', 'Numbers', 'Curves', 'Distributions', 'Methods']
     """
-    unit = llr_unit(base_10)
-    comparison = results if isinstance(results, Comparison) else comparison
-    systems = evaluations_by_name(results)
-    same_points(systems)
-    alone = isinstance(results, Comparison) and bool(results.maps)
-    headline = comparison.sentence if alone and comparison else about_systems.headline(systems, checks)
-    shown: list[Section] = [Section("Read this first", tuple(cautions))] if cautions else []
-    shown += [
-        *first,
-        Section(
-            "Summary", (headline, *_verdict_paragraphs(systems, checks, ties, advise=not alone, unit=unit))
-        ),
-    ]
-    said = said_of(systems, words, unit)
+    said, several = report.said, len(report.systems) > 1
+    summary = [report.lead]
+    for one in report.verdicts():
+        name = f"{one.name} ({one.word}): " if several else ""
+        summary.append(name + " ".join((one.said, *one.todo)))
     numbers = []
-    for name, one in systems.items():
-        cells = tuple(tuple(map(said.text, row)) for row in rows(one, unit))
-        numbers.append(TextTable(("number", "value", "meaning"), cells, name if len(systems) > 1 else ""))
-    shown.append(Section("Numbers", (), numbers))
-    tested = any(section.banner for section in first)
-    own = system_sections(
-        results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested, unit=unit
-    )
-    methods = methods_text(
-        systems, list(comparison.maps) if comparison else (), checked=bool(checks), unit=unit
-    )
-    shown += [*own, *sections, Section("Methods", tuple(filter(None, methods.split("\n\n"))))]
-    shown = [section if section in first else said.section(section) for section in shown]
-    curves = [section for section in shown if section.title in ("Curves", "Distributions")]
-    return EvaluationDocument(title, shown, (made_from or provenance()).lines(), curves)
+    for name, result in report.systems.items():
+        cells = tuple(tuple(map(said.text, row)) for row in rows(result, report.unit))
+        numbers.append(TextTable(("number", "value", "meaning"), cells, name if several else ""))
+    after = [
+        Section("Summary", tuple(summary)),
+        Section("Numbers", (), numbers),
+        *report.own_sections(),
+        *report.sections,
+        Section("Methods", tuple(filter(None, report.methods().split("\n\n")))),
+    ]
+    cautions = [Section("Read this first", tuple(report.cautions))] if report.cautions else []
+    sections = [
+        *map(said.section, cautions),
+        *report.first,  # in its own words already
+        *map(said.section, after),
+    ]
+    return Document(report.title, sections, (report.made_from or provenance()).lines())
 
 
 def validation_document(
@@ -243,25 +194,12 @@ def validation_document(
     words: str = "forensic",
     base_10: bool = False,
     made_from: Provenance | None = None,
-) -> EvaluationDocument:
+) -> Document:
     """A validation report as a document."""
-    return evaluation_document(
-        {name: checked.evaluation}, title="Validation report",
+    report = SystemReport(
+        {name: checked.evaluation}, "Validation report",
         first=validation(checked, verbal=verbal, words=words, base_10=base_10),
-        bands=NOTHING if checked.bands is None else {name: checked.bands}, checks={name: checked.check},
+        bands={} if checked.bands is None else {name: checked.bands}, checks={name: checked.check},
         cautions=checked.cautions, llrs=True, words=words, base_10=base_10, made_from=made_from,
     )  # fmt: skip
-
-
-def _verdict_paragraphs(
-    systems: Mapping[str, Evaluation],
-    checks: Mapping[str, CalibrationCheck],
-    ties: Mapping[str, TiedScores],
-    *,
-    advise: bool,
-    unit: LlrUnit,
-) -> list[str]:
-    """What is said about each system, and what to do, a paragraph each."""
-    told = about_systems.verdicts(systems, checks, ties, advise=advise, unit=unit)
-    names = [f"{one.name} ({one.word}): " if len(systems) > 1 else "" for one in told]
-    return [name + " ".join((one.said, *one.todo)) for name, one in zip(names, told, strict=True)]
+    return evaluation_document(report)

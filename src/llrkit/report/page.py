@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Never
+from typing import Never, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from markupsafe import Markup
 
 from llrkit import plot
 from llrkit._version import __version__
-from llrkit.base.arguments import FloatArray, takes
+from llrkit.base.arguments import FloatArray, of_kind, yes_or_no
 from llrkit.base.files import write_atomically
 from llrkit.base.text import Json, printable, spelled
 from llrkit.errors import InputError
@@ -35,24 +35,10 @@ from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.multiclass.choose import Idempotence
 from llrkit.multiclass.evaluation import ClassEvaluation, PairHistogram, class_rows, class_sentence, rows
 from llrkit.plot.picture import ROLE_COLORS, SYSTEM_COLORS, Axis, Band, Line, Mark, Picture
-from llrkit.plot.plotly_renderer import PAGE_POLICY, Plain, PlainFigure, plain_figure, plotly_javascript
-from llrkit.report import sections as about_systems
-from llrkit.report import sections as certainty
-from llrkit.report.document import (
-    HTML,
-    AboutSystems,
-    Parts,
-    Provenance,
-    Results,
-    Said,
-    Section,
-    provenance,
-    script_json,
-    trusted,
-)
-from llrkit.report.sections import methods_text
-from llrkit.report.tables import Table, TextTable, format_table, same_points, summary_table, text_tables
-from llrkit.results.vocabulary import NATS, LlrUnit, llr_unit, vocabulary
+from llrkit.plot.plotly_renderer import PAGE_POLICY, plain_figure, plotly_javascript
+from llrkit.report.document import HTML, Provenance, Section, provenance, script_json, trusted
+from llrkit.report.sections import SystemReport
+from llrkit.report.tables import TextTable, format_table, summary_table, text_tables
 from llrkit.trust.bands import CurveBands
 from llrkit.trust.check import CalibrationCheck
 from llrkit.verbs.compare import Comparison
@@ -147,10 +133,9 @@ def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least:
     if not isinstance(mark, Line):
         return mark
     kept = thin_line(mark.x / wide, mark.y / high, tolerance)
-    even = (
-        np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64) if mark.hover else kept
-    )
-    kept = np.union1d(kept, even)
+    if mark.hover:  # points to point at, where the line is straight
+        even = np.linspace(0, len(mark.x) - 1, min(at_least, len(mark.x))).astype(np.int64)
+        kept = np.union1d(kept, even)
     hover = tuple(
         replace(line, values=tuple(line.values[i] for i in kept) if isinstance(line.values, tuple)
                 else line.values[kept])
@@ -162,10 +147,10 @@ def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least:
 def _shown_range(picture: Picture, axis: Axis, name: str) -> float:
     if axis.limits is not None:
         return axis.limits[1] - axis.limits[0]
-    values = [np.asarray(getattr(mark, name)) for mark in picture.marks if isinstance(mark, Line)]
-    finite = [array[np.isfinite(array)] for array in values]
-    both = np.concatenate([np.empty(0), *finite])
-    return float(np.ptp(both)) or 1.0 if len(both) else 1.0
+    lines = [getattr(mark, name) for mark in picture.marks if isinstance(mark, Line)]
+    values = np.concatenate([np.empty(0), *lines])
+    finite = values[np.isfinite(values)]
+    return float(np.ptp(finite)) or 1.0 if len(finite) else 1.0
 
 
 def exact_rates(evaluation: Evaluation) -> dict[str, Json]:
@@ -207,28 +192,19 @@ DIGITS = 4
 """Coordinates are rounded to 10^-4 of what an axis shows, less than a tenth of a pixel."""
 PIXELS = 640
 """Width of a plot, to say in pixels what thinning may change."""
-COARSEST = 0.01
-STEP = 1.3
-
-
-class PageFigure(PlainFigure):
-    """A figure with what the page says of it."""
-
-    kind: str
-    title: str
-    equal: bool
-    labels: int
+COARSEST, STEP = 0.01, 1.3
+"""Of the second thinning: the tolerance at which it gives up, and by what it grows each time."""
 
 
 def page_figures(
     pictures: Sequence[Picture], *, n_systems: int = 1, room: int = 2_000_000
-) -> tuple[list[PageFigure], float]:
+) -> tuple[list[dict[str, object]], float]:
     """Pictures for the page, and by how many pixels thinning may have moved a line.
 
     That is a quarter of a pixel. Where the figures would take more than ``room`` characters, what is left
     is thinned a second time, as little as it takes.
     """
-    at_least = max(12, min(100, 400 // n_systems))
+    at_least = max(12, min(100, 400 // n_systems))  # many systems share the room that hover values take
     once = [thin_picture(picture, tolerance=TOLERANCE, at_least=at_least) for picture in pictures]
     figures, again = [_page_figure(picture) for picture in once], 0.0
     while len(script_json(figures)) > room and again < COARSEST:
@@ -238,10 +214,17 @@ def page_figures(
     return figures, PIXELS * (TOLERANCE + again)  # the shifts add up
 
 
-def _page_figure(picture: Picture) -> PageFigure:
+def _page_figure(picture: Picture) -> dict[str, object]:
+    """A figure with what the page says of it, its coordinates rounded."""
     figure = plain_figure(picture)
-    for name, axis in (("x", picture.x), ("y", picture.y)):
-        _rounded_figure(figure["data"], name, axis.limits)
+    for name, limits in (("x", picture.x.limits), ("y", picture.y.limits)):
+        traces = [trace for trace in figure["data"] if name in trace]
+        places = [cast("list[float | None]", trace[name]) for trace in traces]
+        known = [value for coordinates in places for value in coordinates if value is not None]
+        width = limits[1] - limits[0] if limits else float(np.ptp(known)) if known else 0.0
+        decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
+        for trace, coordinates in zip(traces, places, strict=True):
+            trace[name] = [None if value is None else round(value, decimals) for value in coordinates]
     layout = figure["layout"]
     del layout["title"]
     layout["margin"] = {"l": 60, "r": 15, "t": 15, "b": 50}
@@ -254,27 +237,11 @@ def _page_figure(picture: Picture) -> PageFigure:
     }
 
 
-def _rounded_figure(traces: list[Plain], name: str, limits: tuple[float, float] | None) -> None:
-    places = [(trace, _trace_coordinates(trace[name])) for trace in traces if name in trace]
-    values = [value for _, coordinates in places for value in coordinates if value is not None]
-    width = limits[1] - limits[0] if limits else float(np.ptp(values)) if values else 0.0
-    decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
-    for trace, coordinates in places:
-        trace[name] = [None if value is None else round(value, decimals) for value in coordinates]
-
-
-def _trace_coordinates(values: Json) -> list[float | None]:
-    """The numbers of a trace; None where there is a gap."""
-    assert isinstance(values, list)
-    return [value if isinstance(value, (int, float)) else None for value in values]
-
-
 NOTHING: Mapping[str, Never] = MappingProxyType({})
 LARGEST_DATA = 2_950_000
 """Characters of data in a page: with plotly's 4.8 million and the text it stays below 8 million."""
 
 
-@takes(title=str, by=str, bands=Mapping, checks=Mapping, ties=Mapping)
 def write_report(
     results: Evaluation | Comparison | Mapping[str, Evaluation],
     path: str | Path,
@@ -339,176 +306,35 @@ def write_report(
     >>> file.stat().st_size < 8_000_000
     True
     """
-    parts: Parts = {
-        "title": title, "by": by, "comparison": comparison, "bands": bands, "checks": checks, "ties": ties,
-        "first": first, "sections": sections, "cautions": cautions, "llrs": llrs, "words": words,
-        "base_10": base_10, "made_from": made_from,
-    }  # fmt: skip
+    of_kind(title, str, "title")
+    of_kind(by, str, "by")
+    for name, value in (("bands", bands), ("checks", checks), ("ties", ties)):
+        of_kind(value, Mapping, name)
+    yes_or_no(llrs, "llrs")
+    yes_or_no(base_10, "base_10")
+    report = SystemReport(
+        results, title, by, comparison, bands, checks, ties, first, sections, cautions, llrs, made_from,
+        words, base_10,
+    )  # fmt: skip
     if str(path).lower().endswith(".docx"):
         from llrkit.report.layouts import evaluation_document
 
-        evaluation_document(results, **parts).write_word(path)
-        return
-    write_atomically(path, report_page(results, **parts))
+        evaluation_document(report).write_word(path)
+    else:
+        write_atomically(path, report_page(report))
 
 
-def report_page(
-    results: Results,
-    *,
-    title: str,
-    by: str,
-    comparison: Comparison | None,
-    first: Sequence[Section],
-    sections: Sequence[Section],
-    cautions: Sequence[str],
-    made_from: Provenance | None,
-    bands: Mapping[str, CurveBands] = NOTHING,
-    checks: Mapping[str, CalibrationCheck] = NOTHING,
-    ties: Mapping[str, TiedScores] = NOTHING,
-    headline: str = "",
-    what: str = "",
-    llrs: bool = False,
-    words: str = "nist",
-    base_10: bool = False,
-) -> str:
-    """The page as text; ``headline`` and ``what`` are for evaluations that are not of systems."""
-    unit = llr_unit(base_10)
-    comparison = results if isinstance(results, Comparison) else comparison
-    systems = evaluations_by_name(results)
-    same_points(systems)
-    what = what or ("method" if isinstance(results, Comparison) else "system")
+def report_page(report: SystemReport) -> str:
+    """The page as text."""
+    systems, said, unit = report.systems, report.said, report.unit
+    what = report.what or ("method" if isinstance(report.results, Comparison) else "system")
     table = summary_table(systems, row_title=what)
-    tested = any(section.banner for section in first)  # a validation shows the tests beside its matrix
-    own = system_sections(
-        results, systems, comparison, by, bands, checks, llrs=llrs, tested=tested, unit=unit
-    )
-    said = said_of(systems, words, unit)
-    all_sections = [*first, *(said.section(section) for section in (*own, *sections))]
+    own = [said.section(section) for section in (*report.own_sections(), *report.sections)]
     pictures: list[Picture] = []
-    shown = [_section_for_template(section, i, pictures) for i, section in enumerate(all_sections)]
-    data = _data_of_page(systems, table, title)
-    data["words"] = [said.text(text) for text in ("Target prior", "cost of a miss", "of a false alarm")]
-    data["unit"] = {"nats": unit.nats, "suffix": f" {unit.suffix}" if base_10 else ""}
-    about = _about_the_systems(results, systems, comparison, table, checks, ties, unit)
-    about["headline"] = headline or about["headline"]
-    about = said.about(about)
-    room = LARGEST_DATA - len(script_json(data))
-    data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
-    page = HTML.get_template("page.html.j2").render(
-        about,
-        title=title,
-        version=__version__,
-        policy=Markup(PAGE_POLICY),
-        what=what,
-        base_10=base_10,
-        say=said.text,
-        several=f"{what}es" if what.endswith("s") else f"{what}s",
-        cautions=[said.text(caution) for caution in cautions],
-        first=shown[: len(first)],
-        sections=shown[len(first) :],
-        moved=moved,
-        provenance=made_from or provenance(),
-        style=trusted("report.css"),
-        plotly=Markup(plotly_javascript()),
-        program=trusted("plots.js", "panel.js", "page.js"),
-        data=script_json(data),
-    )
-    return printable(page)
-
-
-def system_sections(
-    results: Results,
-    systems: Mapping[str, Evaluation],
-    comparison: Comparison | None,
-    by: str,
-    bands: Mapping[str, CurveBands],
-    checks: Mapping[str, CalibrationCheck],
-    *,
-    llrs: bool,
-    tested: bool,
-    unit: LlrUnit = NATS,
-) -> list[Section]:
-    """Intervals, curves, distributions, tests, conditions and calibrators, where they are known."""
-    sections = [
-        *certainty.intervals(systems),
-        about_systems.curves(systems, bands, llrs=llrs),
-        about_systems.distributions(systems),
-    ]
-    sections += [
-        *certainty.calibration(checks, tested=tested, unit=unit),
-        *about_systems.conditions(systems, by),
-    ]
-    if comparison is not None:
-        sections.append(about_systems.calibrators(comparison, alone=comparison is results))
-    return sections
-
-
-def _about_the_systems(
-    results: Results,
-    systems: Mapping[str, Evaluation],
-    comparison: Comparison | None,
-    table: Table,
-    checks: Mapping[str, CalibrationCheck],
-    ties: Mapping[str, TiedScores],
-    unit: LlrUnit,
-) -> AboutSystems:
-    """What the template says about the systems."""
+    shown = [_section_for_template(one, i, pictures) for i, one in enumerate((*report.first, *own))]
     first = next(iter(systems.values()))
-    alone = results if isinstance(results, Comparison) and results.maps else None
-    return {
-        "systems": list(systems),
-        "headline": about_systems.headline(systems, checks) if alone is None else alone.sentence,
-        "verdicts": about_systems.verdicts(systems, checks, ties, advise=alone is None, unit=unit),
-        "numbers": text_tables(table),
-        "conventions": first.conventions,
-        "points": [asdict(result.point) for result in first.points],
-        "methods": methods_text(
-            systems, list(comparison.maps) if comparison is not None else (), checked=bool(checks), unit=unit
-        ),
-        "counts": sorted({e.n_target + e.n_nontarget for e in systems.values()}),
-    }
-
-
-def said_of(systems: Mapping[str, Evaluation], words: str, unit: LlrUnit = NATS) -> Said:
-    """A report in a vocabulary, its pictures in a unit; names of systems and points stay as they are."""
-    points = (point.point.name for result in systems.values() for point in result.points)
-    return Said(vocabulary(words), (*systems, *points), unit)
-
-
-def evaluations_by_name(results: Results) -> dict[str, Evaluation]:
-    """Evaluations by the name of their system, whatever form they were given in."""
-    if isinstance(results, Comparison):
-        return dict(results.evaluations)
-    if isinstance(results, Evaluation):
-        return {"scores": results}
-    if not isinstance(results, Mapping) or not results:
-        raise InputError("a report needs an Evaluation, a Comparison, or a dict of Evaluations by system")
-    for name, value in results.items():
-        if not isinstance(value, Evaluation):
-            raise InputError(f"{name!r}: expected an Evaluation, got {type(value).__name__}")
-    return {str(name): value for name, value in results.items()}
-
-
-def _section_for_template(section: Section, i: int, pictures: list[Picture]) -> dict[str, object]:
-    """A section as the template takes it; its pictures join the others."""
-    drawn = []
-    for picture in section.pictures:
-        drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
-        pictures.append(picture)
-    tables: list[TextTable] = []
-    for table in section.tables:
-        tables += text_tables(table) if isinstance(table, Table) else [table]
-    return {
-        "id": f"section{i}", "title": section.title, "paragraphs": section.paragraphs, "tables": tables,
-        "figures": drawn, "small": section.small, "note": section.note, "hint": section.hint,
-        "banner": section.banner,
-    }  # fmt: skip
-
-
-def _data_of_page(systems: Mapping[str, Evaluation], table: Table, title: str) -> dict[str, object]:
-    first = next(iter(systems.values()))
-    return {
-        "title": title,
+    data: dict[str, object] = {
+        "title": report.title,
         "systems": list(systems),
         "colors": {"systems": SYSTEM_COLORS, "roles": ROLE_COLORS},
         "grid": {"first": float(BAYES_LOG_ODDS[0]), "step": 0.01, "n": len(BAYES_LOG_ODDS)},
@@ -519,7 +345,57 @@ def _data_of_page(systems: Mapping[str, Evaluation], table: Table, title: str) -
             "schema": "llrkit.report/1",
             "systems": spelled({name: result.to_dict() for name, result in systems.items()}),
         },
+        "words": [said.text(text) for text in ("Target prior", "cost of a miss", "of a false alarm")],
+        "unit": {"nats": unit.nats, "suffix": f" {unit.suffix}" if unit.base_10 else ""},
     }
+    # what the rest of the data leaves of the page is for figures
+    room = LARGEST_DATA - len(script_json(data))
+    data["figures"], moved = page_figures(pictures, n_systems=len(systems), room=room)
+    page = HTML.get_template("page.html.j2").render(
+        title=report.title,
+        version=__version__,
+        policy=Markup(PAGE_POLICY),
+        what=what,
+        several=f"{what}es" if what.endswith("s") else f"{what}s",
+        systems=list(systems),
+        counts=sorted({e.n_target + e.n_nontarget for e in systems.values()}),
+        base_10=unit.base_10,
+        say=said.text,
+        cautions=[said.text(caution) for caution in report.cautions],
+        first=shown[: len(report.first)],
+        headline=said.text(report.lead),
+        verdicts=[
+            replace(
+                one, word=said.text(one.word), said=said.text(one.said), todo=tuple(map(said.text, one.todo))
+            )
+            for one in report.verdicts()
+        ],
+        numbers=[said.table(one) for one in text_tables(table)],
+        conventions={name: said.text(value) for name, value in first.conventions.items()},
+        points=[result.point for result in first.points],
+        sections=shown[len(report.first) :],
+        methods=said.text(report.methods()),
+        moved=moved,
+        provenance=report.made_from or provenance(),
+        style=trusted("report.css"),
+        plotly=Markup(plotly_javascript()),
+        program=trusted("plots.js", "panel.js", "page.js"),
+        data=script_json(data),
+    )
+    return printable(page)
+
+
+def _section_for_template(section: Section, i: int, pictures: list[Picture]) -> dict[str, object]:
+    """A section as the template takes it; its pictures join the others."""
+    drawn = []
+    for picture in section.pictures:
+        drawn.append({"id": f"figure{len(pictures)}", "title": picture.title, "told": picture.described})
+        pictures.append(picture)
+    return {
+        "id": f"section{i}", "title": section.title, "paragraphs": section.paragraphs,
+        "tables": section.text_tables, "figures": drawn, "small": section.small, "note": section.note,
+        "hint": section.hint, "banner": section.banner,
+    }  # fmt: skip
 
 
 MOST_CLASSES = 12
@@ -567,19 +443,11 @@ def write_class_report(
             f"Of {len(detections)} classes the {len(shown)} with the largest EER are drawn one by one; the "
             "tables have all."
         )
-    page = report_page(
-        shown,
-        title=title,
-        by="condition",
-        comparison=None,
-        first=_class_sections(result, pairs, idempotence),
-        sections=(),
-        cautions=cautions,
-        made_from=made_from,
-        headline=class_sentence(result),
-        what="class",
-    )
-    write_atomically(path, page)
+    report = SystemReport(
+        shown, title, first=_class_sections(result, pairs, idempotence), cautions=cautions,
+        made_from=made_from, headline=class_sentence(result), what="class",
+    )  # fmt: skip
+    write_atomically(path, report_page(report))
 
 
 def _class_sections(

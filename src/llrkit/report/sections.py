@@ -1,27 +1,26 @@
-"""The sections of each kind of result, and the text on methods."""
+"""What a report on systems is made of, the sections of each kind of result, and the text on methods."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 from llrkit import plot
 from llrkit._version import __version__
+from llrkit.base.process import cached_property
 from llrkit.base.text import number, percent
 from llrkit.fits.training import TiedScores
 from llrkit.metrics.measure import Measurements
 from llrkit.metrics.theory_costs import TheoryCosts, theory_costs_of
-from llrkit.plot.cost_plots import theory
 from llrkit.plot.picture import Picture
-from llrkit.report.document import TEXT, Banner, Said, Section
-from llrkit.report.tables import ALL, TextTable, summary_table
+from llrkit.report.document import TEXT, Banner, Provenance, Said, Section
+from llrkit.report.tables import ALL, TextTable, of_one_kind, same_points, summary_table
 from llrkit.results.vocabulary import NATS, LlrUnit, llr_unit, vocabulary
 from llrkit.trust.bands import CurveBands
 from llrkit.trust.check import HEADER, LEGEND, CalibrationCheck, Verdict, rows_of_tests
-from llrkit.trust.check import HEADER as TESTS_HEADER
-from llrkit.trust.jackknife import Uncertainty
 from llrkit.verbs.compare import Comparison, ScoreToLlr
 from llrkit.verbs.diagnose import diagnosis_of
 from llrkit.verbs.evaluation import (
@@ -45,8 +44,6 @@ from llrkit.verbs.validate import (
 
 MOST_PANELS = 24
 """Small multiples beyond this many are left out; the table has them all."""
-NO_CHECKS: Mapping[str, CalibrationCheck] = MappingProxyType({})
-NO_TIES: Mapping[str, TiedScores] = MappingProxyType({})
 BADGES = {
     "evidence": ("miscalibrated", "poor"),
     "none_found": ("no error found", "good"),
@@ -56,6 +53,108 @@ BADGES = {
     "infinite": ("unusable as LLRs", "poor"),
 }
 """Word and grade by the outcome of the verdict."""
+WANTED = "a report needs an Evaluation, a Comparison, or a dict of Evaluations by system"
+Results: TypeAlias = Evaluation | Comparison | Mapping[str, Evaluation]
+"""What a report is about."""
+
+
+@dataclass(frozen=True, eq=False)
+class SystemReport:
+    """What a report on systems is made of and what it says, whether as a page or as a document.
+
+    The first fields are the keywords of :func:`llrkit.write_report`, which describes them.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> report = SystemReport(lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])))
+    >>> report.lead, [section.title for section in report.own_sections()]
+    ('EER 23.08 %, Cllr 0.7140 bits.', ['Curves', 'Distributions'])
+    """
+
+    results: Results
+    title: str = "Evaluation of detection scores"
+    by: str = "condition"
+    comparison: Comparison | None = None
+    bands: Mapping[str, CurveBands] = field(default_factory=dict)
+    checks: Mapping[str, CalibrationCheck] = field(default_factory=dict)
+    ties: Mapping[str, TiedScores] = field(default_factory=dict)
+    first: Sequence[Section] = ()
+    sections: Sequence[Section] = ()
+    cautions: Sequence[str] = ()
+    llrs: bool = False
+    made_from: Provenance | None = None
+    words: str = "nist"
+    base_10: bool = False
+    headline: str = ""
+    """For evaluations that are not of systems: what is said first."""
+    what: str = ""
+    """And what they are of."""
+
+    @cached_property
+    def systems(self) -> dict[str, Evaluation]:
+        """The evaluations by the name of their system, whatever form they were given in."""
+        if isinstance(self.results, Evaluation):
+            return {"scores": self.results}
+        given = self.results.evaluations if isinstance(self.results, Comparison) else self.results
+        systems = {str(name): value for name, value in of_one_kind(given, Evaluation, WANTED).items()}
+        same_points(systems)
+        return systems
+
+    @property
+    def compared(self) -> Comparison | None:
+        """The comparison of calibrators, if there is one."""
+        return self.results if isinstance(self.results, Comparison) else self.comparison
+
+    @property
+    def alone(self) -> Comparison | None:
+        """The same, if the report is about nothing else."""
+        return self.results if isinstance(self.results, Comparison) and self.results.maps else None
+
+    @property
+    def unit(self) -> LlrUnit:
+        """Of LLRs."""
+        return llr_unit(self.base_10)
+
+    @property
+    def said(self) -> Said:
+        """Says it in the vocabulary and the unit that were asked for."""
+        return said_of(self.systems, self.words, self.unit)
+
+    @property
+    def lead(self) -> str:
+        """What is said first."""
+        told = self.headline or (self.alone.sentence if self.alone else "")
+        return told or headline(self.systems, self.checks)
+
+    def verdicts(self) -> list[SystemVerdict]:
+        """What is said about each system, with advice unless calibrators are compared."""
+        return verdicts(self.systems, self.checks, self.ties, advise=self.alone is None, unit=self.unit)
+
+    def methods(self) -> str:
+        """The text on methods."""
+        compared = list(self.compared.maps) if self.compared is not None else ()
+        return methods_text(self.systems, compared, checked=bool(self.checks), unit=self.unit)
+
+    def own_sections(self) -> list[Section]:
+        """Intervals, curves, distributions, tests, conditions and calibrators, where they are known."""
+        tested = any(section.banner for section in self.first)  # a validation shows tests beside its matrix
+        sections = [
+            *intervals(self.systems),
+            curves(self.systems, self.bands, llrs=self.llrs),
+            distributions(self.systems),
+            *calibration(self.checks, tested=tested, unit=self.unit),
+            *conditions(self.systems, self.by),
+        ]
+        if self.compared is not None:
+            sections.append(calibrators(self.compared, alone=self.compared is self.results))
+        return sections
+
+
+def said_of(systems: Mapping[str, Evaluation], words: str, unit: LlrUnit = NATS) -> Said:
+    """A report in a vocabulary, its pictures in a unit; names of systems and points stay as they are."""
+    points = (point.point.name for result in systems.values() for point in result.points)
+    return Said(vocabulary(words), (*systems, *points), unit)
 
 
 @dataclass(frozen=True)
@@ -80,8 +179,8 @@ def judged_systems(
 
 def verdicts(
     systems: Mapping[str, Evaluation],
-    checks: Mapping[str, CalibrationCheck] = NO_CHECKS,
-    ties: Mapping[str, TiedScores] = NO_TIES,
+    checks: Mapping[str, CalibrationCheck],
+    ties: Mapping[str, TiedScores],
     *,
     advise: bool = True,
     unit: LlrUnit = NATS,
@@ -125,7 +224,7 @@ def _what_to_do(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -
     return tuple(todo)
 
 
-def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck] = NO_CHECKS) -> str:
+def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, CalibrationCheck]) -> str:
     """The report in one or two sentences; what one system's numbers mean stands in its verdict."""
     told = judged_systems(systems, checks)
     if len(systems) == 1:
@@ -197,23 +296,18 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
             left_out.append(result.shared.sentence(by))
         tables = [summary_table(result, row_title=by)] if result.groups else []
         shown = {group_name(key): group for key, group in list(result.groups.items())[:MOST_PANELS]}
-        pictures = [_group_beside_all(plot.det, name, group, result) for name, group in shown.items()]
-        pictures += [
-            _group_beside_all(plot.bayes_error, name, group, result) for name, group in shown.items()
-        ]
+        pictures = []
+        for draw in (partial(plot.det, points=False), plot.bayes_error):
+            for name, group in shown.items():
+                beside = {ALL if name != ALL else f"{ALL} of them": result, name: group}
+                picture: Picture = draw(beside, renderer="none")
+                pictures.append(replace(picture, title=f"{picture.title}: {name}"))
         if len(result.groups) > MOST_PANELS:
             left_out.append(
                 f"Pictures of the first {MOST_PANELS} of {len(result.groups)} values; the table has all."
             )
         sections.append(Section(title, tuple(left_out), tables, pictures, small=True))
     return sections
-
-
-def _group_beside_all(draw: object, name: str, group: Evaluation, pooled: Evaluation) -> Picture:
-    systems = {ALL if name != ALL else f"{ALL} of them": pooled, name: group}
-    options = {"points": False} if draw is plot.det else {}
-    picture: Picture = draw(systems, renderer="none", **options)  # type: ignore[operator]
-    return replace(picture, title=f"{picture.title}: {name}")
 
 
 def calibrators(comparison: Comparison, *, alone: bool) -> Section:
@@ -250,7 +344,10 @@ def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
         cells = tuple((row.name, row.value, row.interval) for row in shown if row.interval)
         header = ("number", "value", f"{100 * uncertainty.level:g} % interval")
         tables.append(TextTable(header, cells, name, numeric=True))
-        about = [f"{line}." for line in _about_the_intervals(uncertainty)]
+        # the number of speakers is stated once
+        counted = not uncertainty.n_speakers or any("speakers" in note for note in uncertainty.notes)
+        speakers = [] if counted else [f"{uncertainty.n_speakers:,} speakers"]
+        about = [f"{line}." for line in (*uncertainty.notes, *speakers)]
         missing = [f"{line[0].upper()}{line[1:]}." for line in without_interval(uncertainty, shown)]
         for line in (INTERVALS[uncertainty.kind], *about, *missing):
             said.setdefault(line, []).append(name)
@@ -259,13 +356,6 @@ def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
         for line, names in said.items()
     ]
     return [Section("How sure", tuple(lines), tables)] if tables else []
-
-
-def _about_the_intervals(uncertainty: Uncertainty) -> list[str]:
-    """What the intervals rest on; the number of speakers is stated once."""
-    counted = any("speakers" in note for note in uncertainty.notes)
-    speakers = [] if counted or not uncertainty.n_speakers else [f"{uncertainty.n_speakers:,} speakers"]
-    return [*uncertainty.notes, *speakers]
 
 
 def calibration(
@@ -292,11 +382,8 @@ def theory_section(systems: Mapping[str, Evaluation]) -> Section:
     """Every system, or every group of it where there are groups, as a point on the curves of theory."""
     lists: dict[str, Evaluation] = {}
     for name, result in systems.items():
-        several = len(systems) > 1
-        groups = {
-            f"{name} {group_name(key)}" if several else group_name(key): group
-            for key, group in result.groups.items()
-        }
+        prefix = f"{name} " if len(systems) > 1 else ""
+        groups = {f"{prefix}{group_name(key)}": group for key, group in result.groups.items()}
         lists |= groups or {name: result}
     return section_of(theory_costs_of(lists))
 
@@ -309,7 +396,7 @@ def section_of(curves: Sequence[TheoryCosts]) -> Section:
         "differ at rare priors: a point near the Gaussian line of Cllr does not show that LLRs are Gaussian.",
         " ".join(curve.sentence for curve in curves),
     )
-    return Section("Theory", words, pictures=[theory(curve, renderer="none") for curve in curves])
+    return Section("Theory", words, pictures=[plot.theory(curve, renderer="none") for curve in curves])
 
 
 VALIDATION_REFERENCES = (
@@ -329,7 +416,7 @@ def validation(
     unit = llr_unit(base_10)
     said = Said(vocabulary(words), result.names, unit, of_sources=True)
     tested = tuple(rows_of_tests(result.check, unit))
-    tests = TextTable(TESTS_HEADER, tested, "Tests of calibration", numeric=True)
+    tests = TextTable(HEADER, tested, "Tests of calibration", numeric=True)
     matrix = TextTable(FULL_HEADER, tuple(tuple(full_cells(row, unit)) for row in result.rows))
     header, cells = misleading_rows(result, verbal, unit)
     facts = tuple(stated(result, unit))

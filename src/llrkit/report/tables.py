@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeGuard, TypeVar
 
-from llrkit.base.arguments import takes
-from llrkit.base.text import as_number, as_text, chance, csv_text, not_among, number
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.base.arguments import of_kind, one_of, yes_or_no
+from llrkit.base.text import as_number, as_text, chance, csv_text, number
+from llrkit.errors import InputError
 from llrkit.multiclass.choose import ClassComparison
 from llrkit.multiclass.evaluation import ClassEvaluation, ClassResult
 from llrkit.results.vocabulary import vocabulary
@@ -22,74 +22,86 @@ from llrkit.verbs.evaluation import Evaluation, group_name, number_row
 
 R = TypeVar("R")
 T = TypeVar("T")
-Column = tuple[str, str, Callable[[R], float], Callable[[float], str]]
+Number = tuple[str, str, Callable[[R], float], Callable[[float], str]]
 """Its name in the JSON, its title, the number of a result, and how that is shown."""
 ALL = "all"
 """The row of all trials, above those of groups or classes."""
 
 
 @dataclass(frozen=True)
+class Column:
+    """One number of every row of a table."""
+
+    key: str
+    """Its name in the JSON."""
+    title: str
+    values: tuple[float, ...]
+    texts: tuple[str, ...]
+    """How the values are shown."""
+
+
+@dataclass(frozen=True)
 class Table:
-    """A table: the names of its rows, and for each column a key, a title, values and how they are shown."""
+    """A table of numbers: the names of its rows, and its columns."""
 
     row_title: str
     names: tuple[str, ...]
-    keys: tuple[str, ...]
-    titles: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
-    """One tuple for each row."""
-    texts: tuple[tuple[str, ...], ...]
+    columns: tuple[Column, ...]
     caption: str = ""
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of the columns in the JSON."""
+        return [column.key for column in self.columns]
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The titles, that of the rows first."""
+        return (self.row_title, *(column.title for column in self.columns))
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The rows as they are shown, each with its name first."""
+        return tuple(zip(self.names, *(column.texts for column in self.columns), strict=True))
 
     def choose(self, columns: Sequence[str]) -> Table:
         """The same table with these columns only, by key or title, in this order.
 
         Examples
         --------
-        >>> column = ("x", "x (%)", lambda value: value, rate_in_percent)
-        >>> table = table_of({"a": 0.5}, [column], row_title="name")
-        >>> table.choose(["x"]).titles
-        ('x (%)',)
+        >>> number_shown = ("x", "x (%)", lambda value: value, rate_in_percent)
+        >>> table = table_of({"a": 0.5}, [number_shown], row_title="name")
+        >>> table.choose(["x"]).header
+        ('name', 'x (%)')
         """
-        places = []
+        chosen = []
         for name in columns:
-            found = [i for i, pair in enumerate(zip(self.keys, self.titles, strict=True)) if name in pair]
+            found = [column for column in self.columns if name in (column.key, column.title)]
             if not found:
                 require_column(name, self.keys)
-            places.append(found[0])
+            chosen.append(found[0])
+        return replace(self, columns=tuple(chosen))
 
-        def chosen(row: tuple[T, ...]) -> tuple[T, ...]:
-            return tuple(row[i] for i in places)
-
-        return replace(
-            self,
-            keys=chosen(self.keys),
-            titles=chosen(self.titles),
-            values=tuple(map(chosen, self.values)),
-            texts=tuple(map(chosen, self.texts)),
-        )
+    def retitled(self, say: Callable[[str], str]) -> Table:
+        """The same table with its titles in other words."""
+        return replace(self, columns=tuple(replace(one, title=say(one.title)) for one in self.columns))
 
 
 def table_of(
-    results: Mapping[str, R], columns: Sequence[Column[R]], *, row_title: str, caption: str = ""
+    results: Mapping[str, R], numbers: Sequence[Number[R]], *, row_title: str, caption: str = ""
 ) -> Table:
     """One row for each result.
 
     Examples
     --------
-    >>> table_of({"a": 0.5}, [("x", "x (%)", lambda value: value, rate_in_percent)], row_title="name").texts
-    (('50.00',),)
+    >>> table_of({"a": 0.5}, [("x", "x (%)", lambda value: value, rate_in_percent)], row_title="name").rows
+    (('a', '50.00'),)
     """
-    values = tuple(tuple(float(of(result)) for _, _, of, _ in columns) for result in results.values())
-    return Table(
-        row_title,
-        tuple(map(str, results)),
-        tuple(key for key, *_ in columns),
-        tuple(title for _, title, *_ in columns),
-        values,
-        tuple(tuple(show(v) for (*_, show), v in zip(columns, row, strict=True)) for row in values),
-        caption,
-    )
+    columns = []
+    for key, title, of, show in numbers:
+        values = tuple(float(of(result)) for result in results.values())
+        columns.append(Column(key, title, values, tuple(map(show, values))))
+    return Table(row_title, tuple(map(str, results)), tuple(columns), caption)
 
 
 def of_one_kind(results: object, kind: type[R], wanted: str) -> Mapping[str, R]:
@@ -98,14 +110,9 @@ def of_one_kind(results: object, kind: type[R], wanted: str) -> Mapping[str, R]:
         raise InputError(wanted)
     for name, value in results.items():
         if not isinstance(value, kind):
-            raise InputError(
-                f"{name!r}: expected {_article_of_word(kind.__name__)}, got {type(value).__name__}"
-            )
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            raise InputError(f"{name!r}: expected {article} {kind.__name__}, got {type(value).__name__}")
     return results
-
-
-def _article_of_word(word: str) -> str:
-    return f"an {word}" if word[0] in "AEIOU" else f"a {word}"
 
 
 def whole_number(value: float) -> str:
@@ -127,30 +134,23 @@ def with_intervals(table: Table, results: Sequence[Evaluation]) -> Table:
     if all(result.uncertainty is None for result in results):
         raise InputError("these evaluations have no intervals: evaluate(..., ci=...) makes them")
     rows = [number_row(result) for result in results]
-    keys, titles = list(table.keys), list(table.titles)
-    values, texts = [list(row) for row in table.values], [list(row) for row in table.texts]
-    for key in table.keys:
-        if not any(f"{key}_low" in row for row in rows):
-            continue
-        place = keys.index(key)
-        for i, row in enumerate(rows):
-            ends = [row.get(f"{key}{end}") for end in ENDS]
-            numbers = [float("nan") if end is None else as_number(end) for end in ends]
-            values[i][place + 1 : place + 1] = numbers
-            known = ends[0] is not None
-            texts[i][place] += (
-                f" [{_shown_number(key, numbers[0])}, {_shown_number(key, numbers[1])}]" if known else ""
-            )
-            texts[i][place + 1 : place + 1] = [_shown_number(key, end) for end in numbers]
-        keys[place + 1 : place + 1] = [f"{key}{end}" for end in ENDS]
-        titles[place + 1 : place + 1] = ["lower end", "upper end"]
-    return replace(
-        table,
-        keys=tuple(keys),
-        titles=tuple(titles),
-        values=tuple(map(tuple, values)),
-        texts=tuple(map(tuple, texts)),
-    )
+    columns: list[Column] = []
+    for column in table.columns:
+        key = column.key
+        known = [row.get(f"{key}_low") is not None for row in rows]
+        ends = [
+            tuple(as_number(row[f"{key}{end}"]) if there else float("nan")
+                  for row, there in zip(rows, known, strict=True))
+            for end in ENDS
+        ]  # fmt: skip
+        low, high = (tuple(_shown_number(key, value) for value in values) for values in ends)
+        shown = zip(column.texts, low, high, known, strict=True)
+        texts = tuple(f"{text} [{a}, {b}]" if there else text for text, a, b, there in shown)
+        columns.append(replace(column, texts=texts))
+        if any(f"{key}_low" in row for row in rows):
+            columns.append(Column(f"{key}_low", "lower end", ends[0], low))
+            columns.append(Column(f"{key}_high", "upper end", ends[1], high))
+    return replace(table, columns=tuple(columns))
 
 
 def without_ends(table: Table) -> Table:
@@ -165,43 +165,32 @@ def _shown_number(key: str, value: float) -> str:
 
 def comparison_table(compared: SystemComparison | PairwiseComparison, caption: str = "") -> Table:
     """A row for each number of each pair of systems: both values, difference, interval, p-values."""
-    many = isinstance(compared, PairwiseComparison) and len(compared.pairs) > 1
+    if isinstance(compared, SystemComparison):
+        compared = PairwiseComparison(compared.names, (compared,), ({},))
+    many = len(compared.pairs) > 1
     rows = compared._frame_rows()
-    keys = [
-        "first",
-        "second",
-        "difference",
-        "low",
-        "high",
-        "p_value",
-        *(["corrected_p_value"] if many else []),
-    ]
-    titles = ["first", "second", "difference", "from", "to", "p"] + ["p (Holm)"] * many
-    if not many:
-        titles[:2] = (
-            [as_text(rows[0]["first_system"]), as_text(rows[0]["second_system"])] if rows else titles[:2]
-        )
-    names, values, texts = [], [], []
+    names, is_rate = [], []
     for row in rows:
         pair = f"{row['first_system']} - {row['second_system']}: " if many else ""
         name = as_text(row["number"])
-        names.append(f"{pair}{_name_of_number(compared, name)}")
-        numbers = tuple(float("nan") if row[key] is None else float(as_number(row[key])) for key in keys)
-        values.append(numbers)
-        show = rate_in_percent if name.rpartition(".")[2] in RATES else number
-        p_values = [chance(value) for value in numbers[5:]]
-        texts.append((*(show(value) for value in numbers[:5]), *p_values))
-    return Table("number", tuple(names), tuple(keys), tuple(titles), tuple(values), tuple(texts), caption)
+        is_rate.append(name.rpartition(".")[2] in RATES)
+        names.append(f"{pair}{compared.number_name(name)}{' (%)' if is_rate[-1] else ''}")
+    titles = {"first": "first", "second": "second", "difference": "difference", "low": "from", "high": "to"}
+    if rows and not many:
+        titles |= {key: as_text(rows[0][f"{key}_system"]) for key in ("first", "second")}
+    p_values = {"p_value": "p"} | ({"corrected_p_value": "p (Holm)"} if many else {})
+    columns = []
+    for key, title in (titles | p_values).items():
+        values = tuple(float("nan") if row[key] is None else float(as_number(row[key])) for row in rows)
+        texts = tuple(
+            chance(value) if key in p_values else rate_in_percent(value) if rate else number(value)
+            for value, rate in zip(values, is_rate, strict=True)
+        )
+        columns.append(Column(key, title, values, texts))
+    return Table("number", tuple(names), tuple(columns), caption)
 
 
-def _name_of_number(compared: SystemComparison | PairwiseComparison, key: str) -> str:
-    pairs = compared if isinstance(compared, PairwiseComparison) else None
-    whole = pairs or PairwiseComparison(compared.names, (compared,), ({},))  # type: ignore[arg-type]
-    unit = " (%)" if key.rpartition(".")[2] in RATES else ""
-    return whole.number_name(key) + unit
-
-
-COLUMNS: tuple[Column[Evaluation], ...] = (
+COLUMNS: tuple[Number[Evaluation], ...] = (
     ("n_target", "targets", lambda e: e.n_target, whole_number),
     ("n_nontarget", "non-targets", lambda e: e.n_nontarget, whole_number),
     ("eer", "EER (%)", lambda e: e.eer, rate_in_percent),
@@ -218,26 +207,18 @@ WIDEST = 14
 """Columns that fit on paper; wider tables are cut, each part with the names of the rows."""
 
 
-N_GENERAL = len(COLUMNS)
-
-
 def text_tables(table: Table) -> list[TextTable]:
     """A table of numbers as it is shown: in one piece, or in pieces that fit on paper.
 
     The costs at operating points then follow the numbers that need none.
     """
-    n = len(table.titles)
-    if n < WIDEST:
-        return [_columns_of_table(table, 0, n)]
-    starts = [0, *range(N_GENERAL, n, WIDEST - 2)]
-    return [
-        _columns_of_table(table, start, stop) for start, stop in zip(starts, [*starts[1:], n], strict=True)
+    n = len(table.columns) + 1
+    starts = [0] if n <= WIDEST else [0, *range(len(COLUMNS), n - 1, WIDEST - 2)]
+    pieces = [
+        replace(table, columns=table.columns[start:stop])
+        for start, stop in zip(starts, [*starts[1:], n - 1], strict=True)
     ]
-
-
-def _columns_of_table(table: Table, start: int, stop: int) -> TextTable:
-    rows = tuple((name, *texts[start:stop]) for name, texts in zip(table.names, table.texts, strict=True))
-    return TextTable((table.row_title, *table.titles[start:stop]), rows, table.caption, numeric=True)
+    return [TextTable(piece.header, piece.rows, table.caption, numeric=True) for piece in pieces]
 
 
 @dataclass(frozen=True)
@@ -263,7 +244,7 @@ def _cllr_and_refined(result: Either) -> tuple[float, float]:
     return result.cllr.actual, result.cllr.refined
 
 
-CLASS_COLUMNS: tuple[Column[Either], ...] = (
+CLASS_COLUMNS: tuple[Number[Either], ...] = (
     ("n", "trials", lambda e: e.n, whole_number),
     ("cllr", "Cllr", lambda e: _cllr_and_refined(e)[0], number),
     ("refined_cllr", "refined Cllr", lambda e: _cllr_and_refined(e)[1], number),
@@ -305,18 +286,18 @@ def class_table(
         results, row_title = results.evaluations, "method" if row_title == "system" else row_title
     named = of_one_kind(results, ClassEvaluation, CLASS_WANTED)
     first = next(iter(named.values()))
-    columns: list[Column[ClassEvaluation]] = [*CLASS_COLUMNS]
+    columns: list[Number[ClassEvaluation]] = [*CLASS_COLUMNS]
     columns.insert(2, ("cllr_normalized", "Cllr, normalized", lambda e: e.cllr_normalized, number))
     for of, title in (("costs", "cost"), ("cavgs", "Cavg")):
         for i, cost in enumerate(getattr(first, of)):
-            columns.append(
-                (f"{title.lower()} {cost.name}", f"{title} {cost.name}", _class_cost(of, i), number)
-            )
+            key, value = f"{title.lower()} {cost.name}", _nth_cost(of, i, "actual")
+            columns.append((key, f"{title} {cost.name}", value, number))
     return table_of(named, columns, row_title=row_title, caption=caption)
 
 
-def _class_cost(of: str, i: int) -> Callable[[ClassEvaluation], float]:
-    return lambda evaluation: float(getattr(evaluation, of)[i].actual)
+def _nth_cost(of: str, i: int, which: str) -> Callable[[object], float]:
+    """One of the costs of an evaluation, all of which are in the same order."""
+    return lambda evaluation: float(getattr(getattr(evaluation, of)[i], which))
 
 
 WANTED = (
@@ -348,7 +329,7 @@ def summary_table(
     --------
     >>> import llrkit as lk
     >>> result = lk.evaluate(lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1]), points=["sre08"])
-    >>> summary_table({"mine": result}).texts[0][5:8]
+    >>> summary_table({"mine": result}).rows[0][6:9]
     ('0.7140', '0.5354', '0.1786')
     """
     if isinstance(results, SystemComparison | PairwiseComparison):
@@ -368,35 +349,19 @@ def summary_table(
         results = {ALL: results, **{group_name(key): group for key, group in results.groups.items()}}
     named = of_one_kind(results, Evaluation, WANTED)
     same_points(named)
-    columns = [*COLUMNS, *_cost_columns(next(iter(named.values())))]
+    columns: list[Number[Evaluation]] = [*COLUMNS]
+    first = next(iter(named.values()))
+    for of, cost, names in (
+        ("points", "dcf", [one.point.name for one in first.points]),
+        ("primaries", "c_primary", [one.name for one in first.primaries]),
+    ):
+        for i, name in enumerate(names):
+            for kind in ("min", "act"):
+                field = f"{kind}_dcf" if of == "points" else kind
+                title = f"{kind} {'DCF' if of == 'points' else 'C_primary'} {name}"
+                columns.append((f"{kind}_{cost} {name}", title, _nth_cost(of, i, field), number))
     table = table_of(named, columns, row_title=row_title, caption=caption)
     return with_intervals(table, list(named.values())) if intervals else table
-
-
-def _cost_columns(first: Evaluation) -> list[Column[Evaluation]]:
-    columns: list[Column[Evaluation]] = []
-    for i, result in enumerate(first.points):
-        for kind in ("min", "act"):
-            name = result.point.name
-            columns.append(
-                (
-                    f"{kind}_dcf {name}",
-                    f"{kind} DCF {name}",
-                    _cost_at_point("points", i, f"{kind}_dcf"),
-                    number,
-                )
-            )
-    for i, primary in enumerate(first.primaries):
-        for kind in ("min", "act"):
-            title = f"{kind} C_primary {primary.name}"
-            columns.append(
-                (f"{kind}_c_primary {primary.name}", title, _cost_at_point("primaries", i, kind), number)
-            )
-    return columns
-
-
-def _cost_at_point(of: str, i: int, kind: str) -> Callable[[Evaluation], float]:
-    return lambda evaluation: float(getattr(getattr(evaluation, of)[i], kind))
 
 
 def same_points(results: Mapping[str, Evaluation]) -> None:
@@ -408,10 +373,6 @@ def same_points(results: Mapping[str, Evaluation]) -> None:
             raise InputError(f"{first!r} and {name!r} were evaluated at different operating points")
 
 
-STYLES = ("latex", "markdown", "csv")
-
-
-@takes(row_title=str, caption=str)
 def format_table(
     results: Tabulated | Table,
     style: str = "markdown",
@@ -454,6 +415,10 @@ def format_table(
     >>> print(lk.format_table({"my_system": result}, "latex").splitlines()[5])
     my\\_system & 4 & 5 & 23.08 & 25.00 & 0.82500 & 0.7140 & 0.5354 & 0.1786 & $-0.35$ & 0.5000 & 0.7500 \\\\
     """
+    of_kind(row_title, str, "row_title")
+    of_kind(caption, str, "caption")
+    yes_or_no(intervals, "intervals")
+    one_of(style, tuple(STYLES), "style of table")
     table = (
         results
         if isinstance(results, Table)
@@ -466,22 +431,15 @@ def format_table(
         ends = {name: [f"{name}{end}" for end in ENDS if f"{name}{end}" in table.keys] for name in names}
         table = table.choose([one for name in names for one in (name, *ends[name])])
     table = table if style == "csv" else without_ends(table)
-    titles = tuple(map(vocabulary(words).say, table.titles))
-    table = replace(table, titles=titles)
-    if style == "csv":
-        return _table_as_csv(table)
-    if style == "markdown":
-        return _table_as_markdown(table)
-    if style == "latex":
-        return _table_as_latex(table)
-    raise UnknownNameError(f"unknown style of table {not_among(style, STYLES)}")
+    table = table.retitled(vocabulary(words).say)
+    return STYLES[style](table)
 
 
 def _table_as_csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([csv_text(text) for text in (table.row_title, *table.keys)])
-    for name, row in zip(table.names, table.values, strict=True):
+    for name, *row in zip(table.names, *(column.values for column in table.columns), strict=True):
         writer.writerow([csv_text(name), *(_exact_cell(value) for value in row)])
     return out.getvalue()
 
@@ -491,22 +449,19 @@ def _exact_cell(value: float) -> str:
 
 
 def _table_as_markdown(table: Table) -> str:
-    rows = [(table.row_title, *table.titles)]
-    rows += [(name, *texts) for name, texts in zip(table.names, table.texts, strict=True)]
-    lines = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in rows]
-    lines.insert(1, "|---|" + "--:|" * len(table.titles))
+    lines = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in (table.header, *table.rows)]
+    lines.insert(1, "|---|" + "--:|" * len(table.columns))
     return "\n".join([f"**{markdown_text(table.caption)}**", "", *lines] if table.caption else lines) + "\n"
 
 
 def _table_as_latex(table: Table) -> str:
     rows = [
-        " & ".join([latex_text(name), *map(_latex_number, texts)]) + r" \\"
-        for name, texts in zip(table.names, table.texts, strict=True)
+        " & ".join([latex_text(name), *map(_latex_number, texts)]) + r" \\" for name, *texts in table.rows
     ]
-    head = " & ".join(map(latex_text, (table.row_title, *table.titles))) + r" \\"
+    head = " & ".join(map(latex_text, table.header)) + r" \\"
     lines = [
         r"% \usepackage{booktabs}",
-        r"\begin{tabular}{l" + "r" * len(table.titles) + "}",
+        r"\begin{tabular}{l" + "r" * len(table.columns) + "}",
         r"\toprule",
         head,
     ]
@@ -517,6 +472,7 @@ def _table_as_latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+STYLES = {"latex": _table_as_latex, "markdown": _table_as_markdown, "csv": _table_as_csv}
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",

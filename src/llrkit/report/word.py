@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llrkit.plot.picture import Picture
-from llrkit.report.document import Banner, Section
-from llrkit.report.tables import TextTable, text_tables
+from llrkit.report.document import Section
+from llrkit.report.tables import TextTable
 
 if TYPE_CHECKING:
     from docx.document import Document
-    from docx.table import Table, _Row
 
 WIDTH = 6.0
 """Of pictures, in inches."""
@@ -35,7 +33,9 @@ _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 def fill_word_file(document: Document, title: str, sections: Sequence[Section], place: Path) -> None:
     """Write sections into an empty document; pictures pass through files in ``place``."""
-    from docx.shared import Inches
+    from docx.shared import Inches, Pt, RGBColor
+
+    from llrkit.plot.matplotlib_renderer import save
 
     document.core_properties.title = _text_for_xml(title)
     document.core_properties.author = ""
@@ -46,35 +46,33 @@ def fill_word_file(document: Document, title: str, sections: Sequence[Section], 
     for section in sections:
         document.add_heading(_text_for_xml(section.title), level=1)
         if section.banner is not None:
-            _add_banner(document, section.banner)
+            line = document.add_paragraph()
+            line.paragraph_format.keep_with_next = True
+            word = line.add_run(_text_for_xml(section.banner.word))
+            word.bold, word.font.size = True, Pt(20)
+            word.font.color.rgb = RGBColor.from_string(COLORS[section.banner.grade])
         for paragraph in section.paragraphs:
             said = document.add_paragraph(running_text(paragraph))
             # a heading stays on the page of its table
             said.paragraph_format.keep_with_next = bool(section.tables)
-        for table in section.tables:
-            for part in [table] if isinstance(table, TextTable) else text_tables(table):
-                tables += 1
-                _add_caption(document, f"Table {tables}: {part.caption or section.title}", above=True)
-                _add_table(document, part)
+        for table in section.text_tables:
+            tables += 1
+            _add_caption(document, f"Table {tables}: {table.caption or section.title}", above=True)
+            _add_table(document, table)
         for picture in section.pictures:
             figures += 1
-            _add_picture(document, picture, place / f"{figures}.png")
+            width, file = SQUARE if picture.equal else WIDTH, place / f"{figures}.png"
+            save(picture, file, width=width)
+            document.add_picture(str(file), width=Inches(width))
+            document.paragraphs[-1].paragraph_format.keep_with_next = True
             _add_caption(document, f"Figure {figures}: {picture.title}")
         if section.note:
             document.add_paragraph(running_text(section.note))
 
 
-def _add_banner(document: Document, banner: Banner) -> None:
-    from docx.shared import Pt, RGBColor
-
-    line = document.add_paragraph()
-    line.paragraph_format.keep_with_next = True
-    words = line.add_run(_text_for_xml(banner.word))
-    words.bold, words.font.size = True, Pt(20)
-    words.font.color.rgb = RGBColor.from_string(COLORS[banner.grade])
-
-
 def _add_table(document: Document, table: TextTable) -> None:
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import qn
     from docx.shared import Inches, Pt
 
     headed = any(table.header)
@@ -86,13 +84,19 @@ def _add_table(document: Document, table: TextTable) -> None:
     widths = column_widths(rows, TABLE_WIDTH, LETTERS[points])
     for column, width in zip(made.columns, widths, strict=True):
         column.width = Inches(width)  # LibreOffice goes by these, Word by those of the cells
-    if not headed:
-        _without_header(made)
+    if not headed:  # let the first row look like the others
+        for look in made._tblPr.findall(qn("w:tblLook")):
+            look.set(qn("w:firstRow"), "0")
+            look.set(qn("w:val"), "0480")
     size = Pt(points)
     for i, row in enumerate(rows):
         added = made.add_row()
         is_header = i == 0 and headed
-        _keep_rows_whole(added, is_header=is_header)
+        # no row is divided between two pages, and a header is repeated on each
+        properties = added._tr.get_or_add_trPr()
+        properties.append(OxmlElement("w:cantSplit"))
+        if is_header:
+            properties.append(OxmlElement("w:tblHeader"))
         for cell, text, width in zip(added.cells, row, widths, strict=True):
             cell.width = Inches(width)
             cell.text = _text_for_xml(text)
@@ -100,15 +104,6 @@ def _add_table(document: Document, table: TextTable) -> None:
             for run in cell.paragraphs[0].runs:
                 run.font.size = size
     document.add_paragraph()
-
-
-def _without_header(table: Table) -> None:
-    """Let the first row look like the others."""
-    from docx.oxml.ns import qn
-
-    for look in table._tblPr.findall(qn("w:tblLook")):
-        look.set(qn("w:firstRow"), "0")
-        look.set(qn("w:val"), "0480")
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -> list[float]:
@@ -141,27 +136,6 @@ def _word_width(word: str, *, bold: bool) -> float:
     """Of a word, in letters of usual width; the first row and the first column are bold."""
     letters = sum(1.5 if letter in "mwMW%@" else 1.25 if letter.isupper() else 1.0 for letter in word)
     return 1.15 * letters if bold else letters
-
-
-def _keep_rows_whole(row: _Row, *, is_header: bool) -> None:
-    """Let no row be divided between two pages; a header is repeated on each."""
-    from docx.oxml import OxmlElement
-
-    properties = row._tr.get_or_add_trPr()
-    properties.append(OxmlElement("w:cantSplit"))
-    if is_header:
-        properties.append(OxmlElement("w:tblHeader"))
-
-
-def _add_picture(document: Document, picture: Picture, file: Path) -> None:
-    from docx.shared import Inches
-
-    from llrkit.plot.matplotlib_renderer import save
-
-    width = SQUARE if picture.equal else WIDTH
-    save(picture, file, width=width)
-    document.add_picture(str(file), width=Inches(width))
-    document.paragraphs[-1].paragraph_format.keep_with_next = True
 
 
 def _add_caption(document: Document, text: str, *, above: bool = False) -> None:

@@ -132,7 +132,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         meter.load_state_dict({name: self._gathered(name) for name in ("target", "nontarget")})
         try:
             self.evaluation = meter.compute()
-            numbers = _numbers_of_evaluation(self.evaluation)
+            numbers = dict(zip(self.names, _values_of_metrics(self.evaluation), strict=True))
         except EmptyClassError as error:
             if not self._of_one_batch:
                 warn_caller(f"{error}: the metrics are NaN", LlrkitWarning)
@@ -161,17 +161,14 @@ def _names_of_metrics(points: Points) -> tuple[str, ...]:
     return (*PLAIN, *costs, *means)
 
 
-def _numbers_of_evaluation(evaluation: Evaluation) -> dict[str, float]:
-    numbers = {name: float(getattr(evaluation, name)) for name in PLAIN}
+def _values_of_metrics(evaluation: Evaluation) -> list[float]:
+    """The values in the order of the names."""
+    values = [float(getattr(evaluation, name)) for name in PLAIN]
     for point in evaluation.points:
-        name = _plain_logger_name(point.point.name)
-        numbers |= {f"min_dcf_{name}": point.min_dcf, f"act_dcf_{name}": point.act_dcf}
+        values += [point.min_dcf, point.act_dcf]
     for mean in evaluation.primaries:
-        numbers |= {
-            f"min_c_primary_{_plain_logger_name(mean.name)}": mean.min,
-            f"act_c_primary_{_plain_logger_name(mean.name)}": mean.act,
-        }
-    return numbers
+        values += [mean.min, mean.act]
+    return values
 
 
 def _plain_logger_name(name: str) -> str:

@@ -10,8 +10,8 @@ from llrkit.base.files import write_atomically
 from llrkit.fits.training import TiedScores
 from llrkit.io.joins import titles_of
 from llrkit.report.document import Said, Section
-from llrkit.report.page import said_of, write_report
-from llrkit.report.sections import conditions, verdicts
+from llrkit.report.page import write_report
+from llrkit.report.sections import conditions, said_of, verdicts
 from llrkit.report.tables import TextTable, format_table
 from llrkit.scores.trials import repeated_trials
 from llrkit.theory.odds import OperatingPoint, point_of_text
