@@ -14,7 +14,7 @@ from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMa
 from llrkit.biometrics.verification import _Unexplained
 from llrkit.core.summaries import SummaryBase, subclasses_of
 from llrkit.scores import Scores
-from llrkit.spoof.counts import KindCounts, _AcceptedOfKinds, _ScoresByKind, _ScoresWithin
+from llrkit.spoof.counts import KindCounts, _AcceptedOfKinds, _ScoresByKind, scores_of_kinds
 from llrkit.spoof.fusion import KindLosses
 
 POINTS = np.array([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0])
@@ -115,7 +115,7 @@ def test_every_summary_of_these_rooms_is_in_this_test():
     for room in ("llrkit.spoof", "llrkit.biometrics"):
         import_all(room)
     tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
-    collections = {_ScoresByKind, _ScoresWithin}  # they hold trials, not counts: see the test below
+    collections = {_ScoresByKind}  # it holds trials, not counts: see the test below
     rooms = ("llrkit.spoof.", "llrkit.biometrics.")
     ours = {cls for cls in subclasses_of(SummaryBase) if cls.__module__.startswith(rooms)}
     assert ours == tested | collections
@@ -123,9 +123,7 @@ def test_every_summary_of_these_rooms_is_in_this_test():
 
 def test_scores_that_are_kept_are_those_of_both_chunks():
     a, b = chunk_of([1.0, -1.0], [0.0, 0.25, 1.0]), chunk_of([3.0], [-2.0, 1.0])
-    kinds = _ScoresByKind.of(a, "kind", None) + _ScoresByKind.of(b, "kind", None)
+    chosen = ("kind", None, None)
+    kinds = _ScoresByKind(scores_of_kinds(a, chosen)) + _ScoresByKind(scores_of_kinds(b, chosen))
     for found, expected in zip(kinds.scores, ([1.0, -1.0, 3.0], [0.0, 1.0, -2.0], [0.25, 1.0]), strict=True):
-        np.testing.assert_array_equal(found, expected)
-    within = _ScoresWithin.of(a, 0.0, 1.0) + _ScoresWithin.of(b, 0.0, 1.0)
-    for found, expected in zip(within.sorted, ([1.0], [0.0, 0.25, 1.0, 1.0]), strict=True):
         np.testing.assert_array_equal(found, expected)
