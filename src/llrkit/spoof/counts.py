@@ -315,7 +315,7 @@ def nearest_point(bins: ScoreBins) -> NearestPoint:
         x, y = own, -(-(f * n_t - (m + own) * n_n) // n_t)
     second = NearestPoint((m + x) / n_t, (f - y) / n_n, i, (x, y))
     # one trial earlier: within the bin, or at the end of the one below
-    if y or x > 1:
+    if x + y > 1:
         x, y = (x, y - 1) if y else (x - 1, 0)
         first = NearestPoint((m + x) / n_t, (f - y) / n_n, i, (x, y))
     else:
