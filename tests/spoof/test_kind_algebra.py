@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from modules import import_all
 
-from llrkit.biometrics.people_groups import GroupErrors
-from llrkit.biometrics.searches import BeforeMates, BestScores, SubjectsBeforeMates
+from llrkit.biometrics.people_groups import GroupErrors, group_errors
+from llrkit.biometrics.searches import BestScores, SubjectsBeforeMates, before_mates
 from llrkit.biometrics.verification import _Unexplained
-from llrkit.core.summaries import SummaryBase, subclasses_of
+from llrkit.core.summaries import Grouped, SummaryBase, subclasses_of
 from llrkit.scores import Scores
 from llrkit.spoof.counts import KindCounts, _AcceptedOfKinds, _ScoresByKind, scores_of_kinds
 from llrkit.spoof.fusion import KindLosses
@@ -35,11 +35,11 @@ SUMMARIES = {
     "accepted": lambda chunk: _AcceptedOfKinds.of(chunk, ("kind", None, None), [0.0, 1.0, -0.5]),
     "accepted of an attack": lambda chunk: _AcceptedOfKinds.of(chunk, ("kind", "attack", "A01"), [0.0]),
     "KindLosses": KindLosses.at(doubled, 0.3, "kind"),
-    "GroupErrors": GroupErrors.at(0.0, ("sex",)),
-    "GroupErrors of two sides": GroupErrors.at(0.25, ("sex", "other")),
+    "GroupErrors": group_errors(0.0, ("sex",)),
+    "GroupErrors of two sides": group_errors(0.25, ("sex", "other")),
     "BestScores": BestScores.at("probe", None, None),
     "BestScores of subjects": BestScores.at("probe", "person", "enrolled"),
-    "BeforeMates": BeforeMates.at("probe", MATES),
+    "before mates": before_mates("probe", MATES),
     "SubjectsBeforeMates": SubjectsBeforeMates.at("probe", MATES, "sex"),
     "unexplained": lambda chunk: _Unexplained.of(chunk, "failed"),
 }
@@ -114,7 +114,8 @@ def test_adding_changes_something(name):
 def test_every_summary_of_these_rooms_is_in_this_test():
     for room in ("llrkit.spoof", "llrkit.biometrics"):
         import_all(room)
-    tested = {type(make(chunk_of([1.0], [0.0]))) for make in SUMMARIES.values()}
+    made = [make(chunk_of([1.0], [0.0])) for make in SUMMARIES.values()]
+    tested = {type(one) for one in made if not isinstance(one, Grouped)} | {GroupErrors}
     collections = {_ScoresByKind}  # it holds trials, not counts: see the test below
     rooms = ("llrkit.spoof.", "llrkit.biometrics.")
     ours = {cls for cls in subclasses_of(SummaryBase) if cls.__module__.startswith(rooms)}
