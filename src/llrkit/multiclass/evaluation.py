@@ -314,40 +314,35 @@ def _named_cost(cost: ActualRefined) -> dict[str, Json]:
 def rows(result: ClassEvaluation) -> list[tuple[str, str, str]]:
     """The table: name, value, and what it is."""
     blind = percent(1.0 - float(result.prior.max()))
+    how = ""
+    if result.refinement is not None:
+        how = result.refinement.note or f"after {result.refinement.method} fitted to the same trials"
     table = [
         ("trials", f"{result.n:,}", f"of {len(result.classes)} classes"),
         ("Cllr", number(result.cllr), "bits"),
         ("Cllr, normalized", number(result.cllr_normalized), "1 for scores that say nothing"),
-        ("refined Cllr", number(result.refined_cllr), _refinement_in_words(result)),
+        ("refined Cllr", number(result.refined_cllr), how),
         ("Cllr - refined", number(result.cllr_cal), "calibration loss"),
         ("error rate", percent(result.error_rate.actual), f"most probable class; {blind} when guessing"),
         ("refined error rate", percent(result.error_rate.refined), ""),
     ]
-    for cost in result.costs:
-        table.append((f"cost {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
-    for cost in result.cavgs:
-        table.append((f"Cavg {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
+    for word, costs in (("cost", result.costs), ("Cavg", result.cavgs)):
+        for cost in costs:
+            table.append((f"{word} {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
     return [row for row in table if row[1] not in ("-", "nan %")]
-
-
-def _refinement_in_words(result: ClassEvaluation) -> str:
-    if result.refinement is None:
-        return ""
-    return result.refinement.note or f"after {result.refinement.method} fitted to the same trials"
 
 
 def class_rows(result: ClassEvaluation) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a table with one line per class."""
     header = ["class", "trials", "prior", "Cllr", "refined", "error rate"]
-    detected = all(one.detection is not None for one in result.per_class)
-    header += ["EER", "det. Cllr", "det. min Cllr"] if detected else []
+    if result.per_class[0].detection is not None:  # detection is looked at for all classes or for none
+        header += ["EER", "det. Cllr", "det. min Cllr"]
     table = []
     for one in result.per_class:
-        row = [one.name, f"{one.n:,}", number(one.prior), number(one.cllr.actual), number(one.cllr.refined)]
+        row = [one.name, f"{one.n:,}", *map(number, (one.prior, one.cllr.actual, one.cllr.refined))]
         row.append(percent(one.error_rate.actual))
-        if one.detection is not None and detected:
-            detection = one.detection
-            row += [percent(detection.eer), number(detection.cllr), number(detection.min_cllr)]
+        if one.detection is not None:
+            row += [percent(one.detection.eer), number(one.detection.cllr), number(one.detection.min_cllr)]
         table.append(row)
     return header, table
 
@@ -371,9 +366,9 @@ def class_sentence(result: ClassEvaluation) -> str:
     if math.isnan(result.refined_cllr) or result.cllr <= 0.0:
         return f"Cllr is {number(result.cllr)} bits; guessing costs {number(math.log2(len(result.classes)))}."
     share = result.cllr_cal / result.cllr
-    advice = (
-        "the scores can be read as log-likelihoods as they are" if share <= 0.05 else "calibrate these scores"
-    )
+    advice = "calibrate these scores"
+    if share <= 0.05:
+        advice = "the scores can be read as log-likelihoods as they are"
     return (
         f"Of Cllr = {number(result.cllr)} bits, {number(result.refined_cllr)} remain after calibration "
         f"on the same trials and {number(result.cllr_cal)} ({100 * share:.0f} %) are lost to "

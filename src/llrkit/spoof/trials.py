@@ -84,7 +84,7 @@ class SpoofTrials:
         self.label = (self._source.roles.label or label) if self._source is not None else label
         self.attack = attack
         self._bases: dict[System, ScoreSource] = {}
-        self._carrying: dict[tuple[str, ...], ScoreSource] = {}
+        self._carrying: dict[System, ScoreSource] = {}
         self._last_pair: tuple[Pair, Scores] | None = None
         self._kinds: dict[System, tuple[Array, Array, Array]] = {}
         self._attacks: dict[System, Mapping[str, Array]] = {}
@@ -116,9 +116,9 @@ class SpoofTrials:
         carried = dict.fromkeys((self.kind_column, *((self.attack,) if self.attack else ()), *columns))
         if columns:
             return self._bases[system].with_columns(*carried)
-        if (system,) not in self._carrying:  # it keeps what it has read
-            self._carrying[(system,)] = self._bases[system].with_columns(*carried)
-        return self._carrying[(system,)]
+        if system not in self._carrying:  # it keeps what it has read
+            self._carrying[system] = self._bases[system].with_columns(*carried)
+        return self._carrying[system]
 
     def require_system(self, system: System) -> None:
         """Refuse a system without scores.
@@ -178,14 +178,15 @@ class SpoofTrials:
         >>> lk.auc(trials.pair("cm", ("target", "nontarget"), ("spoof",)))
         1.0
         """
+        chosen = None if attack is None or self.attack is None else (self.attack, attack)
         change = partial(
             regrouped,
             column=self.kind_column,
             positive=tuple(positive),
             negative=tuple(negative),
-            attack=None if attack is None or self.attack is None else (self.attack, attack),
+            attack=chosen,
         )
-        needs = (self.kind_column, *((self.attack,) if attack is not None and self.attack else ()))
+        needs = (self.kind_column, *(chosen[:1] if chosen else ()))
         return DerivedSource(self.source_of(system), change, needs)
 
     def pair_to_count(
