@@ -27,27 +27,10 @@ from llrkit.errors import (
 from llrkit.metrics.curves import ErrorCurve, HistogramPair
 from llrkit.metrics.discrimination import Curve, curve_columns
 from llrkit.metrics.measure import Measurements, measure
+from llrkit.multiclass import metrics
 from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
 from llrkit.multiclass.maps import ClassMap, ProbabilityRows
-from llrkit.multiclass.metrics import (
-    CavgPreset,
-    ClassLosses,
-    Confusion,
-    Prior,
-    cavg_from_detections,
-    cavg_preset,
-    class_prior,
-    cllr_from_losses,
-    confusion,
-    cost_from_decisions,
-    cost_matrix,
-    count_classes,
-    detection_of,
-    detections_of,
-    entropy,
-    error_rate_from_losses,
-    pair,
-)
+from llrkit.multiclass.metrics import CavgPreset, ClassLosses, Confusion, Prior
 from llrkit.results.result import Column, Result, flat, html_table, text_table
 from llrkit.scores.classes import ClassSource
 from llrkit.theory.odds import Points
@@ -138,19 +121,19 @@ def refined_cllr(
     True
     """
     yes_or_no(normalized, "normalized")
-    share = class_prior(prior, count_classes(source))
+    share = metrics.class_prior(prior, metrics.count_classes(source))
     refined = refine(source, prior=prior, method=method)
     if refined.map is None:
         return blind_or_missing(refined, share, normalized=normalized)
     losses = refined.on(source).reduce(ClassLosses.at(np.log(share)))
-    return cllr_from_losses(losses, share, normalized=normalized)
+    return metrics.cllr_from_losses(losses, share, normalized=normalized)
 
 
 def blind_or_missing(refined: Refinement, prior: FloatArray, *, normalized: bool = False) -> float:
     """Refined Cllr where there is no map: scores that are all alike leave the entropy of the prior."""
     if "infinite" in refined.note:
         return float("nan")
-    return 1.0 if normalized else entropy(prior) / LN2
+    return 1.0 if normalized else metrics.entropy(prior) / LN2
 
 
 CONVENTIONS: Mapping[str, str] = MappingProxyType(
@@ -425,11 +408,11 @@ def evaluate(
     Cllr 1.107 bits, refined 0.481, 600 trials
     """
     of_kind(costs, Mapping, "costs")
-    counts = count_classes(source)
-    share = class_prior(prior, counts)
-    matrices = {name: cost_matrix(cost, counts) for name, cost in costs.items()}
+    counts = metrics.count_classes(source)
+    share = metrics.class_prior(prior, counts)
+    matrices = {name: metrics.cost_matrix(cost, counts) for name, cost in costs.items()}
     names = (cavg,) if isinstance(cavg, (str, CavgPreset)) else cavg
-    presets = [cavg_preset(name, allow_unconfirmed=allow_unconfirmed) for name in names]
+    presets = [metrics.cavg_preset(name, allow_unconfirmed=allow_unconfirmed) for name in names]
     for preset in presets:
         preset.require_plain()
     k = len(counts.classes)
@@ -438,7 +421,7 @@ def evaluate(
         text = "all rows are between 0 and 1 and sum to 1: are they probabilities? Take their logarithms"
         warn_caller(text, ScaleWarning)
     # one pass counts what all metrics need: decisions of all matrices, detections of all presets
-    detected = [detections_of(preset, k) for preset in presets]
+    detected = [metrics.detections_of(preset, k) for preset in presets]
     count = ClassLosses.at(np.log(share), list(matrices.values()), [one for own in detected for one in own])
     refinement: Refinement | None = None
     refined: ClassLosses | None = None
@@ -452,11 +435,11 @@ def evaluate(
                 cllr_at_best = blind_or_missing(refinement, share)
             else:
                 refined = refinement.on(source).reduce(count)
-                cllr_at_best = cllr_from_losses(refined, share)
+                cllr_at_best = metrics.cllr_from_losses(refined, share)
             advance(1)
         detections = []
         for t in range(k if detect else 0):
-            detections.append(measure(detection_of(source, t, np.ones(k)), points))
+            detections.append(measure(metrics.detection_of(source, t, np.ones(k)), points))
             advance(1)
 
     def both(name: str, number_of: Callable[[ClassLosses], float]) -> ActualRefined:
@@ -465,11 +448,13 @@ def evaluate(
     def cost_of(name: str, first: int) -> ActualRefined:
         matrix = matrices[name]
         here = slice(first, first + matrix.shape[1])
-        return both(name, lambda losses: cost_from_decisions(losses.decided[:, here], matrix, share))
+        return both(name, lambda losses: metrics.cost_from_decisions(losses.decided[:, here], matrix, share))
 
     def cavg_of(preset: CavgPreset, first: int) -> ActualRefined:
         here = slice(first, first + len(preset.p_target))
-        return both(preset.name, lambda losses: cavg_from_detections(preset, losses.accepted[here], losses.n))
+        return both(
+            preset.name, lambda losses: metrics.cavg_from_detections(preset, losses.accepted[here], losses.n)
+        )
 
     def of_class(i: int, name: str) -> ClassResult:
         return ClassResult(
@@ -487,10 +472,10 @@ def evaluate(
         classes=counts.classes,
         prior=share,
         n=int(actual.n.sum()),
-        cllr=cllr_from_losses(actual, share),
-        cllr_normalized=cllr_from_losses(actual, share, normalized=True),
+        cllr=metrics.cllr_from_losses(actual, share),
+        cllr_normalized=metrics.cllr_from_losses(actual, share, normalized=True),
         refined_cllr=cllr_at_best,
-        error_rate=both("error_rate", lambda losses: error_rate_from_losses(losses, share)),
+        error_rate=both("error_rate", lambda losses: metrics.error_rate_from_losses(losses, share)),
         costs=tuple(map(cost_of, matrices, first_decision)),
         cavgs=tuple(map(cavg_of, presets, first_detection)),
         confusion=Confusion(counts.classes, actual.confused),
@@ -618,13 +603,13 @@ def pair_histograms(
     """
     whole_number(most, 0, "most")
     if pairs is None:
-        counted = confusion(source)
+        counted = metrics.confusion(source)
         mixed = counted.rates + counted.rates.T
         every = list(combinations(range(len(counted.classes)), 2))
         every.sort(key=lambda two: -float(mixed[two]))
         pairs = [(counted.classes[a], counted.classes[b]) for a, b in every[:most]]
     histograms = []
     for target, other in pairs:
-        result = measure(pair(source, target, other), points=())
+        result = measure(metrics.pair(source, target, other), points=())
         histograms.append(PairHistogram(target, other, result.histogram, result.eer))
     return tuple(histograms)

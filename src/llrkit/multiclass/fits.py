@@ -135,91 +135,89 @@ class SoftmaxSums(FieldwiseSums):
             # a large Hessian is best made of few products
             least = size if hessian else 64
             for block in trial_blocks(len(values), width, least):
-                one = _SoftmaxBlock(family, weights, log_prior, values[block], codes[block])
-                total += one.sums(own[codes[block]], pull[codes[block]], hessian)
+                of = codes[block]
+                total += _sums_of_block(
+                    family, weights, log_prior, values[block], of, own[of], pull[of], hessian
+                )
             return total
 
         return make
 
 
-class _SoftmaxBlock:
-    """Posteriors and features of some trials."""
+def _sums_of_block(
+    family: Family,
+    weights: FloatArray,
+    log_prior: FloatArray,
+    values: Array,
+    codes: IntArray,
+    own: FloatArray,
+    pull: FloatArray,
+    hessian: bool,
+) -> SoftmaxSums:
+    """The sums of some trials; ``own`` and ``pull`` are the weights w and v of each of them."""
+    shared, features = family.features(values)
+    a, c = family.split(weights)
+    z = np.einsum("s,skm->km", a, shared)
+    if family.own == "plane":
+        z += c[:-1].T @ features[:, 0, :]
+    elif family.own == "line":
+        z += c[0][:, None] * features[0]
+    if family.own != "nothing":
+        z += c[-1][:, None]
+    z += log_prior[:, None]
+    top = z.max(axis=0)
+    p = np.exp(z - top)
+    total = p.sum(axis=0)
+    p /= total
+    log_sum = np.log(total) + top
 
-    def __init__(
-        self,
-        family: Family,
-        weights: FloatArray,
-        log_prior: FloatArray,
-        values: Array,
-        codes: IntArray,
-    ) -> None:
-        self.family, self.codes, self.prior = family, codes, np.exp(log_prior)
-        self.shared, self.own = family.features(values)
-        a, c = family.split(weights)
-        z = np.einsum("s,skm->km", a, self.shared)
-        if family.own == "plane":
-            z += c[:-1].T @ self.own[:, 0, :]
-        elif family.own == "line":
-            z += c[0][:, None] * self.own[0]
-        if family.own != "nothing":
-            z += c[-1][:, None]
-        z += log_prior[:, None]
-        self.z = z
-        top = z.max(axis=0)
-        self.p = np.exp(z - top)
-        total = self.p.sum(axis=0)
-        self.p /= total
-        self.log_sum = np.log(total) + top
+    trials, weight = np.arange(len(codes)), own + pull
+    value = float((own * (log_sum - z[codes, trials])).sum())
+    residual = p * weight
+    residual[codes, trials] -= own
+    if pull.any():
+        prior = np.exp(log_prior)
+        value += float((pull * (log_sum - np.einsum("k,km->m", prior, z))).sum())
+        residual -= np.multiply.outer(prior, pull)
+    gradient = [np.einsum("skm,km->s", shared, residual)]
+    if family.own == "plane":
+        gradient.append((features[:, 0, :] @ residual.T).ravel())
+    elif family.own == "line":
+        gradient.append(np.einsum("km,km->k", features[0], residual))
+    if family.own != "nothing":
+        gradient.append(residual.sum(axis=1))
+    second = _softmax_hessian(family, shared, features, p, weight) if hessian else np.zeros((0, 0))
+    return SoftmaxSums(value, np.concatenate(gradient), second)
 
-    def sums(self, own: FloatArray, pull: FloatArray, hessian: bool) -> SoftmaxSums:
-        trials, weight = np.arange(len(self.codes)), own + pull
-        value = float((own * (self.log_sum - self.z[self.codes, trials])).sum())
-        residual = self.p * weight
-        residual[self.codes, trials] -= own
-        if pull.any():
-            value += float((pull * (self.log_sum - np.einsum("k,km->m", self.prior, self.z))).sum())
-            residual -= np.multiply.outer(self.prior, pull)
-        return SoftmaxSums(
-            value, self._gradient(residual), self._hessian(weight) if hessian else np.zeros((0, 0))
-        )
 
-    def _gradient(self, residual: FloatArray) -> FloatArray:
-        pieces = [np.einsum("skm,km->s", self.shared, residual)]
-        if self.family.own == "plane":
-            pieces.append((self.own[:, 0, :] @ residual.T).ravel())
-        elif self.family.own == "line":
-            pieces.append(np.einsum("km,km->k", self.own[0], residual))
-        if self.family.own != "nothing":
-            pieces.append(residual.sum(axis=1))
-        return np.concatenate(pieces)
-
-    def _hessian(self, weight: FloatArray) -> FloatArray:
-        """``sum_i w_i J_i' (diag p_i - p_i p_i') J_i`` with the features as the Jacobian J."""
-        family, p = self.family, self.p
-        k, m, n_shared, n_own = family.classes, len(weight), family.shared, family.own_features
-        weighted = p * weight
-        hessian = np.zeros((family.size, family.size))
-        # a shared feature over its mean under the posterior: the products need no second term then
-        spread = self.shared - np.einsum("skm,km->sm", self.shared, p)[:, None, :]
-        for s in range(n_shared):
-            along = weighted * spread[s]
-            hessian[s, :n_shared] = np.einsum("skm,km->s", spread, along)
-            if n_own:
-                hessian[s, n_shared:] = hessian[n_shared:, s] = along.sum(axis=1)
-        if n_own == 0:
-            return hessian
-        if n_own == 1:  # offsets alone
-            own = np.diag(weighted.sum(axis=1)) - gram(weighted, p)
-        else:
-            features = np.ones((n_own, 1 if family.own == "plane" else k, m))
-            features[:-1] = self.own
-            rows = (features * (p * np.sqrt(weight))).reshape(n_own * k, m)
-            own = -(rows @ rows.T)  # half the work of a product of two matrices
-            for c in range(k):
-                mine, at = features[:, c % features.shape[1], :], np.arange(n_own) * k + c
-                own[np.ix_(at, at)] += (mine * weighted[c]) @ mine.T
-        hessian[n_shared:, n_shared:] = own
+def _softmax_hessian(
+    family: Family, shared: FloatArray, own_features: FloatArray, p: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """``sum_i w_i J_i' (diag p_i - p_i p_i') J_i`` with the features as the Jacobian J."""
+    k, m, n_shared, n_own = family.classes, len(weight), family.shared, family.own_features
+    weighted = p * weight
+    hessian = np.zeros((family.size, family.size))
+    # a shared feature over its mean under the posterior: the products need no second term then
+    spread = shared - np.einsum("skm,km->sm", shared, p)[:, None, :]
+    for s in range(n_shared):
+        along = weighted * spread[s]
+        hessian[s, :n_shared] = np.einsum("skm,km->s", spread, along)
+        if n_own:
+            hessian[s, n_shared:] = hessian[n_shared:, s] = along.sum(axis=1)
+    if n_own == 0:
         return hessian
+    if n_own == 1:  # offsets alone
+        own = np.diag(weighted.sum(axis=1)) - gram(weighted, p)
+    else:
+        features = np.ones((n_own, 1 if family.own == "plane" else k, m))
+        features[:-1] = own_features
+        rows = (features * (p * np.sqrt(weight))).reshape(n_own * k, m)
+        own = -(rows @ rows.T)  # half the work of a product of two matrices
+        for c in range(k):
+            mine, at = features[:, c % features.shape[1], :], np.arange(n_own) * k + c
+            own[np.ix_(at, at)] += (mine * weighted[c]) @ mine.T
+    hessian[n_shared:, n_shared:] = own
+    return hessian
 
 
 NEWTON_UP_TO = 600
