@@ -11,7 +11,7 @@ import llrkit as lk
 from llrkit import spoof
 from llrkit.core.cells import count_trials
 from llrkit.core.pav import error_path
-from llrkit.spoof.costs import t_eer_from_bins
+from llrkit.spoof.costs import asv_eer_threshold, t_eer_from_bins
 from llrkit.spoof.counts import count_kinds
 
 COSTS = [
@@ -187,6 +187,30 @@ def test_nearest_eer_against_a_walk_from_trial_to_trial(table):
     expected = organizers_eer(target, nontarget)
     found = spoof.eer_nearest(lk.Scores.from_classes(target, nontarget))
     assert found == pytest.approx(sum(expected) / 2, abs=1e-15)
+
+
+def organizers_threshold(target, nontarget):
+    """compute_det_curve and compute_eer of the ASVspoof programs: the score of the last rejected trial."""
+    scores = np.concatenate([target, nontarget])
+    order = np.argsort(scores, kind="mergesort")
+    missed = np.cumsum(order < len(target))
+    accepted = len(nontarget) - (np.arange(1, len(scores) + 1) - missed)
+    p_miss, p_fa = np.append(0, missed / len(target)), np.append(1, accepted / len(nontarget))
+    thresholds = np.append(scores[order[0]] - 0.001, scores[order])
+    return thresholds[np.argmin(np.abs(p_miss - p_fa))]
+
+
+@pytest.mark.parametrize("digits", [0, 3])
+def test_asv_threshold_against_the_program_of_the_organizers(digits):
+    rng = np.random.default_rng(2019)
+    for _ in range(150):
+        sizes = rng.integers(1, 25, 2)
+        target, nontarget = (
+            rng.normal(mean, 1, n).round(digits) for mean, n in zip((1, 0), sizes, strict=True)
+        )
+        labels = ["target"] * len(target) + ["nontarget"] * len(nontarget)
+        trials = spoof.SpoofTrials({"asv": np.concatenate([target, nontarget]), "label": labels})
+        assert asv_eer_threshold(trials) == organizers_threshold(target, nontarget)
 
 
 @pytest.mark.parametrize("seed", range(6))

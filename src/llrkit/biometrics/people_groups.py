@@ -1,4 +1,4 @@
-"""Error rates of groups of people, and how unequal they are."""
+"""Error rates of groups of people at one threshold, and how unequal they are."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, Array, FloatArray, IntArray, real_number, seed_of
+from llrkit.base.arguments import RNG, BoolArray, FloatArray, IntArray, names_of, real_number, seed_of
 from llrkit.base.text import Json, number, p_words
-from llrkit.biometrics.verification import small_rate
+from llrkit.biometrics.verification import small_rate, to_the_right
 from llrkit.core.counting import count_bins
 from llrkit.core.functions import probability
 from llrkit.core.groups import plain_value, positions_by_code
-from llrkit.core.summaries import SummaryBase
+from llrkit.core.summaries import FieldwiseSums, Grouped
 from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError
 from llrkit.metrics.discrimination import Curve, Range, threshold_for_false_alarms
 from llrkit.scores import Scores, ScoreSource
@@ -50,16 +50,6 @@ class GroupRate:
     effective_fmr: float
     effective_fnmr: float
     """Independent comparisons that know the rates as well."""
-
-    @property
-    def effective_errors_fmr(self) -> float:
-        """Errors among so many independent comparisons."""
-        return self.fmr * self.effective_fmr
-
-    @property
-    def effective_errors_fnmr(self) -> float:
-        """The same of false non-matches."""
-        return self.fnmr * self.effective_fnmr
 
 
 class Inequity(NamedTuple):
@@ -109,18 +99,9 @@ class DifferentialPerformance(Curve):
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows with one line for each group."""
-        header = [
-            " | ".join(self.columns),
-            "non-mated",
-            "FMR",
-            "",
-            "p (Holm)",
-            "mated",
-            "FNMR",
-            "",
-            "p (Holm)",
-        ]
-        return header, [[name, *self._half(name, "fmr"), *self._half(name, "fnmr")] for name in self.groups]
+        halves = ["non-mated", "FMR", "", "p (Holm)", "mated", "FNMR", "", "p (Holm)"]
+        rows = [[name, *self._half(name, "fmr"), *self._half(name, "fnmr")] for name in self.groups]
+        return [" | ".join(self.columns), *halves], rows
 
     def _half(self, name: str, rate: str) -> list[str]:
         one = self.groups[name]
@@ -140,10 +121,11 @@ class DifferentialPerformance(Curve):
             row = [words]
             for rate in ("fmr", "fnmr"):
                 one = self.measures.get(rate, {}).get(name)
-                low, high = ("", "") if one is None else map(number, one.interval)
-                row += ["-", "", "-"] if one is None else [
-                    number(one.value), f"[{low}, {high}]", number(one.by_chance)
-                ]  # fmt: skip
+                if one is None:
+                    row += ["-", "", "-"]
+                    continue
+                low, high = map(number, one.interval)
+                row += [number(one.value), f"[{low}, {high}]", number(one.by_chance)]
             rows.append(row)
         return header, rows
 
@@ -166,11 +148,7 @@ class DifferentialPerformance(Curve):
         return f"{'. '.join(told)} (level {100 * alpha:g} %, Holm's correction{how})."
 
     def __repr__(self) -> str:
-        header, rows = self.table()
-        widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
-        lines = ["  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
-                 for line in (header, *rows)]  # fmt: skip
-        return "\n".join([*lines, "", self.sentence])
+        return "\n".join([to_the_right(*self.table()), "", self.sentence])
 
 
 BETWEEN = " | "
@@ -186,23 +164,21 @@ def positions_by_group(chunk: Scores, columns: tuple[str, ...], class_index: int
     >>> list(positions_by_group(chunk, ("a", "b"), 0)), list(positions_by_group(chunk, ("a", "b"), 1))
     (['f', 'm'], ['f | m'])
     """
-    sides = [np.unique(chunk.columns[name][class_index], return_inverse=True) for name in columns]
-    names = [_group_names(chunk, name, distinct) for name, (distinct, _) in zip(columns, sides, strict=True)]
-    code = sides[0][1] if len(sides) == 1 else sides[0][1] * len(names[1]) + sides[1][1]
+    codes, names = [], []
+    for column in columns:
+        distinct, code = np.unique(chunk.columns[column][class_index], return_inverse=True)
+        words = chunk.categories.get(column)
+        values = distinct.tolist() if words is None else [words[value] for value in distinct]
+        names.append([str(plain_value(value)) for value in values])
+        codes.append(code)
+    # one column is as good as two that agree
+    both = codes[0] * len(names[-1]) + codes[-1]
     groups: dict[str, list[IntArray]] = {}
-    for value, own in positions_by_code(code).items():
-        if len(sides) == 1:
-            group = names[0][value]
-        else:
-            pair = names[0][value // len(names[1])], names[1][value % len(names[1])]
-            group = pair[0] if pair[0] == pair[1] else BETWEEN.join(sorted(pair))
+    for value, own in positions_by_code(both).items():
+        pair = names[0][value // len(names[-1])], names[-1][value % len(names[-1])]
+        group = pair[0] if pair[0] == pair[1] else BETWEEN.join(sorted(pair))
         groups.setdefault(group, []).append(own)
     return {group: np.sort(np.concatenate(own)) for group, own in groups.items()}
-
-
-def _group_names(chunk: Scores, column: str, codes: Array) -> list[str]:
-    names = chunk.categories.get(column)
-    return [str(plain_value(code if names is None else names[code])) for code in codes.tolist()]
 
 
 def trials_of_group(source: ScoreSource, columns: tuple[str, ...], group: str) -> ScoreSource:
@@ -220,37 +196,29 @@ def trials_of_group(source: ScoreSource, columns: tuple[str, ...], group: str) -
 
 
 @dataclass(frozen=True, eq=False)
-class GroupErrors(SummaryBase):
-    """By group: mated comparisons, false non-matches, non-mated comparisons, false matches."""
+class GroupErrors(FieldwiseSums):
+    """Comparisons of a group and errors among them, mated first."""
 
-    counts: dict[str, tuple[float, float, float, float]]
+    n_mated: float = 0
+    false_nonmatches: float = 0
+    n_nonmated: float = 0
+    false_matches: float = 0
 
-    @classmethod
-    def at(cls, threshold: float, columns: tuple[str, ...]) -> Callable[[Scores], GroupErrors]:
-        """A summarizer."""
 
-        def make(chunk: Scores) -> GroupErrors:
-            counts: dict[str, list[float]] = {}
-            wrong = (chunk.target < threshold, chunk.nontarget >= threshold)
-            for i in (0, 1):
-                for group, own in positions_by_group(chunk, columns, i).items():
-                    row = counts.setdefault(group, [0, 0, 0, 0])
-                    row[2 * i] += len(own)
-                    row[2 * i + 1] += int(np.count_nonzero(wrong[i][own]))
-            return cls({group: (n[0], n[1], n[2], n[3]) for group, n in counts.items()})
+def group_errors(threshold: float, columns: tuple[str, ...]) -> Callable[[Scores], Grouped[str, GroupErrors]]:
+    """A summarizer of chunks by group."""
 
-        return make
+    def make(chunk: Scores) -> Grouped[str, GroupErrors]:
+        def counted(wrong: BoolArray, class_index: int) -> dict[str, tuple[int, int]]:
+            places = positions_by_group(chunk, columns, class_index)
+            return {group: (len(own), int(np.count_nonzero(wrong[own]))) for group, own in places.items()}
 
-    def __add__(self, other: GroupErrors) -> GroupErrors:
-        merged = dict(self.counts)
-        for group, more in other.counts.items():
-            have = merged.get(group, (0.0, 0.0, 0.0, 0.0))
-            merged[group] = (have[0] + more[0], have[1] + more[1], have[2] + more[2], have[3] + more[3])
-        return GroupErrors(merged)
+        mated, nonmated = counted(chunk.target < threshold, 0), counted(chunk.nontarget >= threshold, 1)
+        none = 0, 0
+        groups = mated | nonmated
+        return Grouped({g: GroupErrors(*mated.get(g, none), *nonmated.get(g, none)) for g in groups})
 
-    def __mul__(self, weight: float) -> GroupErrors:
-        return GroupErrors({g: (a * weight, b * weight, c * weight, d * weight)
-                            for g, (a, b, c, d) in self.counts.items()})  # fmt: skip
+    return make
 
 
 def worst_ratio(rates: npt.ArrayLike) -> FloatArray:
@@ -378,7 +346,7 @@ def differential(
     (True, True)
     """
     seed = seed_of(rng)
-    columns = (by,) if isinstance(by, str) else tuple(by)
+    columns = names_of(by, "by")
     if len(columns) not in (1, 2):
         raise InputError(f"groups are in one column, or in two for the two sides; got {list(columns)}")
     probability(level, "level")
@@ -388,37 +356,32 @@ def differential(
             raise InputError(f"an FMR is between 0 and 1, got {fmr!r}")
         threshold = threshold_for_false_alarms(source, count_bins(source), fmr)
     real_number(threshold, "threshold")
-    counts = source.with_columns(*columns).reduce(GroupErrors.at(threshold, columns)).counts
+    counts = source.with_columns(*columns).reduce(group_errors(threshold, columns)).groups
     if len(counts) < 2:
         raise InputError(f"there is only one group in {' and '.join(columns)}; at least 2 are needed")
-    effects = {
-        group: _design_effects_of_group(source, columns, group, threshold, speakers)
-        if speakers is not None
-        else (1.0, 1.0)
-        for group in counts
-    }
-    groups = {
-        group: _group_rate(counts[group], effects[group], level) for group in sorted(counts)
-    }  # fmt: skip
+    groups = {}
+    for group in sorted(counts):
+        effects = 1.0, 1.0
+        if speakers is not None:
+            effects = _design_effects_of_group(source, columns, group, threshold, speakers)
+        groups[group] = _group_rate(counts[group], effects, level)
     rng = np.random.default_rng(seed)
-    measures, p_values, drawn = {}, {}, {}
+    measures, p_values = {}, {}
     for rate in ("fmr", "fnmr"):
         have = {name: one for name, one in groups.items() if getattr(one, f"n_{rate}") > 0}
         if len(have) < 2:
             continue
-        errors, sizes = (
-            np.array([getattr(one, f"{kind}_{rate}") for one in have.values()], dtype=np.float64)
-            for kind in ("effective_errors", "effective")
+        values, sizes = (
+            np.array([getattr(one, name) for one in have.values()], dtype=np.float64)
+            for name in (rate, f"effective_{rate}")
         )
-        drawn[rate] = rng.beta(errors + 0.5, sizes - errors + 0.5, (DRAWS, len(have)))
-        equal = rng.binomial(np.maximum(np.round(sizes), 1).astype(np.int64), errors.sum() / sizes.sum(),
-                             (DRAWS, len(have))) / np.maximum(np.round(sizes), 1)  # fmt: skip
-        values = np.array([getattr(one, rate) for one in have.values()])
+        errors, whole = values * sizes, np.maximum(np.round(sizes), 1).astype(np.int64)
+        drawn = rng.beta(errors + 0.5, sizes - errors + 0.5, (DRAWS, len(have)))
+        equal = rng.binomial(whole, errors.sum() / sizes.sum(), (DRAWS, len(have))) / whole
         measures[rate] = {
-            name: _inequity_of_rates(make, values, drawn[rate], equal, level)
-            for name, make in MEASURES.items()
+            name: _inequity_of_rates(make, values, drawn, equal, level) for name, make in MEASURES.items()
         }
-        p_values[rate] = _tests_of_groups(list(have), errors, sizes)
+        p_values[rate] = _tests_of_groups(list(have), errors, whole)
     return DifferentialPerformance(
         columns=columns,
         threshold=threshold,
@@ -441,43 +404,26 @@ def _design_effects_of_group(
         rates = curve_rates(own, [threshold], find_speakers(own, speakers), 0.95)
     except (TooFewTrialsError, EmptyClassError, ZeroDivisionError):
         return 1.0, 1.0
-    effects = []
-    for i, one in enumerate((rates.miss, rates.fa)):
-        rate, n = float(one.rate[0]), rates.n[i]
-        if not n or not 0.0 < rate < 1.0 or rates.by_speaker is None:
-            effects.append(1.0)
-            continue
-        variance = float(rates.by_speaker[i].standard_error[0]) ** 2
-        variance *= float(rates.counted_once[0]) if i == 1 else 1.0
-        effect = variance * n / (rate * (1.0 - rate))
-        effects.append(max(1.0, effect) if math.isfinite(effect) else 1.0)
-    return effects[0], effects[1]
+    return rates.design_effect(0, 0), rates.design_effect(1, 0)
 
 
-def _group_rate(
-    counts: tuple[float, float, float, float], effects: tuple[float, float], level: float
-) -> GroupRate:
-    n_fnmr, errors_fnmr, n_fmr, errors_fmr = counts
-    of_fnmr, of_fmr = effects
-
+def _group_rate(counts: GroupErrors, effects: tuple[float, float], level: float) -> GroupRate:
     def rate(errors: float, n: float) -> float:
         return errors / n if n else math.nan
 
-    def interval(errors: float, n: float, effect: float) -> tuple[float, float] | None:
-        return _exact_interval_of_group(errors / effect, n / effect, level) if n else None
+    def interval(errors: float, n: float, effect: float) -> Range | None:
+        """Clopper & Pearson's interval of an effective number of comparisons."""
+        size = max(round(n / effect), 1)
+        return clopper_pearson(min(round(errors / effect), size), size, level) if n else None
 
+    mated = counts.false_nonmatches, counts.n_mated
+    nonmated = counts.false_matches, counts.n_nonmated
     return GroupRate(
-        n_fnmr=round(n_fnmr), errors_fnmr=round(errors_fnmr), effective_fnmr=n_fnmr / of_fnmr,
-        fnmr=rate(errors_fnmr, n_fnmr), fnmr_interval=interval(errors_fnmr, n_fnmr, of_fnmr),
-        n_fmr=round(n_fmr), errors_fmr=round(errors_fmr), effective_fmr=n_fmr / of_fmr,
-        fmr=rate(errors_fmr, n_fmr), fmr_interval=interval(errors_fmr, n_fmr, of_fmr),
+        n_fnmr=round(mated[1]), errors_fnmr=round(mated[0]), effective_fnmr=mated[1] / effects[0],
+        fnmr=rate(*mated), fnmr_interval=interval(*mated, effects[0]),
+        n_fmr=round(nonmated[1]), errors_fmr=round(nonmated[0]), effective_fmr=nonmated[1] / effects[1],
+        fmr=rate(*nonmated), fmr_interval=interval(*nonmated, effects[1]),
     )  # fmt: skip
-
-
-def _exact_interval_of_group(errors: float, n: float, level: float) -> tuple[float, float]:
-    """Clopper & Pearson's interval of an effective number of comparisons."""
-    size = max(round(n), 1)
-    return clopper_pearson(min(round(errors), size), size, level)
 
 
 def _inequity_of_rates(
@@ -492,17 +438,16 @@ def _inequity_of_rates(
     return Inequity(value, (float(low), math.inf if math.isinf(value) else float(high)), by_chance)
 
 
-def _tests_of_groups(names: list[str], errors: FloatArray, sizes: FloatArray) -> dict[str, float]:
+def _tests_of_groups(names: list[str], errors: FloatArray, n: IntArray) -> dict[str, float]:
     """Each group against all others (Fisher's exact test), corrected for the number of groups."""
     from scipy.stats import fisher_exact  # takes longer to import than all of llrkit
 
-    p = []
-    wrong, n = np.round(errors).astype(int), np.maximum(np.round(sizes), 1).astype(int)
-    wrong = np.minimum(wrong, n)
-    for i in range(len(names)):
-        rest = int(wrong.sum() - wrong[i]), int(n.sum() - n[i])
-        table = [[wrong[i], n[i] - wrong[i]], [rest[0], rest[1] - rest[0]]]
-        p.append(float(fisher_exact(np.array(table))[1]))
+    wrong = np.minimum(np.round(errors).astype(int), n)
+    right = n - wrong
+    p = [
+        float(fisher_exact(np.array([[k, m], [wrong.sum() - k, right.sum() - m]]))[1])
+        for k, m in zip(wrong, right, strict=True)
+    ]
     return dict(zip(names, holm(p), strict=True))
 
 

@@ -1,4 +1,7 @@
-"""Identification: ranks, FNIR and FPIR of searches."""
+"""Identification: ranks, FNIR and FPIR of searches of probes in a gallery.
+
+Comparisons are summarized by probe: the best mate, the best of the others, and who is ahead of the mate.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from llrkit.base.text import Json, percent
 from llrkit.biometrics.verification import small_rate, support
 from llrkit.core.functions import probability
 from llrkit.core.groups import plain_value
-from llrkit.core.summaries import SummaryBase
+from llrkit.core.summaries import Grouped, SummaryBase
 from llrkit.errors import InputError
 from llrkit.metrics.discrimination import Curve, Range
 from llrkit.scores import Scores, ScoreSource
@@ -91,16 +94,18 @@ class Identification:
 
     def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
-        ranks = [
-            {"rank": k, "rate": self.rank_rate(k), "interval": list(ends)}
-            for k, ends in self.intervals.items()
-        ]
-        rows = [asdict(row) | {"dir": row.dir, "threshold": row.threshold / self.factor}
-                for row in self.open_set]  # fmt: skip
         return {
-            "n_mated": self.n_mated, "n_nonmated": self.n_nonmated, "ranks": ranks,
-            "cmc": self.cmc.rate.tolist(), "open_set": rows, "rank": self.rank, "level": self.level,
-            "n_subjects": self.n_subjects, "notes": self.notes,
+            "n_mated": self.n_mated, "n_nonmated": self.n_nonmated,
+            "ranks": [
+                {"rank": k, "rate": self.rank_rate(k), "interval": list(ends)}
+                for k, ends in self.intervals.items()
+            ],
+            "cmc": self.cmc.rate.tolist(),
+            "open_set": [
+                asdict(row) | {"dir": row.dir, "threshold": row.threshold / self.factor}
+                for row in self.open_set
+            ],
+            "rank": self.rank, "level": self.level, "n_subjects": self.n_subjects, "notes": self.notes,
         }  # fmt: skip
 
     def rank_table(self) -> tuple[list[str], list[list[str]]]:
@@ -256,31 +261,18 @@ def _is_enrolled(value: Hashable) -> bool:
     raise InputError(f"whether a probe is enrolled must be true or false (yes, no, 1, 0), got {value!r}")
 
 
-@dataclass(frozen=True, eq=False)
-class BeforeMates(SummaryBase):
-    """By mated probe, how many others in the gallery score at least as high as its best mate."""
+def before_mates(
+    probe: str, best_mate: Mapping[Hashable, float]
+) -> Callable[[Scores], Grouped[Hashable, float]]:
+    """A summarizer: by mated probe, how many others score at least as high as its best mate."""
 
-    counts: dict[Hashable, float]
+    def make(chunk: Scores) -> Grouped[Hashable, float]:
+        keys, place = _by_probe(chunk, probe, 1)
+        ahead = place[_ahead_of_mate(chunk, keys, place, best_mate)]
+        counts = np.bincount(ahead, minlength=len(keys)).tolist()
+        return Grouped({key: n for key, n in zip(keys, counts, strict=True) if n})
 
-    @classmethod
-    def at(cls, probe: str, best_mate: Mapping[Hashable, float]) -> Callable[[Scores], BeforeMates]:
-        """A summarizer."""
-
-        def make(chunk: Scores) -> BeforeMates:
-            keys, place = _by_probe(chunk, probe, 1)
-            ahead = place[_ahead_of_mate(chunk, keys, place, best_mate)]
-            return cls(dict(zip(*_counted_probes(keys, ahead), strict=True)))
-
-        return make
-
-    def __add__(self, other: BeforeMates) -> BeforeMates:
-        merged = dict(self.counts)
-        for key, n in other.counts.items():
-            merged[key] = merged.get(key, 0) + n
-        return BeforeMates(merged)
-
-    def __mul__(self, weight: float) -> BeforeMates:
-        return BeforeMates({key: n * weight for key, n in self.counts.items()})
+    return make
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,11 +289,10 @@ class SubjectsBeforeMates(SummaryBase):
 
         def make(chunk: Scores) -> SubjectsBeforeMates:
             keys, place = _by_probe(chunk, probe, 1)
-            names: dict[Hashable, dict[str, bool]] = {}
-            ahead = _ahead_of_mate(chunk, keys, place, best_mate)
             entries, entry = _by_probe(chunk, gallery, 1)
-            pairs = np.unique(place[ahead] * len(entries) + entry[ahead])
-            for pair in pairs.tolist():
+            ahead = _ahead_of_mate(chunk, keys, place, best_mate)
+            names: dict[Hashable, dict[str, bool]] = {}
+            for pair in np.unique(place[ahead] * len(entries) + entry[ahead]).tolist():
                 key, name = keys[pair // len(entries)], entries[pair % len(entries)]
                 names.setdefault(key, {})[str(name)] = True
             return cls(names)
@@ -329,13 +320,6 @@ def _ahead_of_mate(
     """Which of those who are no mates score at least as high as the best mate of their search."""
     mates: FloatArray = np.array([best_mate.get(key, math.nan) for key in keys], dtype=np.float64)
     return np.asarray(chunk.nontarget >= mates[place]) if len(keys) else np.zeros(0, dtype=bool)
-
-
-def _counted_probes(keys: list[Hashable], place: IntArray) -> tuple[list[Hashable], list[int]]:
-    """The probes that occur, and how often."""
-    counts = np.bincount(place, minlength=len(keys)).tolist()
-    found = [(key, n) for key, n in zip(keys, counts, strict=True) if n]
-    return [key for key, _ in found], [n for _, n in found]
 
 
 RANKS = (1, 5, 10, 20)
@@ -414,7 +398,12 @@ def identification(
     columns = tuple(dict.fromkeys(name for name in (probe, subject, enrolled) if name))
     best = source.with_columns(*columns).reduce(BestScores.at(probe, subject, enrolled))
     mates = best.mates
-    before = _subjects_before_mates(source, probe, mates, gallery or source.roles.enroll)
+    entries = gallery or source.roles.enroll
+    if entries is None:
+        before = source.with_columns(probe).reduce(before_mates(probe, mates)).groups
+    else:
+        ahead = SubjectsBeforeMates.at(probe, mates, entries)
+        before = source.with_columns(probe, entries).reduce(ahead).counts
     for key in mates:
         if not best.enrolled.get(key, True):
             raise InputError(f"{probe} {key!r} has a mate, but {enrolled!r} says it is not in the gallery")
@@ -425,13 +414,17 @@ def identification(
     ranked = np.array([before.get(key, 0) + 1.0 if key in mates else math.inf for key in order])
     score = np.array([mates.get(key, -math.inf) for key in order])
     top = np.array([best.others.get(key, -math.inf) for key in order])
-    people = _subject_numbers(order, best.subjects, subject)
-    searches = _IdentificationSearches(is_mated, ranked, score, top, people, level)
+    people = None
+    if subject is not None:
+        people = np.unique([str(best.subjects[key]) for key in order], return_inverse=True)[1]
+    searches = _Searches(is_mated, ranked, score, top, people, level)
     highest = int(max(np.max(ranked[np.isfinite(ranked)], initial=1.0), max(ranks, default=1)))
+    every_rank = np.arange(1, highest + 1)
+    within = np.searchsorted(np.sort(ranked[is_mated]), every_rank, side="right")
     return Identification(
         n_mated=int(is_mated.sum()),
         n_nonmated=int((~is_mated).sum()),
-        cmc=Cmc(np.arange(1, highest + 1), searches.cmc(highest)),
+        cmc=Cmc(every_rank, within / is_mated.sum()),
         intervals=MappingProxyType({k: searches.interval(is_mated, ranked <= k) for k in ranks}),
         open_set=tuple(searches.at_fpir(rate, rank) for rate in fpir) if (~is_mated).any() else (),
         rank=rank,
@@ -441,39 +434,16 @@ def identification(
     )
 
 
-def _subjects_before_mates(
-    source: ScoreSource, probe: str, mates: Mapping[Hashable, float], gallery: str | None
-) -> dict[Hashable, float]:
-    """How many subjects of the gallery are before the mate of each search."""
-    if gallery is None:
-        return source.with_columns(probe).reduce(BeforeMates.at(probe, mates)).counts
-    summarize = SubjectsBeforeMates.at(probe, mates, gallery)
-    return source.with_columns(probe, gallery).reduce(summarize).counts
-
-
-def _subject_numbers(
-    order: list[Hashable], subjects: dict[Hashable, Hashable], column: str | None
-) -> IntArray | None:
-    if column is None:
-        return None
-    names = [str(subjects[key]) for key in order]
-    return np.unique(names, return_inverse=True)[1]
-
-
-class _IdentificationSearches:
+@dataclass(frozen=True, eq=False)
+class _Searches:
     """All searches: whether mated, rank and score of the mate, highest score of the others, subject."""
 
-    def __init__(
-        self, mated: BoolArray, ranked: FloatArray, score: FloatArray, top: FloatArray,
-        people: IntArray | None, level: float,
-    ) -> None:  # fmt: skip
-        self.mated, self.ranked, self.score, self.top = mated, ranked, score, top
-        self.people, self.level = people, level
-
-    def cmc(self, highest: int) -> FloatArray:
-        """Share of mated searches found within each rank."""
-        found = np.sort(self.ranked[self.mated])
-        return np.searchsorted(found, np.arange(1, highest + 1), side="right") / len(found)
+    mated: BoolArray
+    ranked: FloatArray
+    score: FloatArray
+    top: FloatArray
+    people: IntArray | None
+    level: float
 
     def at_fpir(self, rate: float, rank: int) -> OpenSetRow:
         """Both error rates at the lowest threshold with at most this FPIR."""
@@ -484,9 +454,7 @@ class _IdentificationSearches:
         threshold = -math.inf if allowed == n else float(np.nextafter(highest[n - allowed - 1], math.inf))
         positive = ~self.mated & (self.top >= threshold)
         missed = self.mated & ((self.ranked > rank) | (self.score < threshold))
-        if threshold == -math.inf:
-            missed = self.mated & (self.ranked > rank)
-        elif threshold == math.inf:  # infinite scores must be rejected too: nothing is returned
+        if threshold == math.inf:  # infinite scores must be rejected too: nothing is returned
             positive, missed = np.zeros_like(positive), self.mated
         return OpenSetRow(
             wanted=rate,

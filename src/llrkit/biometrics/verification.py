@@ -1,9 +1,12 @@
-"""FNMR at given FMR, failures, and rules of thumb about test sizes."""
+"""FNMR at given FMRs (ISO/IEC 19795-1), with failures to enroll or acquire, and rules of thumb on sizes.
+
+Intervals are those of a miss rate at a false-alarm rate, :func:`llrkit.trust.intervals.miss_at_fa`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from types import MappingProxyType
@@ -11,29 +14,30 @@ from typing import Literal
 
 import numpy as np
 
-from llrkit.base.arguments import Array, BoolArray, FloatArray
+from llrkit.base.arguments import Array, BoolArray
 from llrkit.base.text import Json, counted, percent
 from llrkit.core.cells import BelowCounts
 from llrkit.core.functions import probability
-from llrkit.core.groups import ValueCounts, decoded, plain_value
-from llrkit.core.pav import ErrorPath, error_path
+from llrkit.core.groups import ValueCounts, plain_value
+from llrkit.core.pav import error_path
 from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.metrics.discrimination import Range, same_rate, threshold_for_false_alarms
 from llrkit.metrics.measure import measure
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
-from llrkit.trust.intervals import MissAtFa, miss_at_fa
+from llrkit.trust.intervals import miss_at_fa
 from llrkit.trust.speakers import Columns, find_speakers, quantile
 
 Failure = Literal["enroll", "acquire", "failure"]
 _NO_FAILURE = frozenset({"", "-", "0", "0.0", "false", "no", "none", "n/a", "na", "ok", "success"})
-_MEANINGS: tuple[tuple[Failure, tuple[str, ...]], ...] = (
-    ("enroll", ("fte", "enroll", "enrol", "enrollment", "enrolment")),
-    ("acquire", ("fta", "ftx", "acquire", "acquisition", "capture", "extraction")),
-    ("failure", ("1", "1.0", "true", "yes", "failure", "failed", "fail")),
+_WORDS: Mapping[Failure, frozenset[str]] = MappingProxyType(
+    {
+        "enroll": frozenset({"fte", "enroll", "enrol", "enrollment", "enrolment"}),
+        "acquire": frozenset({"fta", "ftx", "acquire", "acquisition", "capture", "extraction"}),
+        "failure": frozenset({"1", "1.0", "true", "yes", "failure", "failed", "fail"}),
+    }
 )
-_WORDS: Mapping[str, Failure] = MappingProxyType({word: kind for kind, words in _MEANINGS for word in words})
 
 
 def failure_of(value: object, column: str = "") -> Failure | None:
@@ -48,13 +52,14 @@ def failure_of(value: object, column: str = "") -> Failure | None:
     word = "" if value is None else str(value).strip().lower()
     if word in _NO_FAILURE:
         return None
-    if word not in _WORDS:
-        where = f"column {column!r}: " if column else ""
-        raise InputError(
-            f"{where}unknown failure {value!r}; known are fte (enroll), fta (acquire), true (any), and '', "
-            "'-', 0, false, no, none, ok for comparisons where nothing failed"
-        )
-    return _WORDS[word]
+    for kind, words in _WORDS.items():
+        if word in words:
+            return kind
+    where = f"column {column!r}: " if column else ""
+    raise InputError(
+        f"{where}unknown failure {value!r}; known are fte (enroll), fta (acquire), true (any), and '', "
+        "'-', 0, false, no, none, ok for comparisons where nothing failed"
+    )
 
 
 @dataclass(frozen=True)
@@ -120,14 +125,14 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
     source = as_source(source)
     wide = source.with_columns(column)
     values = wide.reduce(lambda chunk: ValueCounts.of(chunk, column)).counts
-    counts: dict[str, list[float]] = {}
-    total = [0.0, 0.0]
-    for value, pair in values.items():
+    counts: dict[str, tuple[float, float]] = {}
+    total = 0.0, 0.0
+    for value, (mated, nonmated) in values.items():
+        total = total[0] + mated, total[1] + nonmated
         kind = failure_of(value, column)
-        for i in (0, 1):
-            total[i] += pair[i]
-            if kind is not None:
-                counts.setdefault(kind, [0, 0])[i] += pair[i]
+        if kind is not None:
+            before = counts.get(kind, (0, 0))
+            counts[kind] = before[0] + mated, before[1] + nonmated
     unexplained = wide.reduce(partial(_Unexplained.of, column=column)).n
     if unexplained:
         raise InputError(
@@ -135,8 +140,7 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
             "that nothing failed"
         )
     folded = DerivedSource(source, partial(_failures_rejected, column=column), (column,))
-    by_kind = {kind: (pair[0], pair[1]) for kind, pair in sorted(counts.items())}
-    return folded, FailureCounts(column, MappingProxyType(by_kind), (total[0], total[1]))
+    return folded, FailureCounts(column, MappingProxyType(dict(sorted(counts.items()))), total)
 
 
 def without_failures(source: ScoreSource, column: str) -> ScoreSource:
@@ -160,25 +164,29 @@ def without_failures(source: ScoreSource, column: str) -> ScoreSource:
     return DerivedSource(as_source(source), partial(_nothing_failed, column=column), (column,))
 
 
+def _failed_comparisons(chunk: Scores, column: str) -> tuple[BoolArray, BoolArray]:
+    """Which mated and which non-mated comparisons failed."""
+    names = chunk.categories.get(column)
+
+    def failed(codes: Array) -> BoolArray:
+        values: Iterable[object] = names or ()
+        if names is None:
+            values, codes = np.unique(codes, return_inverse=True)
+        meant = np.array([failure_of(value, column) is not None for value in values], dtype=bool)
+        return np.asarray(meant[codes]) if len(codes) else np.zeros(0, dtype=bool)
+
+    mated, nonmated = chunk.columns[column]
+    return failed(mated), failed(nonmated)
+
+
 def _nothing_failed(chunk: Scores, column: str) -> Scores:
-    return chunk.select(*(~_failed_comparisons(chunk, column, i) for i in (0, 1)))
-
-
-def _failed_comparisons(chunk: Scores, column: str, class_index: int) -> BoolArray:
-    codes, names = chunk.columns[column][class_index], chunk.categories.get(column)
-    if names is not None:
-        failed = np.array([failure_of(name, column) is not None for name in names], dtype=bool)
-        return np.asarray(failed[codes], dtype=bool) if len(codes) else np.zeros(0, dtype=bool)
-    values: Array = decoded(chunk, column, class_index)
-    distinct, place = np.unique(values, return_inverse=True)
-    return np.array([failure_of(value, column) is not None for value in distinct], dtype=bool)[place]
+    return chunk.select(*(~failed for failed in _failed_comparisons(chunk, column)))
 
 
 def _failures_rejected(chunk: Scores, column: str) -> Scores:
-    def rejected(scores: FloatArray, class_index: int) -> FloatArray:
-        return np.where(_failed_comparisons(chunk, column, class_index), -math.inf, scores)
-
-    target, nontarget = rejected(chunk.target, 0), rejected(chunk.nontarget, 1)
+    mated, nonmated = _failed_comparisons(chunk, column)
+    target = np.where(mated, -math.inf, chunk.target)
+    nontarget = np.where(nonmated, -math.inf, chunk.nontarget)
     return Scores.part(target, nontarget, chunk.columns, chunk.categories)
 
 
@@ -191,10 +199,9 @@ class _Unexplained(FieldwiseSums):
     @classmethod
     def of(cls, chunk: Scores, column: str) -> _Unexplained:
         """Of a chunk."""
-        lowest = [np.isneginf(scores) for scores in (chunk.target, chunk.nontarget)]
-        return cls(
-            sum(int((low & ~_failed_comparisons(chunk, column, i)).sum()) for i, low in enumerate(lowest))
-        )
+        mated, nonmated = _failed_comparisons(chunk, column)
+        lowest = np.isneginf(chunk.target) & ~mated, np.isneginf(chunk.nontarget) & ~nonmated
+        return cls(int(lowest[0].sum() + lowest[1].sum()))
 
 
 ENOUGH_ERRORS = 30
@@ -214,15 +221,10 @@ def support(errors: float, n: float) -> str:
     'no error (rule of 3: at most 0.003)'
     """
     seen = round(errors)
-    if seen == 0:
-        return f"no error (rule of 3: at most {min(rule_of_3(n), 1.0):.3g})"
+    if seen == 0:  # the rate that no error among n independent comparisons excludes at 95 %
+        return f"no error (rule of 3: at most {min(3.0 / n, 1.0):.3g})"
     words = "rule of 30 met" if seen >= ENOUGH_ERRORS else f"fewer than {ENOUGH_ERRORS}"
     return f"{counted(seen, 'error')} ({words})"
-
-
-def rule_of_3(n: float) -> float:
-    """The rate that no error among n independent comparisons excludes at 95 %: ``3 / n``."""
-    return 3.0 / n
 
 
 def comparisons_needed(rate: float) -> float:
@@ -393,11 +395,15 @@ class VerificationRates:
         return told + ([] if self.failures is None else [self.failures.sentence])
 
     def __repr__(self) -> str:
-        header, rows = self.table()
-        widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
-        lines = ["  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
-                 for line in (header, *rows)]  # fmt: skip
-        return "\n".join(lines)
+        return to_the_right(*self.table())
+
+
+def to_the_right(header: list[str], rows: list[list[str]]) -> str:
+    """A table as text, all columns aligned to the right."""
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = ([cell.rjust(w) for cell, w in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
 
 
 def small_rate(rate: float) -> str:
@@ -436,8 +442,6 @@ def verification_rates(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
     fmr
         False match rates between 0 and 1; 0 gives ZeroFMR, the FNMR without any false match.
     failures
@@ -467,7 +471,6 @@ def verification_rates(
     if not wanted:
         raise InputError("give at least one FMR")
     probability(level, "level")
-    source = as_source(source)
     failed: FailureCounts | None = None
     if failures is not None:
         source, failed = fold_failures(source, failures)
@@ -477,13 +480,19 @@ def verification_rates(
     thresholds = [threshold_for_false_alarms(source, bins, rate) for rate in wanted]
     below = source.reduce(BelowCounts.at(thresholds))
     people = find_speakers(source, speakers) if speakers is not None else None
-    cuts = np.minimum(thresholds, _threshold_above_all(path))
+    # where rejecting everything is the answer, intervals are those of a threshold above all finite scores
+    finite = path.threshold[np.isfinite(path.threshold)]
+    cuts = np.minimum(thresholds, np.nextafter(finite[-1], math.inf) if len(finite) else 0.0)
     found = miss_at_fa(source, result, cuts, people, level)
     rates = found.rates
     rows = []
     for i, (rate, threshold) in enumerate(zip(wanted, thresholds, strict=True)):
         at = int(np.searchsorted(rates.thresholds, cuts[i]))
-        interval, reason = _fnmr_interval(rate, cuts[i], found, result.n_nontarget)
+        if rate == 0.0 or result.n_nontarget < comparisons_needed(rate):
+            interval, reason = None, _too_few_nonmated(rate, result.n_nontarget)
+        else:
+            interval = found.interval(cuts[i])
+            reason = "" if interval else "too few errors of a kind, or of too few subjects"
         # where infinite scores must be rejected no threshold does it, and no error is left
         nothing = float(-np.expm1(np.log1p(-level) / path.n_nontarget))
         rejects_all = threshold == math.inf and not (path.p_fa[:-1] <= rate).any()
@@ -522,18 +531,6 @@ def verification_rates(
     )
 
 
-def _threshold_above_all(path: ErrorPath) -> float:
-    """A finite threshold above all finite scores, where rejecting everything is the answer."""
-    finite = path.threshold[np.isfinite(path.threshold)]
-    return float(np.nextafter(finite[-1], math.inf)) if len(finite) else 0.0
-
-
-def _fnmr_interval(
-    rate: float, threshold: float, found: MissAtFa, n: int
-) -> tuple[tuple[float, float] | None, str]:
-    """The interval of the FNMR at an FMR, or why there is none."""
-    if rate == 0.0 or n < comparisons_needed(rate):
-        needed = "infinitely many" if rate == 0.0 else f"{comparisons_needed(rate):,.0f}"
-        return None, f"an FMR of {rate:g} takes {needed} non-mated comparisons to show; there are {n:,}"
-    ends = found.interval(threshold)
-    return ends, "" if ends else "too few errors of a kind, or of too few subjects"
+def _too_few_nonmated(rate: float, n: int) -> str:
+    needed = "infinitely many" if rate == 0.0 else f"{comparisons_needed(rate):,.0f}"
+    return f"an FMR of {rate:g} takes {needed} non-mated comparisons to show; there are {n:,}"

@@ -1,19 +1,18 @@
-"""Methods for several classes, compared and cross-validated, and idempotence."""
+"""Methods for several classes: compared, cross-validated, and tested for idempotence."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
-from llrkit.base.arguments import RNG, FloatArray, seed_of, takes
+from llrkit.base.arguments import RNG, FloatArray, of_kind, seed_of
 from llrkit.base.text import Json, number
 from llrkit.core.groups import plain_value
-from llrkit.core.summaries import SummaryBase
+from llrkit.core.summaries import Grouped
 from llrkit.errors import InputError
 from llrkit.fits.best import CrossCalibration, fit_folds
 from llrkit.fits.folds import (
@@ -115,28 +114,35 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
     means = class_means(source)
     if not means.differences:
         raise InputError("idempotence is about log-likelihoods; vectors need a back-end first")
-    share = class_prior(weights, means.counts)
+    share = class_prior(weights, means)
     covariance = shared_covariance(source, means, share)
     slopes, offsets = linear_discriminant(means.mean, covariance)
-    difference = means.mean - calibrated_means(covariance)
+    expected = calibrated_means(covariance)
+    # Of observed - expected: means vary by S / n_j, entries of S by cov(S_ab, S_cd) = (S_ac S_bd + S_ad S_bc)
+    # pooled, and the expected means are linear in them.
     per_trial = 1.0 / means.n
     pooled = float((share**2 * per_trial).sum())
-    spread = _variances_of_means(covariance, per_trial, pooled)
     k = len(means.classes)
+    own = [np.diag(_covariance_of_expected_means(covariance, j, j)) for j in range(k)]
+    variances = np.multiply.outer(per_trial, np.diag(covariance)) + pooled * np.array(own)
     statistic = p_value = math.nan
     if k <= _LARGEST_TEST:
-        flat = difference.ravel()
-        statistic = float(
-            flat @ np.linalg.lstsq(_covariances_of_means(covariance, per_trial, pooled), flat)[0]
-        )
+        every = np.zeros((k, k - 1, k, k - 1))
+        for j in range(k):
+            every[j, :, j, :] += covariance * per_trial[j]
+            for other in range(k):
+                every[j, :, other, :] += pooled * _covariance_of_expected_means(covariance, j, other)
+        difference = (means.mean - expected).ravel()
+        solved = np.linalg.lstsq(every.reshape(len(difference), len(difference)), difference)[0]
+        statistic = float(difference @ solved)
         from scipy.special import chdtrc  # takes longer to import than all of llrkit
 
         p_value = float(chdtrc(k * (k - 1), statistic))
     return Idempotence(
         classes=means.classes,
         observed=means.mean,
-        expected=calibrated_means(covariance),
-        standard_errors=np.sqrt(spread),
+        expected=expected,
+        standard_errors=np.sqrt(variances),
         covariance=covariance,
         slopes=slopes[:-1] - slopes[-1],
         offsets=offsets[:-1] - offsets[-1],
@@ -163,21 +169,6 @@ def calibrated_means(covariance: FloatArray) -> FloatArray:
     return np.asarray(np.vstack([covariance, np.zeros((1, d))]) - 0.5 * np.diag(covariance))
 
 
-def _covariances_of_means(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:
-    """Covariance matrix of all components of ``observed - expected``.
-
-    Means vary by ``S / n_j``; entries of S by ``cov(S_ab, S_cd) = (S_ac S_bd + S_ad S_bc) pooled``, and the
-    expected means are linear in them.
-    """
-    k, d = len(per_trial), len(s)
-    covariance = np.zeros((k, d, k, d))
-    for j in range(k):
-        covariance[j, :, j, :] += s * per_trial[j]
-        for other in range(k):
-            covariance[j, :, other, :] += pooled * _covariance_of_expected_means(s, j, other)
-    return covariance.reshape(k * d, k * d)
-
-
 def _covariance_of_expected_means(s: FloatArray, j: int, other: int) -> FloatArray:
     """Covariance, times the number of trials, of ``S e_j - diag(S)/2`` and the same of another class."""
     d = len(s)
@@ -189,13 +180,6 @@ def _covariance_of_expected_means(s: FloatArray, j: int, other: int) -> FloatArr
     if j < d and other < d:
         covariance = covariance + s * s[j, other] + np.outer(s[:, other], s[j])
     return np.asarray(covariance)
-
-
-def _variances_of_means(s: FloatArray, per_trial: FloatArray, pooled: float) -> FloatArray:
-    """The diagonal of :func:`_covariances_of_means`, one row for each class."""
-    k = len(per_trial)
-    own = np.multiply.outer(per_trial, np.diag(s))
-    return own + pooled * np.array([np.diag(_covariance_of_expected_means(s, j, j)) for j in range(k)])
 
 
 def make_class_folds(
@@ -212,27 +196,13 @@ def make_class_folds(
         return Folds(int(folds), seed=seed)
     if len(columns) != 1:
         raise InputError(f"groups are one column where there are several classes, got {list(columns)}")
-    values = source.with_columns(*columns).reduce(_DistinctValues.at(columns[0])).values
-    return folds_of_values(columns, values, folds, seed, leave_one_out=leave_one_out)
 
+    def counted(chunk: ClassVectors) -> Grouped[Hashable, float]:
+        values, n = np.unique(chunk.columns[columns[0]], return_counts=True)
+        return Grouped(dict(zip(map(plain_value, values), n.tolist(), strict=True)))
 
-def _class_training_source(source: ClassSource, folds: Folds, pair: Pair) -> ClassSource:
-    """The trials outside a fold."""
-
-    def kept(chunk: ClassVectors) -> ClassVectors:
-        return chunk.take(apart_from(folds.of_rows(chunk), folds.n, pair))
-
-    return ChangedChunks(source, kept, folds.carried)
-
-
-def _crossed_class_chunk(chunk: ClassVectors, folds: Folds, maps: Mapping[Pair, ClassMap]) -> ClassScores:
-    """The log-likelihoods of each trial under the map that has not seen its fold."""
-    fold = folds.of_rows(chunk)
-    loglik = np.empty((len(chunk.values), len(chunk.classes)))
-    for (f, g), fitted in maps.items():
-        rows = fold == f * folds.n + g
-        loglik[rows] = fitted(chunk.values[rows])
-    return ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, chunk.columns)
+    groups_seen = source.with_columns(*columns).reduce(counted).groups
+    return folds_of_values(columns, groups_seen, folds, seed, leave_one_out=leave_one_out)
 
 
 def cross_calibrate(
@@ -281,30 +251,27 @@ def cross_calibrate(
     left = groups if leave_out is None else leave_out
     source = as_classes(source)
     assigned = make_class_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
-    training = partial(_class_training_source, source, assigned)
+
+    def training(pair: Pair) -> ClassSource:
+        def kept(chunk: ClassVectors) -> ClassVectors:
+            return chunk.take(apart_from(assigned.of_rows(chunk), assigned.n, pair))
+
+        return ChangedChunks(source, kept, assigned.carried)
+
     name = method_name(method, METHODS)
     maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, name)
-    crossed = ChangedChunks(
-        source, partial(_crossed_class_chunk, folds=assigned, maps=maps), assigned.carried
+
+    def crossed(chunk: ClassVectors) -> ClassScores:
+        fold = assigned.of_rows(chunk)
+        loglik = np.empty((len(chunk.values), len(chunk.classes)))
+        for (f, g), fitted in maps.items():
+            rows = fold == f * assigned.n + g
+            loglik[rows] = fitted(chunk.values[rows])
+        return ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, chunk.columns)
+
+    return CrossCalibration(
+        ChangedChunks(source, crossed, assigned.carried), MappingProxyType(maps), assigned
     )
-    return CrossCalibration(crossed, MappingProxyType(maps), assigned)
-
-
-@dataclass(frozen=True, eq=False)
-class _DistinctValues(SummaryBase):
-    """The distinct values of a column."""
-
-    values: frozenset[Hashable]
-
-    @classmethod
-    def at(cls, column: str) -> Callable[[ClassVectors], _DistinctValues]:
-        return lambda chunk: cls(frozenset(plain_value(v) for v in np.unique(chunk.columns[column])))
-
-    def __add__(self, other: _DistinctValues) -> _DistinctValues:
-        return _DistinctValues(self.values | other.values)
-
-    def __mul__(self, weight: float) -> _DistinctValues:
-        return self
 
 
 def calibration_loss(
@@ -367,9 +334,8 @@ class ClassComparison(Compared[ClassEvaluation, ClassMap]):
 
     def _row(self, name: str) -> dict[str, Json]:
         result = self.evaluations[name]
-        numbers = {
-            key: getattr(result, key) for key in ("cllr", "cllr_normalized", "refined_cllr", "cllr_cal")
-        }
+        keys = ("cllr", "cllr_normalized", "refined_cllr", "cllr_cal")
+        numbers = {key: getattr(result, key) for key in keys}
         cavgs = {cost.name: cost.actual for cost in result.cavgs}
         return {**numbers, "error_rate": result.error_rate.actual, "cavgs": cavgs}
 
@@ -381,13 +347,11 @@ class ClassComparison(Compared[ClassEvaluation, ClassMap]):
         rows = []
         for name, result in self.evaluations.items():
             values = [result.cllr, result.refined_cllr, result.cllr_cal, result.error_rate.actual]
-            rows.append(
-                [name, *(number(value) for value in [*values, *(one.actual for one in result.cavgs)])]
-            )
+            values += [one.actual for one in result.cavgs]
+            rows.append([name, *map(number, values)])
         return header, rows
 
 
-@takes(options=Mapping)
 def compare(
     train: ClassSource,
     test: ClassSource,
@@ -421,6 +385,7 @@ def compare(
     >>> lk.multiclass.compare(draw(1), draw(2), "temperature,gaussian").best
     'temperature'
     """
+    of_kind(options, Mapping, "options")
     compared = compared_on(
         as_classes(train),
         methods,

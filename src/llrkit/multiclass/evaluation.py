@@ -1,10 +1,10 @@
-"""The evaluation of several classes: refined loss and curves."""
+"""evaluate() of several classes: all metrics of the scores as they are and refined, and curves for plots."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from types import MappingProxyType
@@ -12,9 +12,9 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import FloatArray, takes, whole_number
+from llrkit.base.arguments import FloatArray, of_kind, one_of, whole_number, yes_or_no
 from llrkit.base.process import stage, warn_caller
-from llrkit.base.text import Json, counted, not_among, number, percent
+from llrkit.base.text import Json, counted, number, percent
 from llrkit.core.functions import LN2
 from llrkit.errors import (
     ConstantScoreError,
@@ -23,33 +23,14 @@ from llrkit.errors import (
     ReversedScoresWarning,
     ScaleWarning,
     SeparationError,
-    UnknownNameError,
 )
 from llrkit.metrics.curves import ErrorCurve, HistogramPair
 from llrkit.metrics.discrimination import Curve, curve_columns
 from llrkit.metrics.measure import Measurements, measure
+from llrkit.multiclass import metrics
 from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
 from llrkit.multiclass.maps import ClassMap, ProbabilityRows
-from llrkit.multiclass.metrics import (
-    CavgPreset,
-    ClassCounts,
-    ClassLosses,
-    Confusion,
-    Prior,
-    cavg_from_losses,
-    cavg_preset,
-    class_prior,
-    cllr_from_losses,
-    confusion,
-    cost_from_decisions,
-    cost_matrix,
-    count_classes,
-    detection_of,
-    detections_of,
-    entropy,
-    error_rate_from_losses,
-    pair,
-)
+from llrkit.multiclass.metrics import CavgPreset, ClassLosses, Confusion, Prior
 from llrkit.results.result import Column, Result, flat, html_table, text_table
 from llrkit.scores.classes import ClassSource
 from llrkit.theory.odds import Points
@@ -99,8 +80,7 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
     >>> lk.multiclass.cllr(scores) > lk.multiclass.cllr(refined)
     True
     """
-    if method not in REFINEMENTS:
-        raise UnknownNameError(f"unknown refinement {not_among(method, REFINEMENTS)}")
+    one_of(method, tuple(REFINEMENTS), "refinement")
     fit = REFINEMENTS[method]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReversedScoresWarning)
@@ -114,7 +94,6 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
             return Refinement(method, None, str(error))
 
 
-@takes()
 def refined_cllr(
     source: ClassSource, *, prior: Prior = "flat", method: str = "scale-offset", normalized: bool = False
 ) -> float:
@@ -141,19 +120,20 @@ def refined_cllr(
     >>> lk.multiclass.cllr(scores) > lk.multiclass.refined_cllr(scores)
     True
     """
-    share = class_prior(prior, count_classes(source))
+    yes_or_no(normalized, "normalized")
+    share = metrics.class_prior(prior, metrics.count_classes(source))
     refined = refine(source, prior=prior, method=method)
     if refined.map is None:
         return blind_or_missing(refined, share, normalized=normalized)
     losses = refined.on(source).reduce(ClassLosses.at(np.log(share)))
-    return cllr_from_losses(losses, share, normalized=normalized)
+    return metrics.cllr_from_losses(losses, share, normalized=normalized)
 
 
 def blind_or_missing(refined: Refinement, prior: FloatArray, *, normalized: bool = False) -> float:
     """Refined Cllr where there is no map: scores that are all alike leave the entropy of the prior."""
     if "infinite" in refined.note:
         return float("nan")
-    return 1.0 if normalized else entropy(prior) / LN2
+    return 1.0 if normalized else metrics.entropy(prior) / LN2
 
 
 CONVENTIONS: Mapping[str, str] = MappingProxyType(
@@ -317,40 +297,35 @@ def _named_cost(cost: ActualRefined) -> dict[str, Json]:
 def rows(result: ClassEvaluation) -> list[tuple[str, str, str]]:
     """The table: name, value, and what it is."""
     blind = percent(1.0 - float(result.prior.max()))
+    how = ""
+    if result.refinement is not None:
+        how = result.refinement.note or f"after {result.refinement.method} fitted to the same trials"
     table = [
         ("trials", f"{result.n:,}", f"of {len(result.classes)} classes"),
         ("Cllr", number(result.cllr), "bits"),
         ("Cllr, normalized", number(result.cllr_normalized), "1 for scores that say nothing"),
-        ("refined Cllr", number(result.refined_cllr), _refinement_in_words(result)),
+        ("refined Cllr", number(result.refined_cllr), how),
         ("Cllr - refined", number(result.cllr_cal), "calibration loss"),
         ("error rate", percent(result.error_rate.actual), f"most probable class; {blind} when guessing"),
         ("refined error rate", percent(result.error_rate.refined), ""),
     ]
-    for cost in result.costs:
-        table.append((f"cost {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
-    for cost in result.cavgs:
-        table.append((f"Cavg {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
+    for word, costs in (("cost", result.costs), ("Cavg", result.cavgs)):
+        for cost in costs:
+            table.append((f"{word} {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
     return [row for row in table if row[1] not in ("-", "nan %")]
-
-
-def _refinement_in_words(result: ClassEvaluation) -> str:
-    if result.refinement is None:
-        return ""
-    return result.refinement.note or f"after {result.refinement.method} fitted to the same trials"
 
 
 def class_rows(result: ClassEvaluation) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a table with one line per class."""
     header = ["class", "trials", "prior", "Cllr", "refined", "error rate"]
-    detected = all(one.detection is not None for one in result.per_class)
-    header += ["EER", "det. Cllr", "det. min Cllr"] if detected else []
+    if result.per_class[0].detection is not None:  # detection is looked at for all classes or for none
+        header += ["EER", "det. Cllr", "det. min Cllr"]
     table = []
     for one in result.per_class:
-        row = [one.name, f"{one.n:,}", number(one.prior), number(one.cllr.actual), number(one.cllr.refined)]
+        row = [one.name, f"{one.n:,}", *map(number, (one.prior, one.cllr.actual, one.cllr.refined))]
         row.append(percent(one.error_rate.actual))
-        if one.detection is not None and detected:
-            detection = one.detection
-            row += [percent(detection.eer), number(detection.cllr), number(detection.min_cllr)]
+        if one.detection is not None:
+            row += [percent(one.detection.eer), number(one.detection.cllr), number(one.detection.min_cllr)]
         table.append(row)
     return header, table
 
@@ -374,9 +349,9 @@ def class_sentence(result: ClassEvaluation) -> str:
     if math.isnan(result.refined_cllr) or result.cllr <= 0.0:
         return f"Cllr is {number(result.cllr)} bits; guessing costs {number(math.log2(len(result.classes)))}."
     share = result.cllr_cal / result.cllr
-    advice = (
-        "the scores can be read as log-likelihoods as they are" if share <= 0.05 else "calibrate these scores"
-    )
+    advice = "calibrate these scores"
+    if share <= 0.05:
+        advice = "the scores can be read as log-likelihoods as they are"
     return (
         f"Of Cllr = {number(result.cllr)} bits, {number(result.refined_cllr)} remain after calibration "
         f"on the same trials and {number(result.cllr_cal)} ({100 * share:.0f} %) are lost to "
@@ -388,7 +363,6 @@ DETECT_UP_TO = 50
 """With more classes, detection is evaluated only when asked for."""
 
 
-@takes(costs=Mapping)
 def evaluate(
     source: ClassSource,
     *,
@@ -433,132 +407,81 @@ def evaluate(
     >>> print(f"Cllr {result.cllr:.3f} bits, refined {result.refined_cllr:.3f}, {result.n} trials")
     Cllr 1.107 bits, refined 0.481, 600 trials
     """
-    counts = count_classes(source)
-    share = class_prior(prior, counts)
-    matrices = {name: cost_matrix(cost, counts) for name, cost in costs.items()}
-    plan = _ClassEvaluationPlan(counts, share, matrices, _cavg_presets(cavg, allow_unconfirmed))
+    of_kind(costs, Mapping, "costs")
+    counts = metrics.count_classes(source)
+    share = metrics.class_prior(prior, counts)
+    matrices = {name: metrics.cost_matrix(cost, counts) for name, cost in costs.items()}
+    names = (cavg,) if isinstance(cavg, (str, CavgPreset)) else cavg
+    presets = [metrics.cavg_preset(name, allow_unconfirmed=allow_unconfirmed) for name in names]
+    for preset in presets:
+        preset.require_plain()
     k = len(counts.classes)
-    detect = k <= DETECT_UP_TO if detection is None else detection
+    detect = k <= DETECT_UP_TO if detection is None else yes_or_no(detection, "detection")
     if source.reduce(ProbabilityRows.of).all:
         text = "all rows are between 0 and 1 and sum to 1: are they probabilities? Take their logarithms"
         warn_caller(text, ScaleWarning)
+    # one pass counts what all metrics need: decisions of all matrices, detections of all presets
+    detected = [metrics.detections_of(preset, k) for preset in presets]
+    count = ClassLosses.at(np.log(share), list(matrices.values()), [one for own in detected for one in own])
+    refinement: Refinement | None = None
+    refined: ClassLosses | None = None
+    cllr_at_best = math.nan
     with stage("evaluating several classes", 1 + bool(refine_by) + detect * k, "steps") as advance:
-        actual = plan.count(source)
+        actual = source.reduce(count)
         advance(1)
-        refinement = refined = None
         if refine_by:
             refinement = refine(source, prior=prior, method=refine_by)
-            refined = plan.count(refinement.on(source)) if refinement.map else None
+            if refinement.map is None:
+                cllr_at_best = blind_or_missing(refinement, share)
+            else:
+                refined = refinement.on(source).reduce(count)
+                cllr_at_best = metrics.cllr_from_losses(refined, share)
             advance(1)
         detections = []
         for t in range(k if detect else 0):
-            detections.append(measure(detection_of(source, t, np.ones(k)), points))
+            detections.append(measure(metrics.detection_of(source, t, np.ones(k)), points))
             advance(1)
-    return plan.finish(actual, refined, refinement, detections)
 
+    def both(name: str, number_of: Callable[[ClassLosses], float]) -> ActualRefined:
+        return ActualRefined(name, number_of(actual), math.nan if refined is None else number_of(refined))
 
-def _cavg_presets(
-    cavg: str | CavgPreset | Sequence[str | CavgPreset], allow_unconfirmed: bool
-) -> tuple[CavgPreset, ...]:
-    names = (cavg,) if isinstance(cavg, (str, CavgPreset)) else cavg
-    presets = tuple(cavg_preset(name, allow_unconfirmed=allow_unconfirmed) for name in names)
-    for preset in presets:
-        preset.require_plain()
-    return presets
+    def cost_of(name: str, first: int) -> ActualRefined:
+        matrix = matrices[name]
+        here = slice(first, first + matrix.shape[1])
+        return both(name, lambda losses: metrics.cost_from_decisions(losses.decided[:, here], matrix, share))
 
-
-@dataclass(frozen=True)
-class _ClassNumbers:
-    """The numbers that exist both for scores as they are and for refined ones."""
-
-    cllr: float
-    error_rate: float
-    costs: tuple[float, ...]
-    cavgs: tuple[float, ...]
-    class_cllr: tuple[float, ...]
-    class_errors: tuple[float, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class _ClassEvaluationPlan:
-    """What an evaluation counts, and how the counts become its numbers."""
-
-    counts: ClassCounts
-    prior: FloatArray
-    costs: Mapping[str, FloatArray]
-    presets: tuple[CavgPreset, ...]
-
-    def count(self, source: ClassSource) -> ClassLosses:
-        k = len(self.counts.classes)
-        detections = [one for preset in self.presets for one in detections_of(preset, k, None)]
-        return source.reduce(ClassLosses.at(np.log(self.prior), list(self.costs.values()), detections))
-
-    def numbers(self, losses: ClassLosses) -> _ClassNumbers:
-        ends = np.cumsum([len(preset.p_target) for preset in self.presets])
-        return _ClassNumbers(
-            cllr=cllr_from_losses(losses, self.prior),
-            error_rate=error_rate_from_losses(losses, self.prior),
-            costs=tuple(
-                cost_from_decisions(decided, matrix, self.prior)
-                for decided, matrix in zip(losses.decided, self.costs.values(), strict=True)
-            ),
-            cavgs=tuple(
-                cavg_from_losses(preset, losses, slice(int(end) - len(preset.p_target), int(end)), None)
-                for preset, end in zip(self.presets, ends, strict=True)
-            ),
-            class_cllr=tuple((losses.loss / losses.n / LN2).tolist()),
-            class_errors=tuple((1.0 - np.diag(losses.confused) / losses.n).tolist()),
+    def cavg_of(preset: CavgPreset, first: int) -> ActualRefined:
+        here = slice(first, first + len(preset.p_target))
+        return both(
+            preset.name, lambda losses: metrics.cavg_from_detections(preset, losses.accepted[here], losses.n)
         )
 
-    def without_refinement(self, refinement: Refinement | None) -> _ClassNumbers:
-        nowhere = (math.nan,) * len(self.counts.classes)
-        best = math.nan if refinement is None else blind_or_missing(refinement, self.prior)
-        return _ClassNumbers(
-            best, math.nan, (math.nan,) * len(self.costs), (math.nan,) * len(self.presets), nowhere, nowhere
+    def of_class(i: int, name: str) -> ClassResult:
+        return ClassResult(
+            name,
+            int(actual.n[i]),
+            float(share[i]),
+            both("cllr", lambda losses: float(losses.loss[i] / losses.n[i] / LN2)),
+            both("error_rate", lambda losses: float(1.0 - losses.confused[i, i] / losses.n[i])),
+            detections[i] if detections else None,
         )
 
-    def finish(
-        self,
-        counted: ClassLosses,
-        refined_counts: ClassLosses | None,
-        refinement: Refinement | None,
-        detections: Sequence[Measurements],
-    ) -> ClassEvaluation:
-        actual = self.numbers(counted)
-        refined = (
-            self.without_refinement(refinement) if refined_counts is None else self.numbers(refined_counts)
-        )
-        per_class = tuple(
-            ClassResult(
-                name,
-                int(counted.n[i]),
-                float(self.prior[i]),
-                ActualRefined("cllr", actual.class_cllr[i], refined.class_cllr[i]),
-                ActualRefined("error_rate", actual.class_errors[i], refined.class_errors[i]),
-                detections[i] if detections else None,
-            )
-            for i, name in enumerate(self.counts.classes)
-        )
-        return ClassEvaluation(
-            classes=self.counts.classes,
-            prior=self.prior,
-            n=int(counted.n.sum()),
-            cllr=actual.cllr,
-            cllr_normalized=cllr_from_losses(counted, self.prior, normalized=True),
-            refined_cllr=refined.cllr,
-            error_rate=ActualRefined("error_rate", actual.error_rate, refined.error_rate),
-            costs=_actual_and_refined(list(self.costs), actual.costs, refined.costs),
-            cavgs=_actual_and_refined([preset.name for preset in self.presets], actual.cavgs, refined.cavgs),
-            confusion=Confusion(self.counts.classes, counted.confused),
-            per_class=per_class,
-            refinement=refinement,
-        )
-
-
-def _actual_and_refined(
-    names: Sequence[str], actual: Sequence[float], refined: Sequence[float]
-) -> tuple[ActualRefined, ...]:
-    return tuple(ActualRefined(*item) for item in zip(names, actual, refined, strict=True))
+    first_decision = np.cumsum([0, *(matrix.shape[1] for matrix in matrices.values())]).tolist()
+    first_detection = np.cumsum([0, *map(len, detected)]).tolist()
+    return ClassEvaluation(
+        classes=counts.classes,
+        prior=share,
+        n=int(actual.n.sum()),
+        cllr=metrics.cllr_from_losses(actual, share),
+        cllr_normalized=metrics.cllr_from_losses(actual, share, normalized=True),
+        refined_cllr=cllr_at_best,
+        error_rate=both("error_rate", lambda losses: metrics.error_rate_from_losses(losses, share)),
+        costs=tuple(map(cost_of, matrices, first_decision)),
+        cavgs=tuple(map(cavg_of, presets, first_detection)),
+        confusion=Confusion(counts.classes, actual.confused),
+        per_class=tuple(of_class(i, name) for i, name in enumerate(counts.classes)),
+        refinement=refinement,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -580,7 +503,6 @@ class ClassDets(Result):
         return columns
 
 
-@takes(evaluation=ClassEvaluation)
 def class_dets(evaluation: ClassEvaluation) -> ClassDets:
     """The DET curves of an evaluation that looked at detection.
 
@@ -596,6 +518,7 @@ def class_dets(evaluation: ClassEvaluation) -> ClassDets:
     >>> len(lk.multiclass.class_dets(lk.multiclass.evaluate(scores)).curves)
     3
     """
+    of_kind(evaluation, ClassEvaluation, "evaluation")
     detections = [one.detection for one in evaluation.per_class if one.detection is not None]
     if not detections:
         raise InputError("the evaluation has no detections: evaluate with detection=True")
@@ -617,7 +540,6 @@ class ClassCalibration(Curve):
     detection_min_cllr: FloatArray
 
 
-@takes(evaluation=ClassEvaluation)
 def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
     """Actual against refined, class by class.
 
@@ -633,17 +555,13 @@ def class_calibration(evaluation: ClassEvaluation) -> ClassCalibration:
     >>> lk.multiclass.class_calibration(lk.multiclass.evaluate(scores)).actual.round(2)
     array([0.  , 0.02, 2.51])
     """
-    missing = float("nan")
-    rows = [
-        (
-            one.cllr.actual,
-            one.cllr.refined,
-            missing if one.detection is None else one.detection.cllr,
-            missing if one.detection is None else one.detection.min_cllr,
-        )
-        for one in evaluation.per_class
-    ]
-    return ClassCalibration(evaluation.classes, evaluation.prior, *np.array(rows).T)
+    of_kind(evaluation, ClassEvaluation, "evaluation")
+    losses = []
+    for one in evaluation.per_class:
+        found = one.detection
+        detected = (math.nan, math.nan) if found is None else (found.cllr, found.min_cllr)
+        losses.append([one.cllr.actual, one.cllr.refined, *detected])
+    return ClassCalibration(evaluation.classes, evaluation.prior, *np.array(losses).T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -685,13 +603,13 @@ def pair_histograms(
     """
     whole_number(most, 0, "most")
     if pairs is None:
-        counted = confusion(source)
+        counted = metrics.confusion(source)
         mixed = counted.rates + counted.rates.T
         every = list(combinations(range(len(counted.classes)), 2))
         every.sort(key=lambda two: -float(mixed[two]))
         pairs = [(counted.classes[a], counted.classes[b]) for a, b in every[:most]]
     histograms = []
     for target, other in pairs:
-        result = measure(pair(source, target, other), points=())
+        result = measure(metrics.pair(source, target, other), points=())
         histograms.append(PairHistogram(target, other, result.histogram, result.eer))
     return tuple(histograms)

@@ -1,12 +1,10 @@
-"""Softmax fits and Gaussian back-ends.
+"""Calibrators and fusion of several classes: softmax fits and Gaussian back-ends.
 
-SoftmaxSums: loss, gradient and Hessian of multinomial logistic regression, from mergeable sums. All
-calibrations here are linear: ``z_k = sum_s a_s f_sk + sum_u c_uk h_uk``, with weights ``a`` that all classes
-share and weights ``c`` that each class has of its own. What the features are says the family.
-
-The fit shared by all calibrations that minimize the prior-weighted cross-entropy. A first guess on a sample,
-then steps on everything, each of which is one pass over mergeable sums: Newton steps where there are few
-weights, else L-BFGS in the units of the sample's Hessian.
+Softmax fits minimize the prior-weighted cross-entropy of linear scores, ``z_k = sum_s a_s f_sk + sum_u c_uk
+h_uk``, with weights ``a`` that all classes share and weights ``c`` that each class has of its own; a
+:class:`Family` says what the features are. A first guess on a sample, then steps on everything, each of which
+is one pass over mergeable sums: Newton steps (:func:`llrkit.fits.linear.settle`) where there are few weights,
+else L-BFGS in the units of the sample's Hessian.
 """
 
 from __future__ import annotations
@@ -20,8 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from llrkit._version import __version__
-from llrkit.base.arguments import Array, FloatArray, IntArray, takes
+from llrkit.base.arguments import Array, FloatArray, IntArray, not_negative, share, yes_or_no
 from llrkit.base.process import one_blas_thread, warn_caller
 from llrkit.base.text import Json
 from llrkit.core.functions import Minimum, newton
@@ -112,6 +109,11 @@ class SoftmaxSums(FieldwiseSums):
     gradient: FloatArray
     hessian: FloatArray
 
+    @property
+    def derivatives(self) -> tuple[float, FloatArray, FloatArray]:
+        """All three, as Newton's method takes them."""
+        return self.value, self.gradient, self.hessian
+
     @classmethod
     def at(
         cls,
@@ -133,91 +135,89 @@ class SoftmaxSums(FieldwiseSums):
             # a large Hessian is best made of few products
             least = size if hessian else 64
             for block in trial_blocks(len(values), width, least):
-                one = _SoftmaxBlock(family, weights, log_prior, values[block], codes[block])
-                total += one.sums(own[codes[block]], pull[codes[block]], hessian)
+                of = codes[block]
+                total += _sums_of_block(
+                    family, weights, log_prior, values[block], of, own[of], pull[of], hessian
+                )
             return total
 
         return make
 
 
-class _SoftmaxBlock:
-    """Posteriors and features of some trials."""
+def _sums_of_block(
+    family: Family,
+    weights: FloatArray,
+    log_prior: FloatArray,
+    values: Array,
+    codes: IntArray,
+    own: FloatArray,
+    pull: FloatArray,
+    hessian: bool,
+) -> SoftmaxSums:
+    """The sums of some trials; ``own`` and ``pull`` are the weights w and v of each of them."""
+    shared, features = family.features(values)
+    a, c = family.split(weights)
+    z = np.einsum("s,skm->km", a, shared)
+    if family.own == "plane":
+        z += c[:-1].T @ features[:, 0, :]
+    elif family.own == "line":
+        z += c[0][:, None] * features[0]
+    if family.own != "nothing":
+        z += c[-1][:, None]
+    z += log_prior[:, None]
+    top = z.max(axis=0)
+    p = np.exp(z - top)
+    total = p.sum(axis=0)
+    p /= total
+    log_sum = np.log(total) + top
 
-    def __init__(
-        self,
-        family: Family,
-        weights: FloatArray,
-        log_prior: FloatArray,
-        values: Array,
-        codes: IntArray,
-    ) -> None:
-        self.family, self.codes, self.prior = family, codes, np.exp(log_prior)
-        self.shared, self.own = family.features(values)
-        a, c = family.split(weights)
-        z = np.einsum("s,skm->km", a, self.shared)
-        if family.own == "plane":
-            z += c[:-1].T @ self.own[:, 0, :]
-        elif family.own == "line":
-            z += c[0][:, None] * self.own[0]
-        if family.own != "nothing":
-            z += c[-1][:, None]
-        z += log_prior[:, None]
-        self.z = z
-        top = z.max(axis=0)
-        self.p = np.exp(z - top)
-        total = self.p.sum(axis=0)
-        self.p /= total
-        self.log_sum = np.log(total) + top
+    trials, weight = np.arange(len(codes)), own + pull
+    value = float((own * (log_sum - z[codes, trials])).sum())
+    residual = p * weight
+    residual[codes, trials] -= own
+    if pull.any():
+        prior = np.exp(log_prior)
+        value += float((pull * (log_sum - np.einsum("k,km->m", prior, z))).sum())
+        residual -= np.multiply.outer(prior, pull)
+    gradient = [np.einsum("skm,km->s", shared, residual)]
+    if family.own == "plane":
+        gradient.append((features[:, 0, :] @ residual.T).ravel())
+    elif family.own == "line":
+        gradient.append(np.einsum("km,km->k", features[0], residual))
+    if family.own != "nothing":
+        gradient.append(residual.sum(axis=1))
+    second = _softmax_hessian(family, shared, features, p, weight) if hessian else np.zeros((0, 0))
+    return SoftmaxSums(value, np.concatenate(gradient), second)
 
-    def sums(self, own: FloatArray, pull: FloatArray, hessian: bool) -> SoftmaxSums:
-        trials, weight = np.arange(len(self.codes)), own + pull
-        value = float((own * (self.log_sum - self.z[self.codes, trials])).sum())
-        residual = self.p * weight
-        residual[self.codes, trials] -= own
-        if pull.any():
-            value += float((pull * (self.log_sum - np.einsum("k,km->m", self.prior, self.z))).sum())
-            residual -= np.multiply.outer(self.prior, pull)
-        return SoftmaxSums(
-            value, self._gradient(residual), self._hessian(weight) if hessian else np.zeros((0, 0))
-        )
 
-    def _gradient(self, residual: FloatArray) -> FloatArray:
-        pieces = [np.einsum("skm,km->s", self.shared, residual)]
-        if self.family.own == "plane":
-            pieces.append((self.own[:, 0, :] @ residual.T).ravel())
-        elif self.family.own == "line":
-            pieces.append(np.einsum("km,km->k", self.own[0], residual))
-        if self.family.own != "nothing":
-            pieces.append(residual.sum(axis=1))
-        return np.concatenate(pieces)
-
-    def _hessian(self, weight: FloatArray) -> FloatArray:
-        """``sum_i w_i J_i' (diag p_i - p_i p_i') J_i`` with the features as the Jacobian J."""
-        family, p = self.family, self.p
-        k, m, n_shared, n_own = family.classes, len(weight), family.shared, family.own_features
-        weighted = p * weight
-        hessian = np.zeros((family.size, family.size))
-        # a shared feature over its mean under the posterior: the products need no second term then
-        spread = self.shared - np.einsum("skm,km->sm", self.shared, p)[:, None, :]
-        for s in range(n_shared):
-            along = weighted * spread[s]
-            hessian[s, :n_shared] = np.einsum("skm,km->s", spread, along)
-            if n_own:
-                hessian[s, n_shared:] = hessian[n_shared:, s] = along.sum(axis=1)
-        if n_own == 0:
-            return hessian
-        if n_own == 1:  # offsets alone
-            own = np.diag(weighted.sum(axis=1)) - gram(weighted, p)
-        else:
-            features = np.ones((n_own, 1 if family.own == "plane" else k, m))
-            features[:-1] = self.own
-            rows = (features * (p * np.sqrt(weight))).reshape(n_own * k, m)
-            own = -(rows @ rows.T)  # half the work of a product of two matrices
-            for c in range(k):
-                mine, at = features[:, c % features.shape[1], :], np.arange(n_own) * k + c
-                own[np.ix_(at, at)] += (mine * weighted[c]) @ mine.T
-        hessian[n_shared:, n_shared:] = own
+def _softmax_hessian(
+    family: Family, shared: FloatArray, own_features: FloatArray, p: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """``sum_i w_i J_i' (diag p_i - p_i p_i') J_i`` with the features as the Jacobian J."""
+    k, m, n_shared, n_own = family.classes, len(weight), family.shared, family.own_features
+    weighted = p * weight
+    hessian = np.zeros((family.size, family.size))
+    # a shared feature over its mean under the posterior: the products need no second term then
+    spread = shared - np.einsum("skm,km->sm", shared, p)[:, None, :]
+    for s in range(n_shared):
+        along = weighted * spread[s]
+        hessian[s, :n_shared] = np.einsum("skm,km->s", spread, along)
+        if n_own:
+            hessian[s, n_shared:] = hessian[n_shared:, s] = along.sum(axis=1)
+    if n_own == 0:
         return hessian
+    if n_own == 1:  # offsets alone
+        own = np.diag(weighted.sum(axis=1)) - gram(weighted, p)
+    else:
+        features = np.ones((n_own, 1 if family.own == "plane" else k, m))
+        features[:-1] = own_features
+        rows = (features * (p * np.sqrt(weight))).reshape(n_own * k, m)
+        own = -(rows @ rows.T)  # half the work of a product of two matrices
+        for c in range(k):
+            mine, at = features[:, c % features.shape[1], :], np.arange(n_own) * k + c
+            own[np.ix_(at, at)] += (mine * weighted[c]) @ mine.T
+    hessian[n_shared:, n_shared:] = own
+    return hessian
 
 
 NEWTON_UP_TO = 600
@@ -246,28 +246,26 @@ class Objective:
     df: float | None = None
 
     def __post_init__(self) -> None:
-        weight = self.regularization
-        if not (isinstance(weight, (int, float)) and 0.0 <= weight < math.inf):
-            raise InputError(f"regularization must be a number of at least 0, got {weight!r}")
+        not_negative(self.regularization, "regularization")
         if self.df is not None and not self.df > 0:
             raise InputError(f"df must be positive, got {self.df!r}")
 
-
-@dataclass(frozen=True, eq=False)
-class SoftmaxFit:
-    """The result of a fit, in the units of the family."""
-
-    family: Family
-    weights: FloatArray
-    settled: Settled
+    @property
+    def options(self) -> dict[str, Json]:
+        """What is written into a map."""
+        prior, weights = (
+            np.asarray(given).tolist() if isinstance(given, (list, tuple, np.ndarray)) else given
+            for given in (self.prior, self.weights)
+        )
+        return {"prior": prior, "weights": weights, "regularization": self.regularization, "df": self.df}
 
 
 def solve(
     source: ClassSource, training: TrainingTrials, family: Family, objective: Objective, start: FloatArray
-) -> SoftmaxFit:
+) -> Minimum:
     """Minimize ``sum_k w_k mean_{trials of k} -log p(k)`` over the weights of a family."""
-    prior = class_prior(objective.prior, training.counts)
-    weights = prior if objective.weights is None else class_prior(objective.weights, training.counts)
+    prior = class_prior(objective.prior, training)
+    weights = prior if objective.weights is None else class_prior(objective.weights, training)
     # as in the binary fit: copies of every trial that say nothing, of the same total weight in each class
     pull = objective.regularization / (len(training.n) * (objective.df or float(training.n.min())))
 
@@ -276,14 +274,17 @@ def solve(
 
     blind = entropy(prior)
     unit = min(1.0, 20.0 * blind)
-    sample = _thinned_sample(training.sample(), family.size)
+    sample = training.sample()
+    # fewer trials where the Hessian is large
+    work = max(_HESSIAN_WORK, min(_TRIALS_PER_WEIGHT * family.size**3, _MOST_WORK))
+    sample = sample.take(slice(None, None, max(1, math.ceil(len(sample) * family.size**2 / work))))
     counts = np.maximum(sample.counts, 1)
 
     def on_sample(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        return _softmax_derivatives(sample.reduce(at(x, counts, True), threads=1))
+        return sample.reduce(at(x, counts, True), threads=1).derivatives
 
     def on_all(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        return _softmax_derivatives(source.reduce(at(x, training.n, True)))
+        return source.reduce(at(x, training.n, True)).derivatives
 
     # what a sample promises beyond this is chance: half a unit of likelihood for each weight and trial
     chance = 0.5 * unit * family.size / len(sample)
@@ -300,18 +301,7 @@ def solve(
             best = _quasi_newton(lambda x: source.reduce(at(x, training.n, False)), guess, curvature, unit)
     if not objective.regularization:
         refuse_runaway(best, blind, "weights are", "use regularization=0.01")
-    return SoftmaxFit(family, best.x, Settled.of(best))
-
-
-def _softmax_derivatives(sums: SoftmaxSums) -> tuple[float, FloatArray, FloatArray]:
-    return sums.value, sums.gradient, sums.hessian
-
-
-def _thinned_sample(sample: ClassVectors, size: int) -> ClassVectors:
-    """Fewer trials where the Hessian is large."""
-    work = max(_HESSIAN_WORK, min(_TRIALS_PER_WEIGHT * size**3, _MOST_WORK))
-    every = max(1, math.ceil(len(sample) * size**2 / work))
-    return sample if every == 1 else sample.take(slice(None, None, every))
+    return best
 
 
 def _units_of_search(
@@ -323,13 +313,9 @@ def _units_of_search(
     # units for the search are all that is needed; where there are many weights one look must do
     steps = 12 if len(start) <= _STEPS_UP_TO else 1
     guess = newton(
-        on_sample,
-        start,
-        tolerance=1e-6 * unit,
-        max_evaluations=steps,
-        good_enough=1e-5 * unit,
-        negligible=chance,
-    )
+        on_sample, start,
+        tolerance=1e-6 * unit, max_evaluations=steps, good_enough=1e-5 * unit, negligible=chance,
+    )  # fmt: skip
     return guess.x, on_sample(guess.x)[2]
 
 
@@ -337,9 +323,7 @@ def _quasi_newton(
     sums_of: Callable[[FloatArray], SoftmaxSums], guess: FloatArray, curvature: FloatArray | None, unit: float
 ) -> Minimum:
     """L-BFGS in units in which the sample's Hessian is the identity, then steps with that Hessian."""
-    if curvature is None:
-        back = np.eye(1)
-    else:
+    if curvature is not None:
         size, axes = np.linalg.eigh(curvature)
         back = axes / np.sqrt(np.maximum(size, 1e-8 * size.max()))
     evaluations = 0
@@ -356,18 +340,10 @@ def _quasi_newton(
     from scipy.optimize import minimize  # takes longer to import than all of llrkit
 
     y = minimize(
-        objective,
-        np.zeros(len(guess)),
-        jac=True,
-        method="L-BFGS-B",
-        options={
-            "maxcor": 20,
-            "ftol": 1e-15,
-            "gtol": 1e-9 * unit,
-            "maxiter": _MAX_STEPS,
-            "maxfun": _MAX_STEPS,
-        },
-    ).x
+        objective, np.zeros(len(guess)), jac=True, method="L-BFGS-B",
+        options={"maxcor": 20, "ftol": 1e-15, "gtol": 1e-9 * unit, "maxiter": _MAX_STEPS,
+                 "maxfun": _MAX_STEPS},
+    ).x  # fmt: skip
     value, slope = objective(y)
     # where the value is flat to the last bit a line search ends, but the gradient can still be halved
     for _ in range(_POLISHING if curvature is not None else 0):
@@ -413,9 +389,7 @@ def fit_temperature(
     >>> lk.multiclass.fit_temperature(scores)
     ScaleMap(temperature: 3 classes, scale 0.795272)
     """
-    objective = Objective(prior, weights, regularization, df)
-    training, fit = _softmax_fit(source, objective, "nothing")
-    return _scale_map_of_fit(training, fit, "temperature", objective)
+    return _fit_scales(source, "temperature", Objective(prior, weights, regularization, df), "nothing")
 
 
 def fit_scale_offset(
@@ -451,9 +425,7 @@ def fit_scale_offset(
     >>> lk.multiclass.fit_scale_offset(scores, regularization=0.1)
     ScaleMap(scale-offset: 3 classes, scale 1.43377)
     """
-    objective = Objective(prior, weights, regularization, df)
-    training, fit = _softmax_fit(source, objective, "offset")
-    return _scale_map_of_fit(training, fit, "scale-offset", objective)
+    return _fit_scales(source, "scale-offset", Objective(prior, weights, regularization, df), "offset")
 
 
 def fit_fusion(
@@ -491,9 +463,7 @@ def fit_fusion(
     >>> lk.multiclass.fit_fusion(lk.ClassScores.stack([a, b]), regularization=0.1).shape
     (3, 2)
     """
-    objective = Objective(prior, weights, regularization, df)
-    training, fit = _softmax_fit(source, objective, "offset", fuse=True)
-    return _scale_map_of_fit(training, fit, "fusion", objective)
+    return _fit_scales(source, "fusion", Objective(prior, weights, regularization, df), "offset")
 
 
 def fit_vector(
@@ -530,15 +500,11 @@ def fit_vector(
     array([-0.24,  3.14,  3.79])
     """
     objective = Objective(prior, weights, regularization, df)
-    training, fit = _softmax_fit(source, objective, "line")
-    _, own = fit.family.split(fit.weights)
-    scales = own[0] / fit.family.scale
-    return VectorScaleMap(
-        classes=list(training.classes),
-        scales=scales,
-        offsets=_centered_offsets(own[1] - scales * fit.family.center),
-        **_softmax_map_metadata(training, fit, "vector", objective),
-    )
+    classes, family, best, about = _softmax_fit(source, "vector", objective, "line")
+    _, own = family.split(best)
+    scales = own[0] / family.scale
+    offsets = own[1] - scales * family.center
+    return VectorScaleMap(classes=classes, scales=scales, offsets=offsets - offsets.mean(), **about)
 
 
 def fit_affine(
@@ -575,93 +541,60 @@ def fit_affine(
     (3, 2)
     """
     objective = Objective(prior, weights, regularization, df)
-    training, fit = _softmax_fit(source, objective, "plane")
-    _, own = fit.family.split(fit.weights)
-    matrix = (own[:-1] / fit.family.scale[:, None]).T
+    classes, family, best, about = _softmax_fit(source, "affine", objective, "plane")
+    _, own = family.split(best)
+    matrix = (own[:-1] / family.scale[:, None]).T
+    offsets = own[-1] - matrix @ family.center
     return AffineClassMap(
-        classes=list(training.classes),
-        weights=matrix - matrix.mean(axis=0),
-        offsets=_centered_offsets(own[-1] - matrix @ fit.family.center),
-        **_softmax_map_metadata(training, fit, "affine", objective),
+        classes=classes, weights=matrix - matrix.mean(axis=0), offsets=offsets - offsets.mean(), **about
     )
+
+
+def _fit_scales(source: ClassSource, method: str, objective: Objective, own: OwnWeights) -> ScaleMap:
+    """One scale for each system, with or without offsets."""
+    classes, family, best, about = _softmax_fit(source, method, objective, own)
+    shared, offsets = family.split(best)
+    scales = shared / family.scale
+    if (scales < 0).all():
+        warn_caller("the scale is negative: is a higher score really more probable?", ReversedScoresWarning)
+    centered = offsets[0] - offsets[0].mean() if len(offsets) else np.zeros(len(classes))
+    return ScaleMap(classes=classes, scales=scales, offsets=centered, **about)
 
 
 def _softmax_fit(
-    source: ClassSource, objective: Objective, own: OwnWeights, *, fuse: bool = False
-) -> tuple[TrainingTrials, SoftmaxFit]:
+    source: ClassSource, method: str, objective: Objective, own: OwnWeights
+) -> tuple[list[str], Family, FloatArray, MapMetadata]:
+    """The classes, the family, its best weights, and what the map says of how they were found."""
     training = training_trials(source)
-    values = training.sample().values
-    if values.ndim == 3 and not fuse:
+    values, k = training.sample().values, len(training.classes)
+    if values.ndim == 3 and method != "fusion":
         raise SystemCountError(f"one system expected, got {values.shape[2]}; use fit_fusion")
     if own != "plane" and training.vectors:
         raise SystemCountError("vectors have no score for each class; use fit_affine or fit_gaussian first")
-    family = _softmax_family(training, values, own)
-    start = np.zeros(family.size)
-    start[: family.shared] = 1.0
-    if own == "line":
-        start[: family.classes] = 1.0
-    return training, solve(source, training, family, objective, start)
-
-
-def _softmax_family(training: TrainingTrials, values: FloatArray, own: OwnWeights) -> Family:
-    """Features in units of their spread in the sample."""
-    k = len(training.classes)
+    # features in units of their spread in the sample
     if own in ("plane", "line"):
-        scale = values.std(axis=0)
-        scale = np.where(
-            scale > 0, scale, np.where(training.high > training.low, training.high - training.low, 1.0)
-        )
-        return Family(k, 0, own, values.mean(axis=0), scale)
-    systems = values[:, :, None] if values.ndim == 2 else values
-    # only differences between classes count
-    scale = (systems - systems.mean(axis=1, keepdims=True)).std(axis=(0, 1))
-    if not (scale > 0).any():
-        raise ConstantScoreError("every trial has the same score for all classes: nothing to calibrate")
-    return Family(k, systems.shape[2], own, np.zeros(0), np.where(scale > 0, scale, 1.0))
-
-
-def _scale_map_of_fit(
-    training: TrainingTrials, fit: SoftmaxFit, method: str, objective: Objective
-) -> ScaleMap:
-    shared, own = fit.family.split(fit.weights)
-    scales = shared / fit.family.scale
-    if (scales < 0).all():
-        warn_caller("the scale is negative: is a higher score really more probable?", ReversedScoresWarning)
-    offsets = _centered_offsets(own[0]) if len(own) else np.zeros(len(training.classes))
-    return ScaleMap(
-        classes=list(training.classes),
-        scales=scales,
-        offsets=offsets,
-        **_softmax_map_metadata(training, fit, method, objective),
-    )
-
-
-def _centered_offsets(offsets: FloatArray) -> FloatArray:
-    return np.asarray(offsets - offsets.mean())
-
-
-def _softmax_map_metadata(
-    training: TrainingTrials, fit: SoftmaxFit, method: str, objective: Objective
-) -> MapMetadata:
-    options: dict[str, Json] = {
-        "prior": _plain_prior(objective.prior),
-        "weights": _plain_prior(objective.weights),
-        "regularization": objective.regularization,
-        "df": objective.df,
-    }
-    return {
+        scale, spread = values.std(axis=0), training.high - training.low
+        scale = np.where(scale > 0, scale, np.where(spread > 0, spread, 1.0))
+        family = Family(k, 0, own, values.mean(axis=0), scale)
+    else:
+        systems = values[:, :, None] if values.ndim == 2 else values
+        # only differences between classes count
+        scale = (systems - systems.mean(axis=1, keepdims=True)).std(axis=(0, 1))
+        if not (scale > 0).any():
+            raise ConstantScoreError("every trial has the same score for all classes: nothing to calibrate")
+        family = Family(k, systems.shape[2], own, np.zeros(0), np.where(scale > 0, scale, 1.0))
+    start = np.zeros(family.size)
+    start[: k if own == "line" else family.shared] = 1.0
+    best = solve(source, training, family, objective, start)
+    about: MapMetadata = {
         "method": method,
-        "options": options,
-        "details": fit.settled.details(),
+        "options": objective.options,
+        "details": Settled.of(best).details(),
         "provenance": provenance(training),
     }
+    return list(training.classes), family, best.x, about
 
 
-def _plain_prior(prior: Prior | None) -> Json:
-    return np.asarray(prior).tolist() if isinstance(prior, (list, tuple, np.ndarray)) else prior
-
-
-@takes()
 def fit_gaussian(
     source: ClassSource, *, weights: Prior = "flat", shared: bool = True, shrinkage: float = 0.0
 ) -> ClassMap:
@@ -694,43 +627,38 @@ def fit_gaussian(
     >>> lk.multiclass.fit_gaussian(vectors).posteriors([[1.0, 1.0]]).round(3)
     array([[1., 0., 0.]])
     """
-    if not (isinstance(shrinkage, (int, float)) and 0.0 <= shrinkage <= 1.0):
-        raise InputError(f"shrinkage must be between 0 and 1, got {shrinkage!r}")
+    yes_or_no(shared, "shared")
+    share(shrinkage, "shrinkage")
     means = class_means(source)
-    share = class_prior(weights, means.counts)
+    prior = class_prior(weights, means)
     classes = list(means.classes)
-    metadata: MapMetadata = {
+    about: MapMetadata = {
         "method": "gaussian" if shared else "free-gaussian",
         "options": {
-            "weights": weights if isinstance(weights, str) else share.tolist(),
+            "weights": weights if isinstance(weights, str) else prior.tolist(),
             "shared": shared,
             "shrinkage": shrinkage,
         },
-        "provenance": {
-            "llrkit": __version__,
-            "n": {name: int(n) for name, n in zip(means.classes, means.n, strict=True)},
-        },
+        "provenance": provenance(means),
     }
     if not shared:
-        each = source.reduce(Scatter.at(means.mean, None)).each / means.n[:, None, None]
-        each = np.array([_usable_covariance(one, shrinkage, f"class {name}")
-                         for one, name in zip(each, means.classes, strict=True)])  # fmt: skip
+        each = source.reduce(Scatter.at(means.mean, None)).sums / means.n[:, None, None]
+        usable = [_usable_covariance(*of, shrinkage) for of in zip(means.classes, each, strict=True)]
         return QuadraticClassMap(
-            classes=classes, means=means.mean, covariances=each, differences=means.differences, **metadata
-        )
-    pooled = shared_covariance(source, means, share)
-    weights_of, offsets = linear_discriminant(
-        means.mean, _usable_covariance(pooled, shrinkage, "all classes")
-    )
-    if means.differences:
+            classes=classes, means=means.mean, covariances=np.array(usable), differences=means.differences,
+            **about,
+        )  # fmt: skip
+    pooled = _usable_covariance(None, shared_covariance(source, means, prior), shrinkage)
+    weights_of, offsets = linear_discriminant(means.mean, pooled)
+    if means.differences:  # the last class is what the others were compared with
         weights_of = np.column_stack([weights_of, -weights_of.sum(axis=1)])
-    metadata["details"] = {"passes": 2}
-    return AffineClassMap(classes=classes, weights=weights_of, offsets=offsets, **metadata)
+    about["details"] = {"passes": 2}
+    return AffineClassMap(classes=classes, weights=weights_of, offsets=offsets, **about)
 
 
 def shared_covariance(source: ClassSource, means: ClassMeans, weights: FloatArray) -> FloatArray:
     """The weighted mean of the 1/N covariance matrices of the classes, in a second pass."""
-    return source.reduce(Scatter.at(means.mean, weights / means.n)).shared
+    return source.reduce(Scatter.at(means.mean, weights / means.n)).sums
 
 
 def linear_discriminant(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -746,12 +674,13 @@ def linear_discriminant(mean: FloatArray, covariance: FloatArray) -> tuple[Float
     return weights, np.asarray(-0.5 * (weights * mean).sum(axis=1))
 
 
-def _usable_covariance(covariance: FloatArray, shrinkage: float, what: str) -> FloatArray:
-    d = len(covariance)
+def _usable_covariance(of_class: str | None, covariance: FloatArray, shrinkage: float) -> FloatArray:
+    """A covariance matrix, of one class or of all, mixed with the identity; it must have an inverse."""
+    what = "all classes" if of_class is None else f"class {of_class}"
     spread = np.diag(covariance)
     if not (spread > 0).any():
         raise ConstantScoreError(f"{what}: the trials of a class are all the same")
-    mixed = (1.0 - shrinkage) * covariance + shrinkage * spread.mean() * np.eye(d)
+    mixed = (1.0 - shrinkage) * covariance + shrinkage * spread.mean() * np.eye(len(covariance))
     # correlations, so that the units of the dimensions do not matter
     scale = np.sqrt(np.diag(mixed))
     if (scale == 0).any() or np.linalg.eigvalsh(mixed / np.outer(scale, scale))[0] < 1e-12:

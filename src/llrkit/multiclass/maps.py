@@ -1,4 +1,7 @@
-"""Maps of log-likelihood vectors, their files, and checks of training trials."""
+"""Maps of log-likelihood vectors, their files, and what fits of them know of the training trials.
+
+Files are those of :mod:`llrkit.maps.files`, with a format of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, overload
+from typing import ClassVar, Self, overload
 
 import numpy as np
 
 from llrkit._version import __version__
-from llrkit.base.arguments import Array, FloatArray, Numbers
+from llrkit.base.arguments import FloatArray, Numbers
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json
 from llrkit.core.summaries import ClassSample, FieldwiseSums, SummaryBase
@@ -32,6 +35,7 @@ from llrkit.multiclass.metrics import (
     as_classes,
     class_prior,
     gram,
+    one_system,
     require_all_classes,
     trial_blocks,
 )
@@ -79,7 +83,15 @@ class ClassMap(SavedMap):
         An array holds one trial, of the shape :attr:`shape`, or several of them.
         """
         if isinstance(trials, ClassVectors):
-            return self._map_chunk(trials)
+            self._require(trials.classes)
+            if trials.values.shape[1:] != self.shape:
+                raise SystemCountError(
+                    f"this map takes trials of shape {self.shape}, got {trials.values.shape[1:]}"
+                )
+            mapped = self._checked(np.asarray(trials.values, dtype=np.float64))
+            scores = ClassScores.part(read_only(mapped), trials.codes, trials.classes, trials.columns)
+            scores.ids = trials.ids
+            return scores
         values = np.asarray(trials, dtype=np.float64)
         single = values.shape == self.shape
         if not single and values.shape[1:] != self.shape:
@@ -153,17 +165,6 @@ class ClassMap(SavedMap):
         loglik = self(np.zeros((1, *self.shape)))
         if loglik.shape != (1, len(self.classes)) or np.isnan(loglik).any():
             raise ValueError(f"{len(self.classes)} classes, but log-likelihoods {loglik.tolist()}")
-
-    def _map_chunk(self, chunk: ClassVectors) -> ClassScores:
-        self._require(chunk.classes)
-        if chunk.values.shape[1:] != self.shape:
-            raise SystemCountError(
-                f"this map takes trials of shape {self.shape}, got {chunk.values.shape[1:]}"
-            )
-        loglik = self._checked(np.asarray(chunk.values, dtype=np.float64))
-        scores = ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, chunk.columns)
-        scores.ids = chunk.ids
-        return scores
 
     def _checked(self, values: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore"):  # looked at in the next line
@@ -368,18 +369,15 @@ def load_map(path: str | Path, *, accept_changed: bool = False) -> ClassMap:
 
 def map_from_dict(plain: object, where: str = "calibration") -> ClassMap:
     """The map of several classes that ``to_dict`` described."""
-
     return saved_from_dict(plain, where, ClassMap)  # type: ignore[type-abstract]
 
 
 def vectors_of(chunk: ClassVectors, block: slice = slice(None)) -> FloatArray:
     """Vectors as they are; of scores, the log-likelihood-ratios over the last class."""
-    values = np.asarray(chunk.values[block], dtype=np.float64)
-    if not has_loglik(chunk):
-        return values
-    if values.ndim != 2:
-        raise SystemCountError(f"one system expected, got {values.shape[2]}; fuse them first or choose one")
-    return np.asarray(values[:, :-1] - values[:, -1:])
+    if has_loglik(chunk):
+        values = np.asarray(one_system(chunk)[block], dtype=np.float64)
+        return np.asarray(values[:, :-1] - values[:, -1:])
+    return np.asarray(chunk.values[block], dtype=np.float64)
 
 
 def has_loglik(chunk: ClassVectors) -> bool:
@@ -387,45 +385,60 @@ def has_loglik(chunk: ClassVectors) -> bool:
     return type(chunk).loglik is not ClassVectors.loglik
 
 
-def first_infinite(chunk: ClassVectors) -> float:
-    """The place of the first trial with an infinite value; inf where all are finite."""
-    values = chunk.values
-    if not len(values) or (np.isfinite(values.min()) and np.isfinite(values.max())):
-        return math.inf
-    return float(np.argmax(~np.isfinite(values).reshape(len(values), -1).all(axis=1)))
+def provenance(counts: ClassCounts) -> dict[str, Json]:
+    """What is written down about the training trials."""
+    n = {name: int(n) for name, n in zip(counts.classes, counts.n, strict=True)}
+    return {"llrkit": __version__, "n": n}
 
 
-def require_finite(place: float) -> None:
-    """Refuse trials with infinite values."""
-    if math.isfinite(place):
-        raise InfiniteScoreError(f"trial {place:.0f} has an infinite value; a fit needs finite ones")
+@dataclass(frozen=True, eq=False)
+class _TrainingCounts(ClassCounts):
+    """How many trials each class has, and the place of the first one with an infinite value."""
+
+    first_infinite: float
+    """``inf`` where all values are finite."""
+
+    @staticmethod
+    def _first_infinite(chunk: ClassVectors) -> float:
+        values = chunk.values
+        if not len(values) or (np.isfinite(values.min()) and np.isfinite(values.max())):
+            return math.inf
+        return float(np.argmax(~np.isfinite(values).reshape(len(values), -1).all(axis=1)))
+
+    def _first_of_both(self, other: _TrainingCounts) -> float:
+        return min(self.first_infinite, float(self.n.sum()) + other.first_infinite)
+
+    def __mul__(self, weight: float) -> Self:
+        return replace(self, n=self.n * weight)
+
+    def require_usable(self) -> Self:
+        """Refuse an empty class and infinite values."""
+        require_all_classes(self.classes, self.n)
+        if math.isfinite(self.first_infinite):
+            place = f"trial {self.first_infinite:.0f}"
+            raise InfiniteScoreError(f"{place} has an infinite value; a fit needs finite ones")
+        return self
 
 
 def class_means(source: ClassSource) -> ClassMeans:
     """The means of all classes; an empty class and infinite values are refused."""
-    means = as_classes(source).reduce(ClassMeans.of)
-    require_all_classes(means.classes, means.n)
-    require_finite(means.first_infinite)
-    return means
+    return as_classes(source).reduce(ClassMeans.of).require_usable()
 
 
 @dataclass(frozen=True, eq=False)
-class ClassMeans(SummaryBase):
-    """Number of trials and mean vector of each class; the place of the first infinite value, if any."""
+class ClassMeans(_TrainingCounts):
+    """The mean vector of each class; ``differences`` where the vectors are LLRs over the last class."""
 
-    classes: tuple[str, ...]
-    n: Array
     mean: FloatArray
     differences: bool
-    first_infinite: float = math.inf
 
-    @classmethod
-    def of(cls, chunk: ClassVectors) -> ClassMeans:
+    @staticmethod
+    def of(chunk: ClassVectors) -> ClassMeans:
         """The means of a chunk; those of classes without trials are 0."""
-        n, where = chunk.counts, first_infinite(chunk)
-        if math.isfinite(where):
-            shape = vectors_of(chunk, slice(0, 0)).shape
-            return cls(chunk.classes, n, np.zeros((len(n), shape[1])), has_loglik(chunk), where)
+        n, where = chunk.counts, _TrainingCounts._first_infinite(chunk)
+        if math.isfinite(where):  # it will be refused, but has to add up
+            mean = np.zeros((len(n), vectors_of(chunk, slice(0, 0)).shape[1]))
+            return ClassMeans(chunk.classes, n, where, mean, has_loglik(chunk))
         vectors = vectors_of(chunk)
         order = np.argsort(chunk.codes, kind="stable")
         present = np.flatnonzero(n)
@@ -433,53 +446,41 @@ class ClassMeans(SummaryBase):
         if len(present):
             starts = np.cumsum(n[present]) - n[present]
             mean[present] = np.add.reduceat(vectors[order], starts) / n[present, None]
-        return cls(chunk.classes, n, mean, has_loglik(chunk))
+        return ClassMeans(chunk.classes, n, where, mean, has_loglik(chunk))
 
     def __add__(self, other: ClassMeans) -> ClassMeans:
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros(len(n)), where=n > 0)
         mean = self.mean + (other.mean - self.mean) * share[:, None]
-        where = min(self.first_infinite, float(self.n.sum()) + other.first_infinite)
-        return ClassMeans(self.classes, n, mean, self.differences, where)
-
-    def __mul__(self, weight: float) -> ClassMeans:
-        return replace(self, n=self.n * weight)
-
-    @property
-    def counts(self) -> ClassCounts:
-        """The number of trials of each class."""
-        return ClassCounts(self.classes, self.n)
+        return ClassMeans(self.classes, n, self._first_of_both(other), mean, self.differences)
 
 
 @dataclass(frozen=True, eq=False)
 class Scatter(FieldwiseSums):
-    """Sums of products of deviations from given means: ``shared`` by all classes, or of ``each``.
+    """Sums of products of deviations from given means, ``(x - mean)(x - mean)'``.
 
-    ``shared`` is the sum over trials of ``weight_of_class (x - mean)(x - mean)'``; ``each[k]`` the sum over
-    trials of class k without weights.
+    With weights of the classes one matrix that all share, without weights one matrix for each class.
     """
 
-    shared: FloatArray
-    each: FloatArray
+    sums: FloatArray
 
     @classmethod
     def at(cls, mean: FloatArray, weights: FloatArray | None) -> Callable[[ClassVectors], Scatter]:
-        """A summarizer around means; with weights for the shared scatter, without for that of each class."""
+        """A summarizer around the means of the classes, one row each."""
         k, d = mean.shape
 
         def make(chunk: ClassVectors) -> Scatter:
-            shared = np.zeros((d, d) if weights is not None else (0, 0))
-            each = np.zeros((k, d, d) if weights is None else (0, 0, 0))
+            sums = np.zeros((d, d) if weights is not None else (k, d, d))
             for block in trial_blocks(len(chunk.values), d):
                 codes = chunk.codes[block]
                 away = np.ascontiguousarray((vectors_of(chunk, block) - mean[codes]).T)
                 if weights is not None:
-                    shared += gram(away * weights[codes], away)
+                    sums += gram(away * weights[codes], away)
                     continue
                 for c in np.unique(codes):
                     mine = np.ascontiguousarray(away[:, codes == c])
-                    each[c] += gram(mine, mine)
-            return cls(shared, each)
+                    sums[c] += gram(mine, mine)
+            return cls(sums)
 
         return make
 
@@ -489,51 +490,39 @@ _FEWEST = 64  # but of each class at least these
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingTrials(SummaryBase):
-    """Counts, extremes, the first infinite value, and an evenly spread sample of each class."""
+class TrainingTrials(_TrainingCounts):
+    """Extremes and an evenly spread sample of each class; ``vectors`` where they are no log-likelihoods."""
 
-    classes: tuple[str, ...]
-    n: Array
     low: FloatArray
     high: FloatArray
-    first_infinite: float
     samples: tuple[ClassSample, ...]
     vectors: bool
 
-    @classmethod
-    def at(cls, limit: int = _SAMPLE) -> Callable[[ClassVectors], TrainingTrials]:
-        """A summarizer that keeps at most about ``limit`` numbers' worth of trials."""
-
-        def make(chunk: ClassVectors) -> TrainingTrials:
-            values = chunk.values
-            cap = max(_FEWEST, limit // len(chunk.classes))
-            low = values.min(axis=0, initial=np.inf).astype(np.float64)
-            high = values.max(axis=0, initial=-np.inf).astype(np.float64)
-            samples = tuple(ClassSample.of(values[chunk.codes == k], cap) for k in range(len(chunk.classes)))
-            return cls(
-                chunk.classes, chunk.counts, low, high, first_infinite(chunk), samples, not has_loglik(chunk)
-            )
-
-        return make
+    @staticmethod
+    def of(chunk: ClassVectors) -> TrainingTrials:
+        """A first look at a chunk."""
+        values, k = chunk.values, len(chunk.classes)
+        cap = max(_FEWEST, _SAMPLE // k)
+        return TrainingTrials(
+            chunk.classes,
+            chunk.counts,
+            _TrainingCounts._first_infinite(chunk),
+            values.min(axis=0, initial=np.inf).astype(np.float64),
+            values.max(axis=0, initial=-np.inf).astype(np.float64),
+            tuple(ClassSample.of(values[chunk.codes == code], cap) for code in range(k)),
+            not has_loglik(chunk),
+        )
 
     def __add__(self, other: TrainingTrials) -> TrainingTrials:
         return TrainingTrials(
             self.classes,
             self.n + other.n,
+            self._first_of_both(other),
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
-            min(self.first_infinite, float(self.n.sum()) + other.first_infinite),
             tuple(a + b for a, b in zip(self.samples, other.samples, strict=True)),
             self.vectors,
         )
-
-    def __mul__(self, weight: float) -> TrainingTrials:
-        return replace(self, n=self.n * weight)
-
-    @property
-    def counts(self) -> ClassCounts:
-        """The number of trials of each class."""
-        return ClassCounts(self.classes, self.n)
 
     def sample(self) -> ClassVectors:
         """The sampled trials."""
@@ -542,24 +531,14 @@ class TrainingTrials(SummaryBase):
         return ClassVectors.part(values, codes, self.classes)
 
 
-def training_trials(source: ClassSource, limit: int = _SAMPLE) -> TrainingTrials:
+def training_trials(source: ClassSource) -> TrainingTrials:
     """A first look at the trials: an empty class, infinite and constant values are refused."""
-    training = as_classes(source).reduce(TrainingTrials.at(limit))
-    require_all_classes(training.classes, training.n)
-    require_finite(training.first_infinite)
+    training = as_classes(source).reduce(TrainingTrials.of).require_usable()
     if (training.low == training.high).all():
         raise ConstantScoreError("all trials are the same: there is nothing to calibrate")
     if not np.isfinite((training.high - training.low) ** 2).all():
         raise InputError("the scores are too large to calibrate: their squares are beyond float64")
     return training
-
-
-def provenance(training: TrainingTrials) -> dict[str, Json]:
-    """What is written down about the training trials."""
-    return {
-        "llrkit": __version__,
-        "n": {name: int(n) for name, n in zip(training.classes, training.n, strict=True)},
-    }
 
 
 ROUNDED = 1e-3

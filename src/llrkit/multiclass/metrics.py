@@ -1,7 +1,7 @@
 """Cllr, Cavg, error rates and confusion of several classes, and one class against the others.
 
-Blocks of trials with one row per class: what the summaries of several classes work on. The arrays of a chunk
-have one row per trial; turned round, every operation runs along long rows of one class.
+Every metric is a function of one summary, :class:`ClassLosses`. The arrays of a chunk have one row per trial;
+the summary works on blocks of them turned round, so that every operation runs along long rows of one class.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Literal, cast
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, Counts, FloatArray, IntArray, not_negative, takes, whole_number
+from llrkit.base.arguments import Array, Counts, FloatArray, IntArray, not_negative, whole_number, yes_or_no
 from llrkit.base.text import not_among
 from llrkit.core.functions import BLOCK, LN2, blocks, probability
 from llrkit.core.summaries import ReadOnlyArrays, SummaryBase
@@ -41,21 +41,24 @@ Prior = str | Mapping[str, float] | Sequence[float] | npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts(SummaryBase):
-    """How many trials each class has."""
+    """How many trials each class has; sums that subclasses hold besides are added field by field."""
 
     classes: tuple[str, ...]
-    n: Array
+    n: Counts
 
-    @classmethod
-    def of(cls, chunk: ClassVectors) -> ClassCounts:
+    __match_args__: ClassVar[tuple[str, ...]]
+
+    @staticmethod
+    def of(chunk: ClassVectors) -> ClassCounts:
         """The counts of a chunk."""
-        return cls(chunk.classes, chunk.counts)
+        return ClassCounts(chunk.classes, chunk.counts)
 
-    def __add__(self, other: ClassCounts) -> ClassCounts:
-        return ClassCounts(self.classes, self.n + other.n)
+    def __add__(self, other: Self) -> Self:
+        sums = (getattr(self, name) + getattr(other, name) for name in self.__match_args__[1:])
+        return type(self)(self.classes, *sums)
 
-    def __mul__(self, weight: float) -> ClassCounts:
-        return ClassCounts(self.classes, self.n * weight)
+    def __mul__(self, weight: float) -> Self:
+        return type(self)(self.classes, *(getattr(self, name) * weight for name in self.__match_args__[1:]))
 
 
 def as_classes(given: object) -> ClassSource:
@@ -233,20 +236,18 @@ class Detection(ReadOnlyArrays):
 
 
 @dataclass(frozen=True, eq=False)
-class ClassLosses(SummaryBase):
+class ClassLosses(ClassCounts):
     """Soft and hard losses of log-likelihoods at a prior.
 
     ``loss[k]`` is the sum over trials of class k of ``-log`` of the posterior of k, in nats;
     ``confused[k, j]`` counts those whose most probable class is j (the first of several);
-    ``decided[c][k, j]`` those for which decision j has the least expected cost under cost matrix c;
-    ``accepted[d, t, k]`` those that detection d takes for class t.
+    ``decided[k, j]`` those for which decision j has the least expected cost, the decisions of all cost
+    matrices standing side by side; ``accepted[d, t, k]`` those that detection d takes for class t.
     """
 
-    classes: tuple[str, ...]
-    n: Counts
     loss: FloatArray
     confused: Counts
-    decided: tuple[Counts, ...]
+    decided: Counts
     accepted: Counts
 
     @classmethod
@@ -270,67 +271,42 @@ class ClassLosses(SummaryBase):
             k = len(chunk.classes)
             flat = bool((log_prior == log_prior[0]).all())
             loss = np.zeros(k)
-            top_class: list[IntArray] = []
-            best: list[list[IntArray]] = [[] for _ in costs]
-            cells: list[list[IntArray]] = [[] for _ in detections]
+            # the cells of each table that trials fall into; tables are large where classes are many, so they
+            # are filled once and not for every block
+            confused: list[IntArray] = []
+            decided: list[list[IntArray]] = [[] for _ in costs]
+            accepted: list[list[IntArray]] = [[] for _ in detections]
             for loglik, codes in loglik_blocks(chunk):
                 weighted = loglik if flat else loglik + log_prior[:, None]
                 top = weighted.max(axis=0)
                 relative = np.exp(weighted - top)
                 loss += np.bincount(codes, _losses_of_classes(weighted, top, relative, codes), k)
-                top_class.append(weighted.argmax(axis=0))
-                for cost, decisions in zip(costs, best, strict=True):
-                    decisions.append(np.einsum("kj,km->jm", cost, relative).argmin(axis=0))
+                confused.append(codes * k + weighted.argmax(axis=0))
+                for cost, cells in zip(costs, decided, strict=True):
+                    best = np.einsum("kj,km->jm", cost, relative).argmin(axis=0)
+                    cells.append(codes * cost.shape[1] + best)
                 if detections and not flat:
                     relative = np.exp(loglik - loglik.max(axis=0))
-                for detection, cell in zip(detections, cells, strict=True):
+                for detection, cells in zip(detections, accepted, strict=True):
                     models, trials = _accepted_detections(loglik, relative, detection)
-                    cell.append(models * k + codes[trials])
-            accepted = [_count_cells(cell, k * k).reshape(k, k) for cell in cells]
+                    cells.append(models * k + codes[trials])
+            tables = [_table_of_cells(cells, cost.shape) for cells, cost in zip(decided, costs, strict=True)]
             return cls(
                 chunk.classes,
                 chunk.counts,
                 loss,
-                _decision_counts(chunk.codes, top_class, (k, k)),
-                tuple(
-                    _decision_counts(chunk.codes, taken, cost.shape)
-                    for taken, cost in zip(best, costs, strict=True)
-                ),
-                np.array(accepted, dtype=np.int64).reshape(-1, k, k),
+                _table_of_cells(confused, (k, k)),
+                np.hstack([np.zeros((k, 0), dtype=np.int64), *tables]),
+                np.array([_table_of_cells(cells, (k, k)) for cells in accepted], np.int64).reshape(-1, k, k),
             )
 
         return make
 
-    def __add__(self, other: ClassLosses) -> ClassLosses:
-        return ClassLosses(
-            self.classes,
-            self.n + other.n,
-            self.loss + other.loss,
-            self.confused + other.confused,
-            tuple(a + b for a, b in zip(self.decided, other.decided, strict=True)),
-            self.accepted + other.accepted,
-        )
 
-    def __mul__(self, weight: float) -> ClassLosses:
-        return ClassLosses(
-            self.classes,
-            self.n * weight,
-            self.loss * weight,
-            self.confused * weight,
-            tuple(counts * weight for counts in self.decided),
-            self.accepted * weight,
-        )
-
-
-def _decision_counts(codes: IntArray, decisions: list[IntArray], shape: tuple[int, int]) -> Counts:
-    """How often each decision was taken for each class."""
-    cells = [codes * shape[1] + np.concatenate(decisions)] if decisions else []
-    return _count_cells(cells, shape[0] * shape[1]).reshape(shape)
-
-
-def _count_cells(cells: list[IntArray], size: int) -> Counts:
+def _table_of_cells(cells: list[IntArray], shape: tuple[int, ...]) -> Counts:
+    """How often each cell of a table occurs."""
     every = np.concatenate(cells) if cells else np.empty(0, dtype=np.intp)
-    return np.bincount(every, minlength=size).astype(np.int64)
+    return np.bincount(every, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
 
 
 def _losses_of_classes(
@@ -372,16 +348,13 @@ def _accepted_detections(
 def losses_at(
     source: ClassSource,
     prior: Prior = "flat",
-    costs: Sequence[FloatArray] = (),
     detections: Sequence[Detection] = (),
 ) -> tuple[ClassLosses, FloatArray]:
     """Losses of a source at a prior, and the prior as an array; every class must have trials."""
-    counts = count_classes(source)
-    share = class_prior(prior, counts)
-    return source.reduce(ClassLosses.at(np.log(share), costs, detections)), share
+    share = class_prior(prior, count_classes(source))
+    return source.reduce(ClassLosses.at(np.log(share), detections=detections)), share
 
 
-@takes()
 def cllr(source: ClassSource, *, prior: Prior = "flat", normalized: bool = False) -> float:
     """Cross-entropy of the posteriors at a prior, in bits: the multi-class Cllr.
 
@@ -405,6 +378,7 @@ def cllr(source: ClassSource, *, prior: Prior = "flat", normalized: bool = False
     >>> round(lk.multiclass.cllr(scores), 4), round(lk.multiclass.cllr(scores, normalized=True), 4)
     (0.9087, 0.5733)
     """
+    yes_or_no(normalized, "normalized")
     losses, share = losses_at(source, prior)
     return cllr_from_losses(losses, share, normalized=normalized)
 
@@ -466,7 +440,6 @@ def zero_one_cost(n_classes: int, *, abstain: float | None = None) -> FloatArray
     return np.column_stack([errors, np.full(n_classes, not_negative(abstain, "abstain"))])
 
 
-@takes()
 def expected_cost(
     source: ClassSource, cost: npt.ArrayLike, *, prior: Prior = "flat", normalized: bool = True
 ) -> float:
@@ -494,10 +467,11 @@ def expected_cost(
     >>> lk.multiclass.expected_cost(scores, [[0, 1], [10, 0]])
     1.0
     """
+    yes_or_no(normalized, "normalized")
     counts = count_classes(source)
-    matrix = cost_matrix(cost, counts)
-    losses, share = losses_at(source, prior, [matrix])
-    return cost_from_decisions(losses.decided[0], matrix, share, normalized=normalized)
+    matrix, share = cost_matrix(cost, counts), class_prior(prior, counts)
+    losses = source.reduce(ClassLosses.at(np.log(share), [matrix]))
+    return cost_from_decisions(losses.decided, matrix, share, normalized=normalized)
 
 
 def cost_from_decisions(
@@ -779,7 +753,6 @@ _PRESETS = (
 PRESETS: Mapping[str, CavgPreset] = {preset.name: preset for preset in _PRESETS}
 
 
-@takes()
 def cavg_preset(name: str | CavgPreset, *, allow_unconfirmed: bool = False) -> CavgPreset:
     """The cost of an evaluation by name.
 
@@ -798,6 +771,7 @@ def cavg_preset(name: str | CavgPreset, *, allow_unconfirmed: bool = False) -> C
     Traceback (most recent call last):
     llrkit.errors.UnconfirmedPresetError: preset 'lre11' is not confirmed (NIST LRE 2011: ...
     """
+    yes_or_no(allow_unconfirmed, "allow_unconfirmed")
     if isinstance(name, CavgPreset):
         return name
     preset = PRESETS.get(str(name).lower())
@@ -811,7 +785,6 @@ def cavg_preset(name: str | CavgPreset, *, allow_unconfirmed: bool = False) -> C
     return preset
 
 
-@takes()
 def cavg(
     source: ClassSource,
     preset: str | CavgPreset = "lre07",
@@ -857,17 +830,18 @@ def cavg(
         )
     if definition.unit == "pairs":
         return _cost_of_worst_pairs(source, definition)
-    if clusters is not None:
-        _check_clusters(clusters)
-        return float(
-            np.mean(
-                [_cost_over_all_classes(only(source, names), definition, None) for names in clusters.values()]
-            )
-        )
-    return _cost_over_all_classes(source, definition, out_of_set)
+    if clusters is None:
+        return _cost_over_all_classes(source, definition, out_of_set)
+    if not clusters:
+        raise InputError("no clusters were given")
+    for name, members in clusters.items():
+        if len(members) < 2:
+            raise InputError(f"cluster {name!r} has fewer than two classes")
+    within = [_cost_over_all_classes(only(source, names), definition, None) for names in clusters.values()]
+    return float(np.mean(within))
 
 
-def detections_of(preset: CavgPreset, n_classes: int, out: int | None) -> list[Detection]:
+def detections_of(preset: CavgPreset, n_classes: int, out: int | None = None) -> list[Detection]:
     """The detections whose errors a cost is made of: one for each prior of the target."""
     detections = []
     for prior in preset.p_target:
@@ -878,37 +852,29 @@ def detections_of(preset: CavgPreset, n_classes: int, out: int | None) -> list[D
     return detections
 
 
-def cavg_from_losses(preset: CavgPreset, losses: ClassLosses, accepted: slice, out: int | None) -> float:
-    """The cost from counted detections."""
-    costs = [
-        _average_over_languages(preset, prior, counts / losses.n, out)
-        for prior, counts in zip(preset.p_target, losses.accepted[accepted], strict=True)
-    ]
+def cavg_from_detections(preset: CavgPreset, accepted: Counts, n: Counts, out: int | None = None) -> float:
+    """The cost from counted detections, one table ``accepted[t, k]`` for each prior of the target."""
+    targets = [t for t in range(len(n)) if t != out]
+    costs = []
+    for prior, counts in zip(preset.p_target, accepted, strict=True):
+        rates = counts / n
+        inside = rates[np.ix_(targets, targets)]
+        miss = 1.0 - np.diag(inside)
+        false_alarms = inside.sum(axis=1) - np.diag(inside)
+        cost = prior * miss + (1.0 - prior - preset.p_out) / (len(targets) - 1) * false_alarms
+        if out is not None:
+            cost = cost + preset.p_out * rates[targets, out]
+        costs.append(float(cost.mean()) / (prior if preset.normalized else 1.0))
     return float(np.mean(costs))
-
-
-def _average_over_languages(preset: CavgPreset, prior: float, rates: FloatArray, out: int | None) -> float:
-    """``rates[t, n]``: the share of class n that model t accepts."""
-    targets = [t for t in range(len(rates)) if t != out]
-    inside = rates[np.ix_(targets, targets)]
-    n = len(targets)
-    miss = 1.0 - np.diag(inside)
-    false_alarms = inside.sum(axis=1) - np.diag(inside)
-    cost = prior * miss + (1.0 - prior - preset.p_out) / (n - 1) * false_alarms
-    if out is not None:
-        cost = cost + preset.p_out * rates[targets, out]
-    return float(cost.mean()) / (prior if preset.normalized else 1.0)
 
 
 def _cost_over_all_classes(source: ClassSource, preset: CavgPreset, out_of_set: str | None) -> float:
     classes = count_classes(source).classes
-    if out_of_set is not None and out_of_set not in classes:
-        raise UnknownNameError(f"there is no class {out_of_set!r}; the classes are {listed(classes)}")
-    out = None if out_of_set is None else classes.index(out_of_set)
+    out = None if out_of_set is None else _place_of_class(out_of_set, classes)
     if len(classes) - (out is not None) < 2:
         raise InputError(f"{preset.name}: at least two target classes are needed")
     losses, _ = losses_at(source, detections=detections_of(preset, len(classes), out))
-    return cavg_from_losses(preset, losses, slice(None), out)
+    return cavg_from_detections(preset, losses.accepted, losses.n, out)
 
 
 def _cost_of_worst_pairs(source: ClassSource, preset: CavgPreset) -> float:
@@ -919,11 +885,3 @@ def _cost_of_worst_pairs(source: ClassSource, preset: CavgPreset) -> float:
     least = np.array([min_dcf(one, point=point) for one in pairs])
     worst = np.argsort(-least, kind="stable")[: len(classes)]
     return float(np.mean([point * act_dcf(pairs[i], point=point) for i in worst]))
-
-
-def _check_clusters(clusters: Mapping[str, Sequence[str]]) -> None:
-    if not clusters:
-        raise InputError("no clusters were given")
-    for name, members in clusters.items():
-        if len(members) < 2:
-            raise InputError(f"cluster {name!r} has fewer than two classes")

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
 
-from llrkit.base.arguments import real_number, takes
+import numpy as np
+
+from llrkit.base.arguments import of_kind, real_number
 from llrkit.base.text import Json, counted, percent
+from llrkit.core.counting import count_bins
 from llrkit.core.functions import probability
 from llrkit.core.groups import BONA_FIDE
+from llrkit.core.pav import error_path
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.costs import eer_threshold, losses_at
+from llrkit.metrics.discrimination import Range, threshold_for_false_alarms
+from llrkit.metrics.measure import measure
 from llrkit.results.result import Result
 from llrkit.scores import ScoreSource
 from llrkit.spoof.costs import asv_eer_threshold, cm_source
 from llrkit.spoof.counts import attack_names
-from llrkit.spoof.intervals import bpcers_at
 from llrkit.spoof.trials import SpoofTrials
-from llrkit.trust.intervals import curve_rates
+from llrkit.trust.intervals import curve_rates, miss_at_fa
 from llrkit.trust.speakers import Columns, Speakers, clopper_pearson, find_speakers
 
-Range = tuple[float, float]
 ALL = "all attacks"
 APCERS = (0.1, 0.05, 0.01)
 
@@ -129,13 +132,8 @@ class AttackDetection(Result):
             ends = "" if worst.iapar_interval is None else f"{_interval_ends(worst.iapar_interval)}  "
             table.append(("IAPAR", percent(self.iapar), f"{ends}{where}: {worst.species}"))
         for one in self.species:
-            table.append(
-                (
-                    f"APCER {one.species}",
-                    percent(one.apcer),
-                    f"{_interval_ends(one.interval)}  of {one.n:,}",
-                )
-            )
+            ends = f"{_interval_ends(one.interval)}  of {one.n:,}"
+            table.append((f"APCER {one.species}", percent(one.apcer), ends))
         for one in self.species:
             if one.iapar is not None and one.iapar_interval is not None:
                 table.append((f"IAPAR {one.species}", percent(one.iapar), _interval_ends(one.iapar_interval)))
@@ -169,7 +167,6 @@ def _interval_ends(interval: Range) -> str:
     return f"[{percent(interval[0])}, {percent(interval[1])}]"
 
 
-@takes(trials=SpoofTrials)
 def attack_detection(
     trials: SpoofTrials,
     *,
@@ -211,6 +208,7 @@ def attack_detection(
     >>> rates.apcer, rates.worst.species, round(rates.bpcer, 4), round(rates.acer, 4)
     (0.5, 'print', 0.3333, 0.4167)
     """
+    of_kind(trials, SpoofTrials, "trials")
     if "cm" not in trials.systems:
         raise InputError("APCER and BPCER need the scores of a countermeasure (cm=, --cm-column)")
     probability(level, "level")
@@ -218,21 +216,25 @@ def attack_detection(
     cut = eer_threshold(cm_source(trials)) if threshold is None else real_number(threshold, "threshold")
     if math.isnan(cut):
         raise InputError("threshold must be a number")
-    names = _species_names(trials)
+    # species by name, and the attack that each is; without attacks all spoofs are one species
+    attacks: dict[str, str | None] = {name: name for name in attack_names(trials, "cm")}
+    if trials.attack is None:
+        attacks = {ALL: None}
     people = None if speakers is None else find_speakers(trials.source_of("cm"), speakers)
-    bona_fide = _apcer_and_bpcer(trials.pair("cm", BONA_FIDE, ("spoof",)), cut, people, level)[0]
-    found = bpcers_at(trials, {name: _attack_of_species(name) for name in names}, apcers, people, level)
-    asv_cut, accepted = _asv_threshold_and_iapar(trials, asv_threshold, names, people, level)
+    every = trials.pair("cm", BONA_FIDE, ("spoof",))
+    n_bona_fide, bpcer, bpcer_interval = _rate_and_interval(every, 0, cut, people, level)
+    found = _bpcers_at(trials, attacks, apcers, people, level)
+    asv_cut, accepted = _asv_threshold_and_iapar(trials, asv_threshold, attacks, people, level)
     species = []
-    for name in names:
-        attacks = trials.pair("cm", BONA_FIDE, ("spoof",), attack=_attack_of_species(name))
-        own = _apcer_and_bpcer(attacks, cut, people, level)[1]
-        species.append(SpeciesRate(name, own.n, own.rate, own.interval, *accepted.get(name, (None, None))))
+    for name, attack in attacks.items():
+        source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attack)
+        own = _rate_and_interval(source, 1, cut, people, level)
+        species.append(SpeciesRate(name, *own, *accepted.get(name, (None, None))))
     return AttackDetection(
         threshold=cut,
-        bpcer=bona_fide.rate,
-        bpcer_interval=bona_fide.interval,
-        n_bona_fide=bona_fide.n,
+        bpcer=bpcer,
+        bpcer_interval=bpcer_interval,
+        n_bona_fide=n_bona_fide,
         species=tuple(species),
         bpcer_at={rate: value for rate, (value, _) in found.items()},
         bpcer_at_intervals={rate: ends for rate, (_, ends) in found.items()},
@@ -242,38 +244,60 @@ def attack_detection(
     )
 
 
-class _RateWithInterval(NamedTuple):
-    rate: float
-    n: int
-    interval: Range
-
-
-def _apcer_and_bpcer(
-    source: ScoreSource, cut: float, people: Speakers | None, level: float
-) -> tuple[_RateWithInterval, _RateWithInterval]:
-    """The shares rejected of the first class and accepted of the second, with intervals."""
+def _rate_and_interval(
+    source: ScoreSource, class_index: int, cut: float, people: Speakers | None, level: float
+) -> tuple[int, float, Range]:
+    """Trials of a class, the share rejected of the first or accepted of the second, and its interval."""
     losses = losses_at(source, thresholds=[cut])
-    pairs = ((losses.n_miss, losses.n_target), (losses.n_fa, losses.n_nontarget))
-    counts = [(round(float(wrong[0])), round(float(n))) for wrong, n in pairs]
+    wrong, size = ((losses.n_miss, losses.n_target), (losses.n_fa, losses.n_nontarget))[class_index]
+    errors, n = round(float(wrong[0])), round(float(size))
     if people is None:
-        first, second = (_RateWithInterval(k / n, n, clopper_pearson(k, n, level)) for k, n in counts)
-        return first, second
-    found = curve_rates(source, [cut], people, level)
-    ends = [(float(one.low[0]), float(one.high[0])) for one in (found.miss, found.fa)]
-    first, second = (_RateWithInterval(k / n, n, pair) for (k, n), pair in zip(counts, ends, strict=True))
-    return first, second
+        return n, errors / n, clopper_pearson(errors, n, level)
+    rates = curve_rates(source, [cut], people, level)
+    own = (rates.miss, rates.fa)[class_index]
+    return n, errors / n, (float(own.low[0]), float(own.high[0]))
 
 
-def _attack_of_species(species: str) -> str | None:
-    return None if species == ALL else species
+def _bpcers_at(
+    trials: SpoofTrials,
+    attacks: Mapping[str, str | None],
+    apcers: Sequence[float],
+    people: Speakers | None,
+    level: float,
+) -> dict[float, tuple[float, Range | None]]:
+    """BPCER, with its interval, at the lowest threshold where no species has a higher APCER.
 
-
-def _species_names(trials: SpoofTrials) -> list[str]:
-    return [ALL] if trials.attack is None else attack_names(trials, "cm")
+    An interval is that of the species which asks for the highest threshold; None where it rejects all.
+    """
+    wanted = [float(rate) for rate in apcers]
+    for rate in wanted:
+        if not 0.0 <= rate <= 1.0:
+            raise InputError(f"an APCER is between 0 and 1, got {rate!r}")
+    highest: dict[float, tuple[float, str]] = {}
+    for name, attack in attacks.items():
+        path = error_path(count_bins(cm_source(trials, attack)))
+        for rate in wanted:
+            own = float(path.p_miss[np.argmax(path.p_fa <= rate)]), name
+            highest[rate] = max(highest.get(rate, own), own)
+    intervals: dict[float, Range | None] = dict.fromkeys(wanted)
+    for name in sorted({name for _, name in highest.values()}):
+        source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attacks[name])
+        result = measure(source, [])
+        own_rates = [rate for rate in wanted if highest[rate][1] == name]
+        cuts = {rate: threshold_for_false_alarms(source, result.summaries.bins, rate) for rate in own_rates}
+        finite = {rate: cut for rate, cut in cuts.items() if math.isfinite(cut)}
+        if finite:
+            found = miss_at_fa(source, result, list(finite.values()), people, level)
+            intervals |= {rate: found.interval(cut) for rate, cut in finite.items()}
+    return {rate: (highest[rate][0], intervals[rate]) for rate in wanted}
 
 
 def _asv_threshold_and_iapar(
-    trials: SpoofTrials, threshold: float | None, names: list[str], people: Speakers | None, level: float
+    trials: SpoofTrials,
+    threshold: float | None,
+    attacks: Mapping[str, str | None],
+    people: Speakers | None,
+    level: float,
 ) -> tuple[float | None, dict[str, tuple[float, Range]]]:
     """The threshold of the ASV system, and the share of each species that it accepts."""
     if "asv" not in trials.systems:
@@ -285,9 +309,9 @@ def _asv_threshold_and_iapar(
     except EmptyClassError:  # without targets or non-targets no threshold is given by itself
         return None, {}
     rates = {}
-    for name in names:
+    for name, attack in attacks.items():
         with suppress(EmptyClassError):  # attacks without ASV scores
-            source = trials.pair("asv", ("target",), ("spoof",), attack=_attack_of_species(name))
-            own = _apcer_and_bpcer(source, cut, people, level)[1]
-            rates[name] = own.rate, own.interval
+            source = trials.pair("asv", ("target",), ("spoof",), attack=attack)
+            _, rate, ends = _rate_and_interval(source, 1, cut, people, level)
+            rates[name] = rate, ends
     return cut, rates

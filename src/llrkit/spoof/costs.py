@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from llrkit.base.arguments import FloatArray, IntArray, real_number, takes
+from llrkit.base.arguments import FloatArray, IntArray, of_kind, one_of, real_number, share
 from llrkit.base.text import not_among
 from llrkit.core.counting import count_bins
 from llrkit.core.functions import blocks
@@ -19,7 +19,14 @@ from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.metrics.costs import losses_at
 from llrkit.metrics.discrimination import Curve
 from llrkit.scores import ScoreSource
-from llrkit.spoof.counts import KindBins, KindPath, at_threshold, count_kinds, nearest_threshold
+from llrkit.spoof.counts import (
+    KindBins,
+    KindPath,
+    at_threshold,
+    count_kinds,
+    first_place_at_level,
+    nearest_threshold,
+)
 from llrkit.spoof.trials import SpoofTrials, System
 
 
@@ -79,9 +86,9 @@ class SpoofCosts:
     def threshold(self) -> float:
         """The Bayes threshold of LLRs against the cost-weighted mixture of non-targets and spoofs."""
         miss, fa, fa_spoof = self.weights
-        return math.log(fa + fa_spoof) - math.log(miss) if miss > 0 and fa + fa_spoof > 0 else (
-            -math.inf if miss > 0 else math.inf
-        )  # fmt: skip
+        if miss > 0 and fa + fa_spoof > 0:
+            return math.log(fa + fa_spoof) - math.log(miss)
+        return -math.inf if miss > 0 else math.inf
 
     def cost(self, p_miss: float, p_fa: float, p_fa_spoof: float) -> float:
         """The normalized cost of these error rates; a rate that costs nothing need not be known.
@@ -119,14 +126,10 @@ class SpoofCosts:
         return total / self.default
 
 
-def _organizers_costs(name: str, form: str) -> SpoofCosts:
-    return SpoofCosts(name, 0.95 * 0.99, 0.95 * 0.01, 0.05, 1.0, 10.0, 10.0, form)
-
-
 PRESETS = {
-    "asvspoof5": _organizers_costs("asvspoof5", "asvspoof5"),
-    "asvspoof2019": _organizers_costs("asvspoof2019", "asvspoof2019"),
-    "a-dcf1": SpoofCosts("a-dcf1", 0.9, 0.05, 0.05, 1.0, 10.0, 20.0),
+    "asvspoof5": SpoofCosts("asvspoof5", 0.95 * 0.99, 0.95 * 0.01, 0.05),
+    "asvspoof2019": SpoofCosts("asvspoof2019", 0.95 * 0.99, 0.95 * 0.01, 0.05, form="asvspoof2019"),
+    "a-dcf1": SpoofCosts("a-dcf1", 0.9, 0.05, 0.05, c_fa_spoof=20.0),
 }
 """The costs of the ASVspoof 5 and 2019 evaluation plans, and the first of the paper on the a-DCF."""
 Costs = SpoofCosts | str
@@ -158,7 +161,6 @@ def decision_score(trials: SpoofTrials) -> System:
     return next(system for system in DECIDING if system in trials.systems)
 
 
-@takes(trials=SpoofTrials)
 def a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5", *, threshold: float | None = None) -> float:
     """Actual architecture-agnostic detection cost of the SASV scores, read as LLRs.
 
@@ -188,12 +190,12 @@ def a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5", *, threshold: float |
     >>> round(a_dcf(trials, "a-dcf1", threshold=1.0), 4), round(min_a_dcf(trials, "a-dcf1"), 4)
     (1.1111, 0.5)
     """
+    of_kind(trials, SpoofTrials, "trials")
     costs = spoof_costs(costs)
     where = costs.threshold if threshold is None else real_number(threshold, "threshold")
     return costs.cost(*at_threshold(trials, decision_score(trials), where))
 
 
-@takes(trials=SpoofTrials)
 def min_a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5") -> float:
     """The smallest a-DCF that any threshold gives on these trials; see :func:`a_dcf`.
 
@@ -210,12 +212,13 @@ def min_a_dcf(trials: SpoofTrials, costs: Costs = "asvspoof5") -> float:
     >>> min_a_dcf(SpoofTrials({"sasv": [1.0, 2.0, 0.5, 0.7], "label": labels}))
     0.0
     """
+    of_kind(trials, SpoofTrials, "trials")
     return min_a_dcf_from_bins(count_kinds(trials, decision_score(trials)).bins(), spoof_costs(costs))
 
 
 def min_a_dcf_from_bins(bins: KindBins, costs: SpoofCosts) -> float:
     """Minimum a-DCF of counted bins."""
-    path = bins.path()
+    path = bins.path
     # in blocks, which stay in the cache
     return min(
         float(costs.costs(path.p_miss[here], path.p_fa[here], path.p_fa_spoof[here]).min())
@@ -308,7 +311,6 @@ def cm_source(trials: SpoofTrials, attack: str | None = None) -> ScoreSource:
     return trials.pair_to_count("cm", BONA_FIDE, ("spoof",), attack=attack)
 
 
-@takes(trials=SpoofTrials)
 def min_t_dcf(
     trials: SpoofTrials,
     costs: Costs = "asvspoof5",
@@ -347,9 +349,9 @@ def min_t_dcf(
     >>> min_t_dcf(trials, asv_threshold=0.0), min_t_dcf(trials, asv_threshold=2.2)
     (0.0, 0.5)
     """
+    of_kind(trials, SpoofTrials, "trials")
     costs = spoof_costs(costs)
-    if counting not in ("product", "joint"):
-        raise UnknownNameError(f"unknown counting {counting!r}; known are product, joint")
+    one_of(counting, ("product", "joint"), "counting")
     if asv_threshold == "free":
         if counting == "joint":
             raise InputError("a free ASV threshold needs counting='product'")
@@ -363,7 +365,6 @@ def min_t_dcf(
     return min_from_terms(terms, error_path(count_bins(cm_source(trials))))
 
 
-@takes(trials=SpoofTrials)
 def t_dcf(
     trials: SpoofTrials,
     costs: Costs = "asvspoof5",
@@ -394,6 +395,7 @@ def t_dcf(
     >>> [round(t_dcf(trials, cm_threshold=cut, asv_threshold=0.0), 4) for cut in (0.5, 1.5)]
     [0.0, 0.627]
     """
+    of_kind(trials, SpoofTrials, "trials")
     costs = spoof_costs(costs)
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", _fixed_asv_threshold(trials, asv_threshold)))
     if cm_threshold is not None:
@@ -401,7 +403,6 @@ def t_dcf(
     return act_from_terms(terms, cm_source(trials), cm_threshold)
 
 
-@takes(trials=SpoofTrials)
 def t_dcf_curve(
     trials: SpoofTrials, costs: Costs = "asvspoof5", *, asv_threshold: float | Literal["eer"] = "eer"
 ) -> TandemCostCurve:
@@ -424,6 +425,7 @@ def t_dcf_curve(
     >>> curve.threshold, curve.min
     (array([-1.,  1., inf]), 0.0)
     """
+    of_kind(trials, SpoofTrials, "trials")
     costs = spoof_costs(costs)
     threshold = _fixed_asv_threshold(trials, asv_threshold)
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
@@ -451,11 +453,10 @@ def min_free_t_dcf(asv: KindBins, cm: ScoreBins, costs: SpoofCosts) -> float:
 
     For every threshold of the ASV system the best one of the CM system is a vertex of its convex hull.
     """
-    path = asv.path()
+    path = asv.path
     miss, fa, fa_spoof = costs.weights
-    asv_errors = miss * path.p_miss + fa * path.p_fa
-    c1, c2 = miss - asv_errors, fa_spoof * path.p_fa_spoof
-    c0 = asv_errors
+    c0 = miss * path.p_miss + fa * path.p_fa
+    c1, c2 = miss - c0, fa_spoof * path.p_fa_spoof
     pooled = pav_blocks(cm)
     hull = error_path(pooled)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -475,7 +476,7 @@ def _fixed_asv_threshold(trials: SpoofTrials, asv_threshold: float | str) -> flo
 def _min_joint_t_dcf(trials: SpoofTrials, costs: SpoofCosts, threshold: float) -> float:
     """Both systems counted together: who fails the ASV system is below every threshold of the CM system."""
     both = trials.gated("asv", threshold, "cm")
-    path: KindPath = count_kinds(both, "cm").bins().path()
+    path: KindPath = count_kinds(both, "cm").bins().path
     terms = TandemTerms.of(costs, at_threshold(trials, "asv", threshold))
     # below the first finite score those who failed the ASV system would be accepted
     allowed = path.threshold > -np.inf
@@ -518,7 +519,6 @@ class TandemEerPath(Curve):
         return float(np.nanmin(self.t_eer)) if len(self.t_eer) else float("nan")
 
 
-@takes(trials=SpoofTrials)
 def t_eer(trials: SpoofTrials) -> float:
     """Concurrent tandem equal error rate, a share: the same whatever the prevalence of spoofs.
 
@@ -545,92 +545,69 @@ def t_eer(trials: SpoofTrials) -> float:
     >>> t_eer(trials)
     0.0
     """
+    of_kind(trials, SpoofTrials, "trials")
     cm = error_path(count_bins(cm_source(trials)))
     return t_eer_from_bins(count_kinds(trials, "asv").bins(), cm).t_eer
 
 
 def t_eer_from_bins(asv: KindBins, cm: ErrorPath) -> TandemPoint:
     """The concurrent t-EER of counted ASV scores and the errors of the CM system."""
-    path = asv.path()
     if not all(asv.n):
         raise InputError("the t-EER needs targets, non-targets and spoofs with ASV scores")
-    countermeasure = CmRoc.of(cm)
+    # the ROC of the CM system has one false-alarm rate for each miss rate, the lowest where it is steep
+    last = np.append(cm.n_miss[1:] != cm.n_miss[:-1], True)
+    roc = cm.p_miss[last], cm.p_fa[last]
+
+    def cm_rates(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Both rates of the CM system where rejected targets are as frequent as accepted non-targets."""
+        ahead = np.maximum(rates[1] - rates[0], 0.0)
+        p_miss = np.asarray(ahead / (1.0 + ahead))
+        return p_miss, np.asarray(np.interp(p_miss, *roc))
+
+    def gap(rates: FloatArray) -> FloatArray:
+        """Accepted non-targets less accepted spoofs there."""
+        p_miss, p_fa = cm_rates(rates)
+        return np.asarray((1.0 - p_miss) * rates[1] - p_fa * rates[2])
+
+    def point(rates: FloatArray) -> TandemPoint:
+        p_miss_cm, p_fa_cm = (float(rate) for rate in cm_rates(rates))
+        p_miss, p_fa, p_fa_spoof = rates.tolist()
+        missed = p_miss_cm + (1.0 - p_miss_cm) * p_miss
+        return TandemPoint(missed, p_miss, p_fa, p_fa_spoof, p_miss_cm, p_fa_cm)
+
+    def root(start: FloatArray, stop: FloatArray) -> FloatArray:
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            if gap(start + middle * (stop - start)) > 0.0:
+                low = middle
+            else:
+                high = middle
+        return np.asarray(start + high * (stop - start))
+
     # from the equal error rate of the ASV system on, it alone rejects targets too often
-    end = int(np.argmax(path.p_miss >= path.p_fa))
-    rates = np.stack([rate[: end + 1] for rate in (path.p_miss, path.p_fa, path.p_fa_spoof)])
-    if end > 0:
-        crossed = _crossing_between(rates[:, end - 1], rates[:, end])
-        rates = np.column_stack([rates[:, :end], crossed])
-    else:
-        rates = rates[:, :1]
-    gaps = _gap_of_tandem(rates, countermeasure)
+    rates = until_crossing(asv.path)
+    gaps = gap(rates)
     # from "all pass the ASV system" on; where the CM system alone does worse, its rates are equal first
     changes = np.flatnonzero((gaps[:-1] > 0.0) & (gaps[1:] <= 0.0))
     if gaps[0] <= 0.0:
-        return _tandem_point(rates[:, 0], countermeasure)
+        return point(rates[:, 0])
     if len(changes) == 0:  # spoofs are no danger: targets and non-targets alone decide
-        return _tandem_point(rates[:, -1], countermeasure)
-    roots = (_root_of_gap(rates[:, i], rates[:, i + 1], countermeasure) for i in changes)
-    return min((_tandem_point(root, countermeasure) for root in roots), key=lambda point: point.t_eer)
+        return point(rates[:, -1])
+    return min((point(root(rates[:, i], rates[:, i + 1])) for i in changes), key=lambda one: one.t_eer)
 
 
-def _cm_miss(rates: FloatArray) -> FloatArray:
-    """The miss rate of the CM system at which rejected targets are as frequent as accepted non-targets."""
-    ahead = np.maximum(rates[1] - rates[0], 0.0)
-    return np.asarray(ahead / (1.0 + ahead))
-
-
-@dataclass(frozen=True, eq=False)
-class CmRoc:
-    """The ROC of the CM system: one false-alarm rate for each miss rate, the lowest where it is steep."""
-
-    p_miss: FloatArray
-    p_fa: FloatArray
-
-    @classmethod
-    def of(cls, path: ErrorPath) -> CmRoc:
-        """From all of its vertices."""
-        last = np.append(path.n_miss[1:] != path.n_miss[:-1], True)
-        return cls(path.p_miss[last], path.p_fa[last])
-
-    def false_alarms(self, p_miss: FloatArray) -> FloatArray:
-        """False-alarm rate at these miss rates."""
-        return np.asarray(np.interp(p_miss, self.p_miss, self.p_fa))
-
-
-def _gap_of_tandem(rates: FloatArray, cm: CmRoc) -> FloatArray:
-    """Accepted non-targets less accepted spoofs, where rejected targets are as frequent as the first."""
-    p_miss = _cm_miss(rates)
-    return np.asarray((1.0 - p_miss) * rates[1] - cm.false_alarms(p_miss) * rates[2])
-
-
-def _root_of_gap(start: FloatArray, stop: FloatArray, cm: CmRoc) -> FloatArray:
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        at = start + middle * (stop - start)
-        if _gap_of_tandem(at[:, None], cm)[0] > 0.0:
-            low = middle
-        else:
-            high = middle
-    return np.asarray(start + high * (stop - start))
-
-
-def _crossing_between(start: FloatArray, stop: FloatArray) -> FloatArray:
+def until_crossing(path: KindPath) -> FloatArray:
+    """Pmiss and both Pfa (rows) up to where misses and false alarms of non-targets are equal."""
+    rates = np.stack([path.p_miss, path.p_fa, path.p_fa_spoof])
+    end = int(np.argmax(path.p_miss >= path.p_fa))
+    if end == 0:
+        return rates[:, :1]
+    start, stop = rates[:, end - 1], rates[:, end]
     before, after = start[1] - start[0], stop[0] - stop[1]
-    share = before / (before + after) if before + after > 0.0 else 0.0
-    return np.asarray(start + share * (stop - start))
+    return np.column_stack([rates[:, :end], start + before / (before + after) * (stop - start)])
 
 
-def _tandem_point(rates: FloatArray, cm: CmRoc) -> TandemPoint:
-    p_miss_cm = float(_cm_miss(rates))
-    p_fa_cm = float(cm.false_alarms(np.array([p_miss_cm]))[0])
-    missed = p_miss_cm + (1.0 - p_miss_cm) * float(rates[0])
-    p_miss, p_fa, p_fa_spoof = rates.tolist()
-    return TandemPoint(missed, p_miss, p_fa, p_fa_spoof, p_miss_cm, p_fa_cm)
-
-
-@takes(trials=SpoofTrials)
 def t_eer_paths(trials: SpoofTrials, prevalences: Sequence[float] = (0.0, 0.5, 1.0)) -> list[TandemEerPath]:
     """For each prevalence of spoofs, the tandem's equal error rate at every threshold of the ASV system.
 
@@ -652,13 +629,12 @@ def t_eer_paths(trials: SpoofTrials, prevalences: Sequence[float] = (0.0, 0.5, 1
     >>> [path.min for path in t_eer_paths(trials, (0.0, 1.0))]
     [0.0, 0.0]
     """
-    asv = count_kinds(trials, "asv").bins().path()
+    of_kind(trials, SpoofTrials, "trials")
+    asv = count_kinds(trials, "asv").bins().path
     cm = error_path(count_bins(cm_source(trials)))
     rates = np.stack([asv.p_miss, asv.p_fa, asv.p_fa_spoof])
-    for prevalence in prevalences:
-        if not 0.0 <= prevalence <= 1.0:
-            raise InputError(f"prevalence must be between 0 and 1, got {prevalence!r}")
-    return [_tandem_eer_path(rates, asv.threshold, cm, float(prevalence)) for prevalence in prevalences]
+    shares = [share(prevalence, "prevalence") for prevalence in prevalences]
+    return [_tandem_eer_path(rates, asv.threshold, cm, prevalence) for prevalence in shares]
 
 
 def _tandem_eer_path(
@@ -674,14 +650,10 @@ def _tandem_eer_path(
         return np.asarray(missed - (1.0 - prevalence) * (1.0 - p_miss) * f - prevalence * p_fa * s)
 
     # the gap rises along the path of the CM system: the first vertex where it is not negative
-    low, high = np.zeros(len(m), dtype=np.intp), np.full(len(m), len(cm.threshold) - 1, dtype=np.intp)
-    while (low < high).any():
-        middle = (low + high) // 2
-        over = gap(middle) >= 0.0
-        high, low = np.where(over, middle, high), np.where(over, low, np.minimum(middle + 1, high))
+    low = first_place_at_level(gap, np.zeros(len(m)), len(cm.threshold))
     before = np.maximum(low - 1, 0)
     below, above = -gap(before), gap(low)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where((low > 0) & (below + above > 0.0), below / (below + above), 1.0)
-    p_miss = cm.p_miss[before] + share * (cm.p_miss[low] - cm.p_miss[before])
+        along = np.where((low > 0) & (below + above > 0.0), below / (below + above), 1.0)
+    p_miss = cm.p_miss[before] + along * (cm.p_miss[low] - cm.p_miss[before])
     return TandemEerPath(prevalence, thresholds[kept], cm.threshold[low], p_miss + (1.0 - p_miss) * m)

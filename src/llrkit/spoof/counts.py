@@ -1,4 +1,7 @@
-"""Counts of targets, non-targets and spoofs, and the nearest EERs."""
+"""Counts of targets, non-targets and spoofs, and the equal error rates of the ASVspoof organizers.
+
+Trials in memory are sorted once for all that is made of them; other sources are read in passes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from operator import add
 
 import numpy as np
 
-from llrkit.base.arguments import Array, Counts, FloatArray, IntArray, share, takes
+from llrkit.base.arguments import Array, Counts, FloatArray, IntArray, of_kind, share
 from llrkit.base.process import cached_property
 from llrkit.core.cells import Grid, TrialCounts, count_trials, distinct_ascending
 from llrkit.core.counting import count_below
@@ -18,7 +21,7 @@ from llrkit.core.pav import ScoreBins, crossing_of_rejected, from_zero
 from llrkit.core.summaries import FieldwiseSums, Grouped, ReadOnlyArrays, SummaryBase
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import AnyTrials, Labels, as_source
+from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
 from llrkit.scores.labels import KINDS
 from llrkit.spoof.trials import SpoofTrials, System
 
@@ -85,8 +88,7 @@ class KindCounts(FieldwiseSums):
 
     @cached_property
     def _bins_of_all(self) -> KindBins:
-        # several numbers of an evaluation are made of them
-        return self._bins(None)
+        return self._bins(None)  # kept: several numbers of an evaluation are made of them
 
     def _bins(self, attack: str | None) -> KindBins:
         counts = self.bona_fide
@@ -117,11 +119,7 @@ class KindBins(ReadOnlyArrays):
     def pair(self, nontarget: bool, spoof: bool) -> ScoreBins:
         """Targets against non-targets, spoofs, or both."""
         self._require_others(nontarget, spoof)
-        other = (
-            self.nontarget + self.spoof
-            if nontarget and spoof
-            else (self.nontarget if nontarget else self.spoof)
-        )
+        other = reduce(add, [self.nontarget] * nontarget + [self.spoof] * spoof)
         filled = (self.target > 0) | (other > 0)
         return ScoreBins(self.target[filled], other[filled], self.low[filled], self.high[filled])
 
@@ -145,19 +143,13 @@ class KindBins(ReadOnlyArrays):
         """Trials of each kind that are rejected at every threshold."""
         return from_zero(self.target), from_zero(self.nontarget), from_zero(self.spoof)
 
+    @cached_property
     def path(self) -> KindPath:
         """The error rates at every threshold."""
-        return self._path
-
-    @cached_property
-    def _path(self) -> KindPath:
-        missed, nontarget, spoof = self._rejected
-        return KindPath(
-            _rate_of_kind(missed, False),
-            _rate_of_kind(nontarget, True),
-            _rate_of_kind(spoof, True),
-            np.append(self.low, np.inf),
-        )
+        missed, *others = self._rejected
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p_fa, p_fa_spoof = ((sums[-1] - sums) / sums[-1] for sums in others)
+            return KindPath(missed / missed[-1], p_fa, p_fa_spoof, np.append(self.low, np.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +163,6 @@ class KindPath(ReadOnlyArrays):
     """Scores at or above it are accepted; the last one is inf and rejects everything."""
 
 
-def _rate_of_kind(sums: Counts, falling: bool) -> FloatArray:
-    errors = sums[-1] - sums if falling else sums
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(errors / sums[-1])
-
-
 def count_kinds(trials: SpoofTrials, system: System) -> KindCounts:
     """Count all trials that have a score of a system: one pass for the grid of targets, one for the counts.
 
@@ -188,28 +174,19 @@ def count_kinds(trials: SpoofTrials, system: System) -> KindCounts:
     >>> bins.low, bins.spoof
     (array([0.5, 1. , 2. ]), array([0, 1, 0]))
     """
+    no_targets = EmptyClassError(f"there are no target trials with a score of the {system} system")
     if trials.in_memory:
-        return _count_ascending(trials, system)
+        target, nontarget, spoof = trials.ascending_kinds(system)
+        if not len(target):
+            raise no_targets
+        groups = {ALL: spoof} if trials.attack is None else trials.ascending_attacks(system)
+        scores = np.asarray(distinct_ascending(target), dtype=np.float64)
+        return KindCounts.of(scores, target, nontarget, groups, ascending=True)
     source = trials.source_of(system)
     grid = source.reduce(lambda chunk: Grid.of(chunk, only="target"))
     if grid.n_target == 0 or grid.target is None:
-        raise no_targets(system)
+        raise no_targets
     return source.reduce(KindCounts.at(grid.target, trials.kind_column, trials.attack))
-
-
-def _count_ascending(trials: SpoofTrials, system: System) -> KindCounts:
-    """The same of trials in memory, each kind of which is sorted once for all that is made of it."""
-    target, nontarget, spoof = trials.ascending_kinds(system)
-    if not len(target):
-        raise no_targets(system)
-    groups = {ALL: spoof} if trials.attack is None else trials.ascending_attacks(system)
-    grid = np.asarray(distinct_ascending(target), dtype=np.float64)
-    return KindCounts.of(grid, target, nontarget, groups, ascending=True)
-
-
-def no_targets(system: System) -> EmptyClassError:
-    """What to say of a system without targets."""
-    return EmptyClassError(f"there are no target trials with a score of the {system} system")
 
 
 def attack_names(trials: SpoofTrials, system: System) -> list[str]:
@@ -234,31 +211,34 @@ def at_thresholds(
     trials: SpoofTrials, system: System, thresholds: Sequence[float], attack: str | None = None
 ) -> FloatArray:
     """The same at several thresholds: one row for each; of all spoofs, or those of one attack."""
-    if trials.in_memory:
-        return _rates_at_ascending(trials, system, thresholds, attack)
-    names = trials.kind_column, None if attack is None else trials.attack, attack
-    counts = trials.source_of(system).reduce(lambda chunk: _AcceptedOfKinds.of(chunk, names, thresholds))
-    return _error_rates(counts.accepted, counts.total)
-
-
-def _rates_at_ascending(
-    trials: SpoofTrials, system: System, thresholds: Sequence[float], attack: str | None
-) -> FloatArray:
-    target, nontarget, spoof = trials.ascending_kinds(system)
-    if attack is not None:
-        spoof = trials.ascending_attacks(system).get(attack, spoof[:0])
-    kinds = (target, nontarget, spoof)
+    # as 64-bit numbers, so that a threshold is not rounded to scores of 32 bits
     cuts = np.array(thresholds, dtype=np.float64)
-    below = np.column_stack([count_below(kind, cuts) for kind in kinds])
-    total = np.array([len(kind) for kind in kinds], dtype=np.float64)
-    return _error_rates(total - below, total)
-
-
-def _error_rates(accepted: FloatArray, total: FloatArray) -> FloatArray:
-    errors = accepted.copy()
-    errors[:, 0] = total[0] - accepted[:, 0]
+    if trials.in_memory:
+        kinds = trials.ascending_kinds(system, attack)
+        below = np.column_stack([count_below(kind, cuts) for kind in kinds])
+        total = np.array([len(kind) for kind in kinds], dtype=np.float64)
+        accepted = total - below
+    else:
+        chosen = trials.kind_column, trials.attack, attack
+        counts = trials.source_of(system).reduce(lambda chunk: _AcceptedOfKinds.of(chunk, chosen, cuts))
+        accepted, total = counts.accepted.copy(), counts.total
+    accepted[:, 0] = total[0] - accepted[:, 0]
     with np.errstate(invalid="ignore"):
-        return np.asarray(errors / total)
+        return np.asarray(accepted / total)
+
+
+Chosen = tuple[str, str | None, str | None]
+"""The column of kinds, that of attacks, and the attack whose spoofs are chosen; None for all of them."""
+
+
+def scores_of_kinds(chunk: Scores, chosen: Chosen) -> tuple[Array, Array, Array]:
+    """The scores of targets, non-targets and chosen spoofs of a chunk."""
+    kinds, column, attack = chosen
+    spoof = spoof_mask(chunk, kinds)
+    spoofs = chunk.nontarget[spoof]
+    if column is not None and attack is not None:
+        spoofs = spoofs[attack_positions(chunk, column, spoof).get(attack, np.empty(0, dtype=np.intp))]
+    return chunk.target, chunk.nontarget[~spoof], spoofs
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,19 +249,10 @@ class _AcceptedOfKinds(FieldwiseSums):
     total: FloatArray
 
     @classmethod
-    def of(
-        cls, chunk: Scores, names: tuple[str, str | None, str | None], thresholds: Sequence[float]
-    ) -> _AcceptedOfKinds:
-        kinds, column, attack = names
-        spoof = spoof_mask(chunk, kinds)
-        spoofs = chunk.nontarget[spoof]
-        if column is not None and attack is not None:
-            spoofs = spoofs[attack_positions(chunk, column, spoof).get(attack, np.empty(0, dtype=np.intp))]
-        groups = (chunk.target, chunk.nontarget[~spoof], spoofs)
-        # as 64-bit numbers, so that a threshold is not rounded to scores of 32 bits
-        cuts = np.array(thresholds, dtype=np.float64)
-        accepted = [[np.count_nonzero(values >= cut) for values in groups] for cut in cuts]
-        total = np.array([len(values) for values in groups], dtype=np.float64)
+    def of(cls, chunk: Scores, chosen: Chosen, cuts: FloatArray) -> _AcceptedOfKinds:
+        kinds = scores_of_kinds(chunk, chosen)
+        accepted = [[np.count_nonzero(values >= cut) for values in kinds] for cut in cuts]
+        total = np.array([len(values) for values in kinds], dtype=np.float64)
         return cls(np.array(accepted, dtype=np.float64).reshape(-1, 3), total)
 
 
@@ -317,8 +288,6 @@ def eer_nearest(source: AnyTrials, labels: Labels | None = None) -> float:
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
 
     Examples
     --------
@@ -327,8 +296,7 @@ def eer_nearest(source: AnyTrials, labels: Labels | None = None) -> float:
     >>> eer_nearest(scores), lk.eer_roc(scores)
     (0.225, 0.25)
     """
-    source = as_source(source, labels)
-    return nearest_point(count_trials(source).bins()).eer
+    return nearest_point(count_trials(as_source(source, labels)).bins()).eer
 
 
 def nearest_point(bins: ScoreBins) -> NearestPoint:
@@ -345,29 +313,15 @@ def nearest_point(bins: ScoreBins) -> NearestPoint:
         x, y = -(-(f * n_t - m * n_n) // n_n), 0
     else:
         x, y = own, -(-(f * n_t - (m + own) * n_n) // n_t)
-    places = [_one_trial_before(bins, i, x, y), (i, x, y)]
-    points = [_nearest_point_at(bins, m, f, place, i, (n_t, n_n)) for place in places]
-    first, second = points
+    second = NearestPoint((m + x) / n_t, (f - y) / n_n, i, (x, y))
+    # one trial earlier: within the bin, or at the end of the one below
+    if x + y > 1:
+        x, y = (x, y - 1) if y else (x - 1, 0)
+        first = NearestPoint((m + x) / n_t, (f - y) / n_n, i, (x, y))
+    else:
+        whole = (int(bins.target[i - 1]), int(bins.nontarget[i - 1])) if i else (0, 0)
+        first = NearestPoint(m / n_t, f / n_n, i - 1, whole)
     return first if abs(first.p_miss - first.p_fa) <= abs(second.p_miss - second.p_fa) else second
-
-
-def _one_trial_before(bins: ScoreBins, i: int, x: int, y: int) -> tuple[int, int, int]:
-    """The place one trial earlier."""
-    if y > 0:
-        return i, x, y - 1
-    if x > 1 or (x == 1 and i == 0):
-        return (i, x - 1, 0) if x > 1 else (-1, 0, 0)
-    if i == 0:
-        return -1, 0, 0
-    return i - 1, int(bins.target[i - 1]), int(bins.nontarget[i - 1])
-
-
-def _nearest_point_at(
-    bins: ScoreBins, m: int, f: int, place: tuple[int, int, int], i: int, n: tuple[int, int]
-) -> NearestPoint:
-    where, x, y = place
-    misses, false_alarms = (m + x, f - y) if where == i else (m, f)
-    return NearestPoint(misses / n[0], false_alarms / n[1], where, (x, y))
 
 
 def nearest_threshold(source: ScoreSource, bins: ScoreBins) -> float:
@@ -381,33 +335,13 @@ def nearest_threshold(source: ScoreSource, bins: ScoreBins) -> float:
     low, high = float(bins.low[point.bin]), float(bins.high[point.bin])
     if low == high:
         return low
+
+    def between(chunk: Scores) -> Scores:
+        return chunk.select(*((v >= low) & (v <= high) for v in (chunk.target, chunk.nontarget)))
+
+    within = DerivedSource(source, between).scores()
     x, y = point.n_rejected
-    target, nontarget = source.reduce(lambda chunk: _ScoresWithin.of(chunk, low, high)).sorted
-    return float(nontarget[y - 1] if y else target[x - 1])
-
-
-@dataclass(frozen=True, eq=False)
-class _ScoresWithin(SummaryBase):
-    """The scores of both classes between two ends."""
-
-    target: Array
-    nontarget: Array
-
-    @classmethod
-    def of(cls, chunk: Scores, low: float, high: float) -> _ScoresWithin:
-        return cls(*(v[(v >= low) & (v <= high)] for v in (chunk.target, chunk.nontarget)))
-
-    def __add__(self, other: _ScoresWithin) -> _ScoresWithin:
-        return _ScoresWithin(
-            np.concatenate([self.target, other.target]), np.concatenate([self.nontarget, other.nontarget])
-        )
-
-    def __mul__(self, weight: float) -> _ScoresWithin:
-        return self
-
-    @property
-    def sorted(self) -> tuple[Array, Array]:
-        return np.sort(self.target), np.sort(self.nontarget)
+    return float(np.sort(within.nontarget)[y - 1] if y else np.sort(within.target)[x - 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,15 +349,6 @@ class _ScoresByKind(SummaryBase):
     """All scores of targets, non-targets and spoofs, in the order of the trials."""
 
     scores: tuple[Array, Array, Array]
-
-    @classmethod
-    def of(cls, chunk: Scores, kinds: str, attack: tuple[str, str] | None) -> _ScoresByKind:
-        spoof = spoof_mask(chunk, kinds)
-        spoofs = chunk.nontarget[spoof]
-        if attack is not None:
-            nowhere = np.empty(0, dtype=np.intp)
-            spoofs = spoofs[attack_positions(chunk, attack[0], spoof).get(attack[1], nowhere)]
-        return cls((chunk.target, chunk.nontarget[~spoof], spoofs))
 
     def __add__(self, other: _ScoresByKind) -> _ScoresByKind:
         first, second, third = (np.concatenate(pair) for pair in zip(self.scores, other.scores, strict=True))
@@ -433,23 +358,22 @@ class _ScoresByKind(SummaryBase):
         return self
 
 
-def scores_by_kind(
-    trials: SpoofTrials, system: System, attack: str | None = None
-) -> tuple[Array, Array, Array]:
-    """All scores of a system in memory: of targets, non-targets and spoofs, or the spoofs of one attack."""
-    name = trials.kind_column
-    chosen = None if attack is None or trials.attack is None else (trials.attack, attack)
+def _scores_in_memory(trials: SpoofTrials, system: System, attack: str | None) -> tuple[Array, Array, Array]:
+    """All scores of a system: of targets, non-targets and spoofs, or the spoofs of one attack."""
     source = trials.source_of(system)
     if source.roles.weight is not None:
         raise InputError("the nearest-point t-EER is not defined for weighted trials")
-    scores = source.reduce(lambda chunk: _ScoresByKind.of(chunk, name, chosen)).scores
+    if trials.in_memory:
+        scores = trials.ascending_kinds(system, attack)
+    else:
+        chosen = trials.kind_column, trials.attack, attack
+        scores = source.reduce(lambda chunk: _ScoresByKind(scores_of_kinds(chunk, chosen))).scores
     for kind, values in zip(KINDS, scores, strict=True):
         if len(values) == 0:
             raise EmptyClassError(f"there are no {kind} trials with a score of the {system} system")
     return scores
 
 
-@takes(trials=SpoofTrials)
 def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str | None = None) -> float:
     """Concurrent t-EER at observed thresholds, a share: the organizers' convention; all scores in memory.
 
@@ -475,11 +399,12 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
     >>> t_eer_nearest(trials)
     0.0
     """
+    of_kind(trials, SpoofTrials, "trials")
     share(prevalence, "prevalence")
     if attack is not None and trials.attack is None:
         raise InputError(f"attack {attack!r}: the trials do not name attacks (attack=, the column)")
-    p_miss, p_fa, p_fa_spoof = _rates_trial_by_trial(*scores_by_kind(trials, "asv", attack))
-    target, nontarget, spoof = scores_by_kind(trials, "cm", attack)
+    p_miss, p_fa, p_fa_spoof = _rates_trial_by_trial(*_scores_in_memory(trials, "asv", attack))
+    target, nontarget, spoof = _scores_in_memory(trials, "cm", attack)
     cm_miss, cm_fa = _rates_trial_by_trial(np.concatenate([target, nontarget]), spoof)
     accepted = (1.0 - prevalence) * p_fa + prevalence * p_fa_spoof
     kept = p_miss < accepted  # elsewhere the ASV system alone rejects targets too often
@@ -491,9 +416,9 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
         passed = 1.0 - cm_miss[k]
         return np.asarray(1.0 - passed * (1.0 - m + (1.0 - prevalence) * f) - prevalence * cm_fa[k] * s)
 
-    over = _first_place_at_level(gap, np.zeros(len(m)), len(cm_miss))
+    over = first_place_at_level(gap, np.zeros(len(m)), len(cm_miss))
     before = np.maximum(over - 1, 0)
-    before = _first_place_at_level(gap, gap(before), len(cm_miss))  # the first of equal ones
+    before = first_place_at_level(gap, gap(before), len(cm_miss))  # the first of equal ones
     nearest = np.where(np.abs(gap(before)) <= np.abs(gap(over)), before, over)
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.abs(f / s - cm_fa[nearest] / (1.0 - cm_miss[nearest]))
@@ -501,7 +426,7 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
     return float(s[best] * cm_fa[nearest[best]])
 
 
-def _first_place_at_level(gap: Callable[[IntArray], FloatArray], level: FloatArray, n: int) -> IntArray:
+def first_place_at_level(gap: Callable[[IntArray], FloatArray], level: FloatArray, n: int) -> IntArray:
     """The first place where a gap that never falls reaches a level, or the last place there is."""
     low, high = np.zeros(len(level), dtype=np.intp), np.full(len(level), n - 1, dtype=np.intp)
     while (low < high).any():

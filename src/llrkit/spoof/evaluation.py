@@ -141,21 +141,19 @@ class SpoofEvaluation(Result):
                     concerned.setdefault((titles[key], reason), []).append(attack)
         told = list(self.uncertainty.notes)
         for (title, reason), attacks in concerned.items():
-            named = [attack for attack in attacks if attack]
-            which = f" of {', '.join(named)}" if "" not in attacks else (
-                f" (also of {', '.join(named)})" if named else ""
-            )  # fmt: skip
+            which = ", ".join(filter(None, attacks))
+            if which:
+                which = f" (also of {which})" if "" in attacks else f" of {which}"
             told.append(f"none for {title}{which}: {reason}")
         return told
 
     @property
     def conventions(self) -> dict[str, str]:
         """What the numbers mean where several meanings are in use."""
+        nearest = self.eer_convention == "nearest"
         return {
             "decision": "accept when score >= threshold",
-            "ties": "pooled"
-            if self.eer_convention != "nearest"
-            else "targets first (EERs), otherwise pooled",
+            "ties": "targets first (EERs), otherwise pooled" if nearest else "pooled",
             "eer": EER_WORDS[self.eer_convention],
             "a_dcf": "divided by the cheaper of accepting and rejecting all; act at the threshold of LLRs",
             "t_dcf": "error rates of ASV and CM multiplied; divided by the cheaper of a CM that accepts all "
@@ -189,16 +187,14 @@ class SpoofEvaluation(Result):
     @property
     def worst_attack(self) -> dict[str, dict[str, str | float]]:
         """For every number that depends on the attack, the one where it is largest."""
-        names = dict.fromkeys(name for one in self.attacks.values() for name in one.numbers)
         worst: dict[str, dict[str, str | float]] = {}
-        for name in OF_NO_ATTACK:
-            names.pop(name, None)
-        for name in names:
-            values = {
-                attack: one.numbers[name] for attack, one in self.attacks.items() if name in one.numbers
-            }
-            attack = max(values, key=values.__getitem__)
-            worst[name] = {"attack": attack, "value": values[attack]}
+        for name in dict.fromkeys(name for one in self.attacks.values() for name in one.numbers):
+            if name not in OF_NO_ATTACK:
+                own = {
+                    attack: one.numbers[name] for attack, one in self.attacks.items() if name in one.numbers
+                }
+                attack = max(own, key=own.__getitem__)
+                worst[name] = {"attack": attack, "value": own[attack]}
         return worst
 
     def _uncertain(self, prefix: str) -> dict[str, Json]:
@@ -266,15 +262,13 @@ class SpoofEvaluation(Result):
         keys = [key for key in titles if any(key in one.numbers for one in self.attacks.values())]
         rows = []
         for attack, one in self.attacks.items():
-            nothing = ("", "", "")
-            shown = [
-                one._row("", key, "", percent if key.endswith("eer") else number)
-                if key in one.numbers
-                else nothing
-                for key in keys
-            ]
-            cells = [f"{value} {interval}".rstrip() for _, value, interval in shown]
-            rows.append([attack, f"{round(one.n['spoof']):,}", *cells])
+            row = [attack, f"{round(one.n['spoof']):,}"]
+            for key in keys:
+                shown = ("", "", "")
+                if key in one.numbers:
+                    shown = one._row("", key, "", percent if key.endswith("eer") else number)
+                row.append(" ".join(shown[1:]).rstrip())
+            rows.append(row)
         return ["attack", "spoofs", *(titles[key] for key in keys)], rows
 
     def __repr__(self) -> str:
@@ -352,9 +346,11 @@ def evaluate(
     settings = SpoofSettings(_all_costs(costs), _all_costs(tandem), eer)
     system = decision_score(trials)
     counted, uncounted = _count_alone(trials)
-    _number_or_none(asv_threshold)
+    fixed = None if isinstance(asv_threshold, str) else real_number(asv_threshold, "asv_threshold")
     where = _asv_decision(trials, counted, asv_threshold)
-    attacks = [] if trials.attack is None else _attacks_of_trials(trials, counted)
+    attacks: list[str] = []
+    if trials.attack is not None:
+        attacks = next(iter(counted.values())).attacks if counted else attack_names(trials, "cm")
     people = None
     if speakers is not None:  # once for all attacks
         people = find_speakers(trials.source_of(next(iter(trials.systems))), speakers)
@@ -364,7 +360,13 @@ def evaluate(
         numbers, reasons = spoof_numbers(counts, settings)
         if eer == "nearest" and "t_eer" in numbers:
             numbers["t_eer"] = t_eer_nearest(trials, attack=attack)
-        n = _sizes_of_kinds(trials, counts)
+        # trials with a score of the system that decides, or of the countermeasure
+        if counts.decision is not None:
+            n = dict(zip(KINDS, counts.decision.n, strict=True))
+        else:
+            n = trials.counts("cm")
+            if counts.cm is not None:
+                n["spoof"] = counts.cm.n_nontarget
         result = SpoofEvaluation(
             n=MappingProxyType(n),
             score=trials.systems[system],
@@ -378,16 +380,7 @@ def evaluate(
         )
         if people is None:
             return result
-        made = spoof_intervals(
-            trials,
-            counts,
-            settings,
-            people,
-            level,
-            seed,
-            attack=attack,
-            asv_fixed=_number_or_none(asv_threshold),
-        )
+        made = spoof_intervals(trials, counts, settings, people, level, seed, attack=attack, asv_fixed=fixed)
         return replace(result, uncertainty=made)
 
     whole = one(None)
@@ -399,10 +392,6 @@ def evaluate(
 def _all_costs(costs: Sequence[Costs] | Costs) -> tuple[SpoofCosts, ...]:
     given = (costs,) if isinstance(costs, str) or not isinstance(costs, Sequence) else costs
     return tuple(spoof_costs(cost) for cost in given)
-
-
-def _number_or_none(asv_threshold: float | str) -> float | None:
-    return None if isinstance(asv_threshold, str) else real_number(asv_threshold, "asv_threshold")
 
 
 def _asv_decision(
@@ -438,10 +427,6 @@ def _count_alone(trials: SpoofTrials) -> tuple[dict[System, KindCounts], dict[st
     return counted, reasons
 
 
-def _attacks_of_trials(trials: SpoofTrials, counted: dict[System, KindCounts]) -> list[str]:
-    return next(iter(counted.values())).attacks if counted else attack_names(trials, "cm")
-
-
 def _spoof_counts(
     trials: SpoofTrials,
     settings: SpoofSettings,
@@ -475,12 +460,3 @@ def _spoof_counts(
         asv_rates=asv_rates,
         cm_rates=cm_rates,
     )
-
-
-def _sizes_of_kinds(trials: SpoofTrials, counts: SpoofCounts) -> dict[Kind, float]:
-    """Trials of each kind that have a score of the system that decides, or of the countermeasure."""
-    bins = counts.decision
-    if bins is None:
-        have = trials.counts("cm")
-        return have if counts.cm is None else {**have, "spoof": counts.cm.n_nontarget}
-    return dict(zip(KINDS, bins.n, strict=True))

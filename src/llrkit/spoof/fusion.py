@@ -10,10 +10,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from llrkit.base.arguments import FloatArray, takes
+from llrkit.base.arguments import FloatArray, of_kind
 from llrkit.base.text import Json, not_among, number
 from llrkit.core.functions import sigmoid, softplus
-from llrkit.core.groups import BONA_FIDE, spoof_mask
+from llrkit.core.groups import BONA_FIDE
 from llrkit.core.summaries import FieldwiseSums, Moments
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.fits.folds import RAW, Compared, Methods, compared_on
@@ -23,6 +23,7 @@ from llrkit.maps.map import Map, reading_of
 from llrkit.maps.several import SASV, LinearMap, SasvMap, combined
 from llrkit.scores import Scores
 from llrkit.spoof.costs import Costs, SpoofCosts, spoof_costs
+from llrkit.spoof.counts import scores_of_kinds
 from llrkit.spoof.evaluation import SpoofEvaluation, evaluate
 from llrkit.spoof.trials import SpoofTrials
 
@@ -43,13 +44,17 @@ class KindLosses(FieldwiseSums):
         """A summarizer, for a fused score and the prior log-odds of the decision."""
 
         def make(chunk: Scores) -> KindLosses:
-            spoof = spoof_mask(chunk, kinds)
-            groups = ((chunk.target, -1.0), (chunk.nontarget[~spoof], 1.0), (chunk.nontarget[spoof], 1.0))
-            sums = [
-                _loss_sums_of_kind(fused, np.asarray(s, dtype=np.float64), sign, log_odds)
-                for s, sign in groups
-            ]
-            n, loss, gradient = zip(*sums, strict=True)
+            n, loss, gradient = [], [], []
+            for sign, scores in zip(
+                (-1.0, 1.0, 1.0), scores_of_kinds(chunk, (kinds, None, None)), strict=True
+            ):
+                values, slopes = fused(np.asarray(scores, dtype=np.float64))
+                margin = sign * (values + log_odds)
+                pull = sign * np.asarray(sigmoid(margin))
+                n.append(float(len(values)))
+                loss.append(float(np.sum(softplus(margin))))
+                # where the loss no longer falls, the score may be infinite: it pulls at nothing
+                gradient.append(np.where(pull == 0.0, 0.0, pull) @ slopes)
             return cls(np.array(n), np.array(loss), np.stack(gradient))
 
         return make
@@ -58,16 +63,6 @@ class KindLosses(FieldwiseSums):
         """Loss and gradient with these weights of the means over the kinds."""
         shares = np.divide(weights, self.n, out=np.zeros(3), where=self.n > 0)
         return float(shares @ self.loss), np.asarray(shares @ self.gradient)
-
-
-def _loss_sums_of_kind(
-    fused: FusedScore, scores: FloatArray, sign: float, log_odds: float
-) -> tuple[float, float, FloatArray]:
-    values, slopes = fused(scores)
-    margin = sign * (values + log_odds)
-    pull = sign * np.asarray(sigmoid(margin))
-    # where the loss no longer falls, the score may be infinite: it pulls at nothing
-    return float(len(values)), float(np.sum(softplus(margin))), np.where(pull == 0.0, 0.0, pull) @ slopes
 
 
 SasvMethod = Literal["bayes", "bayes-trained", "linear"]
@@ -104,7 +99,6 @@ def sasv_method(name: str) -> SasvMethod:
     raise UnknownNameError(f"unknown fusion {not_among(name, METHODS)}")
 
 
-@takes(trials=SpoofTrials)
 def fit_sasv(
     trials: SpoofTrials,
     method: SasvMethod = "bayes-trained",
@@ -151,6 +145,7 @@ def fit_sasv(
     bayes 0.213
     bayes-trained 0.21
     """
+    of_kind(trials, SpoofTrials, "trials")
     sasv_method(method)
     if not 0.0 <= regularization < np.inf:
         raise InputError(f"regularization must be at least 0 and finite, got {regularization!r}")
@@ -218,7 +213,10 @@ def _trained_fusion(
     """The parameters with the lowest loss; the two slopes come first, and are not negative."""
     source = trials.source_of_both()
     spread = np.sqrt(0.5 * (moments.target.variance + moments.nontarget.variance))
-    weights, log_odds = _kind_weights(costs), -costs.threshold
+    log_odds = -costs.threshold
+    # the mean loss of each kind counts as much as its effective prior in the decision
+    prior, share = float(sigmoid(log_odds)), spoof_share_of(costs)
+    weights = np.array([prior, (1.0 - prior) * (1.0 - share), (1.0 - prior) * share])
     scale = np.ones(len(start))
     scale[:2] = np.where(spread > 0.0, spread, 1.0)
 
@@ -236,13 +234,6 @@ def _trained_fusion(
     solved = minimize(objective, start * scale, jac=True, method="L-BFGS-B", bounds=bounds,
                       options={"maxiter": 500, "ftol": 1e-13, "gtol": 1e-9})  # fmt: skip
     return np.asarray(solved.x / scale)
-
-
-def _kind_weights(costs: SpoofCosts) -> FloatArray:
-    """What the mean loss of each kind counts: the effective priors of the decision."""
-    prior = float(sigmoid(-costs.threshold))
-    share = spoof_share_of(costs)
-    return np.array([prior, (1.0 - prior) * (1.0 - share), (1.0 - prior) * share])
 
 
 _FITS: Mapping[str, Callable[..., Map]] = MappingProxyType(
@@ -308,7 +299,6 @@ class SasvComparison(Compared[SpoofEvaluation, Map]):
         return ["method", *(key.replace("_", " ") for key in rows[RAW])], shown
 
 
-@takes(train=SpoofTrials, test=SpoofTrials, options=Mapping)
 def compare(
     train: SpoofTrials,
     test: SpoofTrials,
@@ -350,6 +340,9 @@ def compare(
     bayes-trained  0.2278  0.2514     0.2075     0.2183
     linear         0.3381  0.3481     0.2981     0.3044
     """
+    of_kind(train, SpoofTrials, "train")
+    of_kind(test, SpoofTrials, "test")
+    of_kind(options, Mapping, "options")
     chosen = spoof_costs(costs)
     systems = [train.systems["asv"], train.systems["cm"]]
     raw = LinearMap(weights=np.ones(2), offset=0.0, systems=systems, method="sum")

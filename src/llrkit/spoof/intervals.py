@@ -1,49 +1,44 @@
-"""Intervals of the numbers of spoofing trials.
+"""The numbers of spoofing trials, and their intervals by leaving out one speaker at a time.
 
-How much of the variance of a number is left when trials between two speakers are counted once. A trial
-between two speakers is left out with either of them, so that a jackknife counts twice what it adds by itself.
-At its threshold an a-DCF is a sum of error rates, and an EER moves with them (``dEER = w dPmiss + (1 - w)
-dPfa``); of a rate it is known how much that is.
+A trial between two speakers is left out with either of them, so that a jackknife counts twice what it adds by
+itself. At its threshold an a-DCF is a sum of error rates, and an EER moves with them (``dEER = w dPmiss +
+(1 - w) dPfa``); of a rate it is known how much that is, and so which share of a number's variance is left.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
 from llrkit.base.arguments import FloatArray, IntArray
 from llrkit.base.text import counted, not_among
-from llrkit.core.counting import count_bins
 from llrkit.core.functions import probit
 from llrkit.core.groups import BONA_FIDE
 from llrkit.core.order import Ranking
-from llrkit.core.pav import ErrorPath, ScoreBins, crossing, error_path, pav_blocks
+from llrkit.core.pav import ScoreBins, error_path, pav_blocks
 from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError, UnknownNameError
-from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_ranking, threshold_for_false_alarms
-from llrkit.metrics.measure import measure
-from llrkit.scores import ScoreSource
-from llrkit.scores.labels import Kind
+from llrkit.metrics.discrimination import eer_from_blocks, eer_roc_from_ranking
+from llrkit.scores.labels import KINDS, Kind
 from llrkit.spoof.costs import (
     SpoofCosts,
     TandemTerms,
-    cm_source,
     decision_score,
     min_a_dcf_from_bins,
     min_from_terms,
     path_costs,
     t_eer_from_bins,
+    until_crossing,
 )
 from llrkit.spoof.counts import KindBins, nearest_point
 from llrkit.spoof.trials import SpoofTrials, System
 from llrkit.trust.influence import MOST_CELLS, false_alarm_share
-from llrkit.trust.intervals import curve_rates, miss_at_fa
+from llrkit.trust.intervals import curve_rates
 from llrkit.trust.jackknife import Jackknife, Scale, Uncertainty, few_speakers_note, from_scale
-from llrkit.trust.speakers import SpeakerCells, Speakers, speaker_cells
+from llrkit.trust.speakers import CellSet, SpeakerCells, Speakers, speaker_cells
 
 EERS: Mapping[str, Callable[[ScoreBins], float]] = MappingProxyType(
     {
@@ -53,6 +48,10 @@ EERS: Mapping[str, Callable[[ScoreBins], float]] = MappingProxyType(
     }
 )
 """Conventions of equal error rates: on the interpolated ROC, on its convex hull, at the nearest point."""
+PAIRS: Mapping[str, tuple[bool, bool]] = MappingProxyType(
+    {"sv_eer": (True, False), "spf_eer": (False, True), "sasv_eer": (True, True)}
+)
+"""Whether the others of an EER are non-targets, and whether they are spoofs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,85 +95,42 @@ def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[st
         except (EmptyClassError, InputError) as error:
             reasons[name] = str(error)
 
-    eer = EERS[settings.eer]
     decision, asv, cm = counts.decision, counts.asv, counts.cm
     if decision is not None:
-        put("sv_eer", lambda: _pair_eer(decision, settings.eer, True, False))
-        put("spf_eer", lambda: _pair_eer(decision, settings.eer, False, True))
-        put("sasv_eer", lambda: _pair_eer(_with_all_kinds(decision), settings.eer, True, True))
+        for name, others in PAIRS.items():
+            put(name, lambda others=others: _pair_eer(decision, settings.eer, *others))  # type: ignore[misc]
         for i, costs in enumerate(settings.costs):
             put(f"a_dcf.{i}.min", lambda costs=costs: min_a_dcf_from_bins(decision, costs))  # type: ignore[misc]
             if counts.decision_rates is not None:
                 rates = counts.decision_rates[i].tolist()
                 put(f"a_dcf.{i}.act", lambda costs=costs, rates=rates: costs.cost(*rates))  # type: ignore[misc]
     if cm is not None:
-        put("cm_eer", lambda: eer(cm))
+        put("cm_eer", lambda: EERS[settings.eer](cm))
     if cm is not None and asv is not None:
-        path = error_path(cm)
+        path, asv_rates, cm_rates = error_path(cm), counts.asv_rates, counts.cm_rates
+
+        def terms(costs: SpoofCosts) -> TandemTerms:
+            if asv_rates is None or np.isnan(asv_rates).any():
+                raise EmptyClassError("the t-DCF needs targets, non-targets and spoofs with ASV scores")
+            return TandemTerms.of(costs, asv_rates)
+
         put("t_eer", lambda: t_eer_from_bins(asv, path).t_eer)
         for i, costs in enumerate(settings.tandem):
-            _put_tandem_numbers(put, i, costs, counts, path)
+            put(f"t_dcf.{i}.min", lambda costs=costs: min_from_terms(terms(costs), path))  # type: ignore[misc]
+            if cm_rates is not None:
+                own = cm_rates[i, :1], cm_rates[i, 1:]
+                put(f"t_dcf.{i}.act", lambda costs=costs, own=own: float(terms(costs).cost(*own)[0]))  # type: ignore[misc]
     return numbers, reasons
 
 
-def _put_tandem_numbers(
-    put: Callable[[str, Callable[[], float]], None],
-    i: int,
-    costs: SpoofCosts,
-    counts: SpoofCounts,
-    cm: ErrorPath,
-) -> None:
-    rates, cm_rates = counts.asv_rates, counts.cm_rates
-
-    def terms() -> TandemTerms:
-        if rates is None or np.isnan(rates).any():
-            raise EmptyClassError("the t-DCF needs targets, non-targets and spoofs with ASV scores")
-        return TandemTerms.of(costs, rates)
-
-    put(f"t_dcf.{i}.min", lambda: min_from_terms(terms(), cm))
-    if cm_rates is not None:
-        put(f"t_dcf.{i}.act", lambda: float(terms().cost(cm_rates[i, :1], cm_rates[i, 1:])[0]))
-
-
 def _pair_eer(bins: KindBins, convention: str, nontarget: bool, spoof: bool) -> float:
-    """The EER of targets against others of one kind, or of both."""
+    """The EER of targets against others of one kind, or of both, which must both be there."""
+    for kind, n in zip(KINDS, bins.n, strict=True):
+        if nontarget and spoof and not n:
+            raise EmptyClassError(f"there are no {kind} trials")
     if convention == "roc":
         return bins.eer_roc(nontarget, spoof)
     return EERS[convention](bins.pair(nontarget, spoof))
-
-
-def _with_all_kinds(bins: KindBins) -> KindBins:
-    for kind, n in zip(("target", "nontarget", "spoof"), bins.n, strict=True):
-        if not n:
-            raise EmptyClassError(f"there are no {kind} trials")
-    return bins
-
-
-def crossing_rates(bins: KindBins) -> tuple[float, float, float]:
-    """Pmiss and both Pfa where misses and false alarms of non-targets are equal, in straight lines."""
-    path = bins.path()
-    gap = path.p_miss - path.p_fa
-    i = int(np.argmax(gap >= 0.0))
-    rate = crossing(path.p_miss, path.p_fa)
-    if i == 0 or gap[i] == 0.0:
-        return rate, rate, float(path.p_fa_spoof[i])
-    share = -gap[i - 1] / (gap[i] - gap[i - 1])
-    spoof = path.p_fa_spoof[i - 1] + share * (path.p_fa_spoof[i] - path.p_fa_spoof[i - 1])
-    return rate, rate, float(spoof)
-
-
-def rates_in(bins: KindBins, thresholds: FloatArray) -> FloatArray:
-    """Pmiss and both Pfa at thresholds that are ends of bins."""
-    path = bins.path()
-    i = np.searchsorted(bins.low, thresholds)
-    return np.column_stack([path.p_miss[i], path.p_fa[i], path.p_fa_spoof[i]])
-
-
-def cm_rates_in(bins: ScoreBins, thresholds: FloatArray) -> FloatArray:
-    """Pmiss and Pfa at thresholds that are ends of bins."""
-    path = error_path(bins)
-    i = np.searchsorted(bins.low, thresholds)
-    return np.column_stack([path.p_miss[i], path.p_fa[i]])
 
 
 def cm_thresholds(settings: SpoofSettings, rates: tuple[float, float, float]) -> FloatArray:
@@ -192,12 +148,8 @@ SMALLEST = 0.1
 """No less than this share is ever left."""
 
 
-class _RateSum(NamedTuple):
-    """A number as it moves with error rates at a threshold."""
-
-    threshold: float
-    weights: tuple[float, float, float]
-    """Of the rates of targets, non-targets and spoofs."""
+_RateSum = tuple[float, tuple[float, ...]]
+"""A number as it moves with error rates at a threshold, with weights of targets, non-targets and spoofs."""
 
 
 def shares_counted_once(
@@ -217,11 +169,11 @@ def shares_counted_once(
     if bins is None or len(speakers.columns) == 1:
         return {}
     sums = _cost_sums(bins, settings) | _eer_sums(bins)
-    sums = {name: one for name, one in sums.items() if np.isfinite(one.threshold)}
+    sums = {name: (threshold, own) for name, (threshold, own) in sums.items() if np.isfinite(threshold)}
     if not sums:
         return {}
-    at = np.array([one.threshold for one in sums.values()])
-    weights = np.array([one.weights for one in sums.values()]).T
+    at = np.array([threshold for threshold, _ in sums.values()])
+    weights = np.array([own for _, own in sums.values()]).T
     without: FloatArray = np.zeros(())
     twice = np.zeros(len(at))
     kinds: tuple[Kind, ...] = ("nontarget", "spoof")
@@ -232,11 +184,10 @@ def shares_counted_once(
             assert rates.by_speaker is not None
             here = np.searchsorted(rates.thresholds, at)
             miss, fa = (one.select([one.names[i] for i in here]) for one in rates.by_speaker)
-            without = without + np.where(
-                weight > 0.0, weight * fa.without, 0.0
-            )  # nan where a kind does not matter
-            own = np.square(weight * fa.standard_error) * (1.0 - rates.counted_once[here])
-            twice += np.where(weight > 0.0, own, 0.0)
+            # rates are nan where a kind does not matter
+            without = without + np.where(weight > 0.0, weight * fa.without, 0.0)
+            pairs = np.square(weight * fa.standard_error) * (1.0 - rates.counted_once[here])
+            twice += np.where(weight > 0.0, pairs, 0.0)
     linear = replace(miss, values=weights[0] * miss.values, without=without + weights[0] * miss.without)
     shares = 1.0 - twice / np.maximum(np.square(linear.standard_error), 1e-300)
     return dict(zip(sums, np.nan_to_num(np.clip(shares, SMALLEST, 1.0), nan=1.0).tolist(), strict=True))
@@ -246,15 +197,11 @@ def _cost_sums(bins: KindBins, settings: SpoofSettings) -> dict[str, _RateSum]:
     sums: dict[str, _RateSum] = {}
     if not all(bins.n):
         return sums
-    path = bins.path()
+    path = bins.path
     for i, costs in enumerate(settings.costs):
-        miss, fa, fa_spoof = (weight / costs.default for weight in costs.weights)
-        weights = miss, fa, fa_spoof
+        weights = tuple(weight / costs.default for weight in costs.weights)
         best = float(path.threshold[np.argmin(path_costs(path, costs))])
-        sums |= {
-            f"a_dcf.{i}.min": _RateSum(best, weights),
-            f"a_dcf.{i}.act": _RateSum(costs.threshold, weights),
-        }
+        sums |= {f"a_dcf.{i}.min": (best, weights), f"a_dcf.{i}.act": (costs.threshold, weights)}
     return sums
 
 
@@ -262,7 +209,7 @@ def _eer_sums(bins: KindBins) -> dict[str, _RateSum]:
     """EERs of targets against non-targets, spoofs, and both: a rate of both is the mean of theirs."""
     n_target, *others = bins.n
     sums: dict[str, _RateSum] = {}
-    for name, chosen in (("sv_eer", (True, False)), ("spf_eer", (False, True)), ("sasv_eer", (True, True))):
+    for name, chosen in PAIRS.items():
         n = [size if one else 0.0 for size, one in zip(others, chosen, strict=True)]
         if not n_target or not all(size for size, one in zip(others, chosen, strict=True) if one):
             continue
@@ -271,33 +218,13 @@ def _eer_sums(bins: KindBins) -> dict[str, _RateSum]:
         rate = 0.5 * float(roc.p_miss[at] + roc.p_fa[at])
         if 0.0 < rate < 1.0:
             of_misses = false_alarm_share(roc, rate)
-            fa, fa_spoof = ((1.0 - of_misses) * size / sum(n) for size in n)
-            sums[name] = _RateSum(float(roc.threshold[at]), (of_misses, fa, fa_spoof))
+            of_others = ((1.0 - of_misses) * size / sum(n) for size in n)
+            sums[name] = float(roc.threshold[at]), (of_misses, *of_others)
     return sums
 
 
 FEWEST_ERRORS = 5
 """With fewer errors of a kind there is no interval."""
-
-
-@dataclass(frozen=True, eq=False)
-class _KindCells:
-    """Counts of three kinds by speaker and cell of one system's score."""
-
-    nontarget: SpeakerCells
-    """Targets and non-targets."""
-    spoof: SpeakerCells
-    """Targets and spoofs."""
-
-    def bins(self, speaker: int | None) -> KindBins:
-        """All trials, or all but those of one speaker."""
-        first, second = (
-            c.total if speaker is None else c.without(speaker) for c in (self.nontarget, self.spoof)
-        )
-        target, nontarget, spoof = first.counts[0], first.counts[1], second.counts[1]
-        filled = (target > 0) | (nontarget > 0) | (spoof > 0)
-        low = np.concatenate([[-np.inf], first.cuts])[filled]
-        return KindBins(target[filled], nontarget[filled], spoof[filled], low, low)
 
 
 def spoof_intervals(
@@ -325,11 +252,17 @@ def spoof_intervals(
     intervals, errors, reasons = {}, {}, {}
     for name in names:
         one = replace(jackknife.select([name]), counted_once=shares.get(name, 1.0))
-        reason = _reason_for_no_spoof_interval(name, one, counts, settings)
-        if reason:
-            reasons[name] = reason
+        few = _fewest_errors(name, exact[name], counts, settings)
+        if not np.isfinite(one.without).all():
+            reasons[name] = "without one of the speakers a kind of trials has none left"
+        elif not one.standard_error[0] > 0.0:
+            reasons[name] = "it does not vary: no standard error can be given"
+        elif few is not None and few < FEWEST_ERRORS:
+            seen = counted(round(few), "error")
+            reasons[name] = f"{seen} of a kind: fewer than {FEWEST_ERRORS} say too little about their rate"
+        if name in reasons:
             continue
-        scale = _scale_of_number(name)
+        scale: Scale = "cost" if name.endswith(".act") else "rate"
         shift = exact[name] - one.values
         scaled = replace(one, values=one.values + shift, without=one.without + shift).on_scales([scale])
         if not (np.isfinite(scaled.values).all() and np.isfinite(scaled.without).all()):
@@ -378,42 +311,69 @@ def _jackknife_of_kinds(
     system = decision_score(trials)
     act = np.array([cost.threshold for cost in settings.costs], dtype=np.float64)
     asv_cuts = np.array([] if asv_fixed is None else [asv_fixed])
-    cells: dict[System, _KindCells] = {}
+    cells: dict[System, tuple[SpeakerCells, SpeakerCells]] = {}
     wanted: list[tuple[System, KindBins | None, FloatArray]] = [
         (system, counts.decision, act),
         ("asv", counts.asv, asv_cuts),
     ]
-    for name, bins, cuts in wanted:
+    for name, bins, own in wanted:
         if bins is not None and name != "cm":
-            used = np.concatenate([act, asv_cuts]) if name == system == "asv" else cuts
-            cells[name] = _kind_cells(trials, name, speakers, _cuts_of_scores(bins, settings, used), attack)
+            used = np.concatenate([act, asv_cuts]) if name == system == "asv" else own
+            cuts = _cuts_of_scores(bins, settings, used)
+            # targets against others of each kind, cut at the same places
+            nontargets = trials.pair(name, ("target",), ("nontarget",))
+            spoofs = trials.pair(name, ("target",), ("spoof",), attack=attack)
+            cells[name] = speaker_cells(nontargets, speakers, cuts), speaker_cells(spoofs, speakers, cuts)
     cm_cells, cm_act = None, np.array([])
     if counts.cm is not None:
         if counts.asv_rates is not None:
             cm_act = cm_thresholds(settings, counts.asv_rates)
         source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attack)
-        cm_cells = speaker_cells(source, speakers, _cm_cuts(counts.cm, cm_act))
+        both = counts.cm
+        as_kinds = KindBins(both.target, both.nontarget, np.zeros_like(both.target), both.low, both.high)
+        cm_cuts = _cuts_of_scores(as_kinds, SpoofSettings((), ()), cm_act)
+        cm_cells = speaker_cells(source, speakers, cm_cuts)
     if not cells and cm_cells is None:
         raise TooFewTrialsError("no number can be computed, so speakers cannot be left out")
 
+    def kept(of: SpeakerCells, speaker: int | None) -> CellSet:
+        return of.total if speaker is None else of.without(speaker)
+
+    def kind_bins(name: System, speaker: int | None) -> KindBins | None:
+        if name not in cells:
+            return None
+        first, second = (kept(of, speaker) for of in cells[name])
+        kinds = first.counts[0], first.counts[1], second.counts[1]
+        filled = np.any([n > 0 for n in kinds], axis=0)
+        low = np.concatenate([[-np.inf], first.cuts])[filled]
+        target, nontarget, spoof = (n[filled] for n in kinds)
+        return KindBins(target, nontarget, spoof, low, low)
+
+    def rates_in(of: KindBins, thresholds: FloatArray) -> FloatArray:
+        path, i = of.path, np.searchsorted(of.low, thresholds)
+        return np.column_stack([path.p_miss[i], path.p_fa[i], path.p_fa_spoof[i]])
+
     def numbers(speaker: int | None) -> dict[str, float]:
-        decision = cells[system].bins(speaker) if system in cells else None
-        asv = cells["asv"].bins(speaker) if "asv" in cells else None
-        cm: ScoreBins | None = None
+        decision, asv = kind_bins(system, speaker), kind_bins("asv", speaker)
+        cm = cm_rates = asv_rates = None
         if cm_cells is not None:
-            cm = (cm_cells.total if speaker is None else cm_cells.without(speaker)).bins()
-        asv_rates = None
+            cm = kept(cm_cells, speaker).bins()
+            if counts.cm_rates is not None:
+                path, i = error_path(cm), np.searchsorted(cm.low, cm_act)
+                cm_rates = np.column_stack([path.p_miss[i], path.p_fa[i]])
         if asv is not None and counts.asv_rates is not None:
-            asv_rates = (
-                crossing_rates(asv) if asv_fixed is None else tuple(rates_in(asv, asv_cuts)[0].tolist())
-            )
+            if asv_fixed is None:  # misses and false alarms of non-targets are equal there
+                p_miss, _, p_fa_spoof = until_crossing(asv.path)[:, -1].tolist()
+                asv_rates = p_miss, p_miss, p_fa_spoof
+            else:
+                asv_rates = tuple(rates_in(asv, asv_cuts)[0].tolist())
         made = SpoofCounts(
             decision,
             asv,
             cm,
             None if decision is None or counts.decision_rates is None else rates_in(decision, act),
             asv_rates,
-            None if cm is None or counts.cm_rates is None else cm_rates_in(cm, cm_act),
+            cm_rates,
         )
         # a nearest point jumps from trial to trial, which cells do not have
         plain = replace(settings, eer="hull" if settings.eer == "hull" else "roc")
@@ -422,24 +382,14 @@ def _jackknife_of_kinds(
     whole = numbers(None)
     without = np.full((speakers.n, len(whole)), np.nan)
     for speaker in range(speakers.n):
-        kept = numbers(speaker)
-        without[speaker] = [kept.get(name, math.nan) for name in whole]
+        found = numbers(speaker)
+        without[speaker] = [found.get(name, math.nan) for name in whole]
     return Jackknife(tuple(whole), np.array(list(whole.values())), without)
-
-
-def _kind_cells(
-    trials: SpoofTrials, system: System, speakers: Speakers, cuts: FloatArray, attack: str | None
-) -> _KindCells:
-    target: tuple[Kind, ...] = ("target",)
-    return _KindCells(
-        speaker_cells(trials.pair(system, target, ("nontarget",)), speakers, cuts),
-        speaker_cells(trials.pair(system, target, ("spoof",), attack=attack), speakers, cuts),
-    )
 
 
 def _cuts_of_scores(bins: KindBins, settings: SpoofSettings, more: FloatArray) -> FloatArray:
     """Where scores are cut into cells: at all that matter if they are few, else evenly in all rates."""
-    path = bins.path()
+    path = bins.path
     lows = bins.low
     if len(lows) > MOST_CELLS:
         rates = [rate for rate in (path.p_miss, path.p_fa, path.p_fa_spoof) if not np.isnan(rate[0])]
@@ -449,11 +399,6 @@ def _cuts_of_scores(bins: KindBins, settings: SpoofSettings, more: FloatArray) -
         lows = np.append(path.threshold[np.minimum(inner, len(path.threshold) - 1)], lows[0])
     cuts = np.unique(np.concatenate([lows, more]))
     return np.asarray(cuts[np.isfinite(cuts)])
-
-
-def _cm_cuts(bins: ScoreBins, more: FloatArray) -> FloatArray:
-    as_kinds = KindBins(bins.target, bins.nontarget, np.zeros_like(bins.target), bins.low, bins.high)
-    return _cuts_of_scores(as_kinds, SpoofSettings((), ()), more)
 
 
 def _even_along_rates(rates: FloatArray) -> IntArray:
@@ -467,95 +412,26 @@ def _even_along_rates(rates: FloatArray) -> IntArray:
     return np.unique(np.concatenate(places)) + 1
 
 
-def _scale_of_number(name: str) -> Scale:
-    return "cost" if name.endswith(".act") else "rate"
-
-
-def _reason_for_no_spoof_interval(
-    name: str, one: Jackknife, counts: SpoofCounts, settings: SpoofSettings
-) -> str:
-    """Why a number has no interval, if it has none."""
-    if not np.isfinite(one.without).all():
-        return "without one of the speakers a kind of trials has none left"
-    if not one.standard_error[0] > 0.0:
-        return "it does not vary: no standard error can be given"
-    errors = _fewest_errors(name, counts, settings)
-    if errors is not None and errors < FEWEST_ERRORS:
-        few = counted(round(errors), "error")
-        return f"{few} of a kind: fewer than {FEWEST_ERRORS} say too little about their rate"
-    return ""
-
-
-def _fewest_errors(name: str, counts: SpoofCounts, settings: SpoofSettings) -> float | None:
+def _fewest_errors(name: str, value: float, counts: SpoofCounts, settings: SpoofSettings) -> float | None:
     """The fewest errors of a kind that a number rests on, where that is plain."""
     bins = counts.decision
     if name.startswith("a_dcf.") and bins is not None:
-        i, kind = name.split(".")[1:]
-        path = bins.path()
+        _, i, kind = name.split(".")
+        costs, path = settings.costs[int(i)], bins.path
         if kind == "min":
-            at = int(np.argmin(path_costs(path, settings.costs[int(i)])))
+            at = int(np.argmin(path_costs(path, costs)))
             rates = np.array([path.p_miss[at], path.p_fa[at], path.p_fa_spoof[at]])
         else:
             assert counts.decision_rates is not None
             rates = counts.decision_rates[int(i)]
-        own = np.asarray(rates) * np.array(bins.n)
-        charged = np.array(settings.costs[int(i)].weights) > 0.0
         # errors that add nothing to speak of need not be many
-        cost = np.array(settings.costs[int(i)].weights) * np.asarray(rates)
+        charged = np.array(costs.weights) > 0.0
+        cost = np.array(costs.weights) * rates
         matter = charged & (cost > 0.05 * cost.sum()) if cost.sum() > 0 else charged
-        return float(own[matter].min()) if matter.any() else 0.0
-    if name in ("sv_eer", "spf_eer", "sasv_eer") and bins is not None:
-        pair = {"sv_eer": (True, False), "spf_eer": (False, True), "sasv_eer": (True, True)}[name]
-        both = bins.pair(*pair)
-        rate = spoof_numbers(replace(counts, asv=None, cm=None), settings)[0][name]
-        return float(rate * min(both.n_target, both.n_nontarget))
-    if name == "cm_eer" and counts.cm is not None:
-        rate = spoof_numbers(replace(counts, decision=None, asv=None), settings)[0][name]
-        return float(rate * min(counts.cm.n_target, counts.cm.n_nontarget))
-    return None
-
-
-Range = tuple[float, float]
-
-
-def bpcers_at(
-    trials: SpoofTrials,
-    species: Mapping[str, str | None],
-    apcers: Sequence[float],
-    people: Speakers | None,
-    level: float,
-) -> dict[float, tuple[float, Range | None]]:
-    """BPCER, with its interval, at the lowest threshold where no species has a higher APCER.
-
-    ``species`` are the attacks by name; None stands for all of them. An interval is that of the species which
-    asks for the highest threshold.
-    """
-    wanted = [float(rate) for rate in apcers]
-    for rate in wanted:
-        if not 0.0 <= rate <= 1.0:
-            raise InputError(f"an APCER is between 0 and 1, got {rate!r}")
-    highest: dict[float, tuple[float, str]] = {}
-    for name, attack in species.items():
-        path = error_path(count_bins(cm_source(trials, attack)))
-        for rate in wanted:
-            own = float(path.p_miss[np.argmax(path.p_fa <= rate)]), name
-            highest[rate] = max(highest.get(rate, own), own)
-    intervals: dict[float, Range | None] = {}
-    for name in sorted({name for _, name in highest.values()}):
-        source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=species[name])
-        own_rates = [rate for rate in wanted if highest[rate][1] == name]
-        intervals |= _bpcer_intervals(source, own_rates, people, level)
-    return {rate: (highest[rate][0], intervals[rate]) for rate in wanted}
-
-
-def _bpcer_intervals(
-    source: ScoreSource, rates: list[float], people: Speakers | None, level: float
-) -> dict[float, Range | None]:
-    """Of Pmiss at the lowest threshold whose Pfa is no higher than each rate; None where it rejects all."""
-    result = measure(source, [])
-    cuts = {rate: threshold_for_false_alarms(source, result.summaries.bins, rate) for rate in rates}
-    finite = [cut for cut in cuts.values() if math.isfinite(cut)]
-    if not finite:
-        return dict.fromkeys(rates)
-    found = miss_at_fa(source, result, finite, people, level)
-    return {rate: found.interval(cut) if math.isfinite(cut) else None for rate, cut in cuts.items()}
+        return float((rates * np.array(bins.n))[matter].min()) if matter.any() else 0.0
+    both = None
+    if name in PAIRS and bins is not None:
+        both = bins.pair(*PAIRS[name])
+    elif name == "cm_eer":
+        both = counts.cm
+    return None if both is None else float(value * min(both.n_target, both.n_nontarget))

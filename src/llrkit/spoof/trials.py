@@ -84,7 +84,7 @@ class SpoofTrials:
         self.label = (self._source.roles.label or label) if self._source is not None else label
         self.attack = attack
         self._bases: dict[System, ScoreSource] = {}
-        self._carrying: dict[tuple[str, ...], ScoreSource] = {}
+        self._carrying: dict[System, ScoreSource] = {}
         self._last_pair: tuple[Pair, Scores] | None = None
         self._kinds: dict[System, tuple[Array, Array, Array]] = {}
         self._attacks: dict[System, Mapping[str, Array]] = {}
@@ -116,9 +116,9 @@ class SpoofTrials:
         carried = dict.fromkeys((self.kind_column, *((self.attack,) if self.attack else ()), *columns))
         if columns:
             return self._bases[system].with_columns(*carried)
-        if (system,) not in self._carrying:  # it keeps what it has read
-            self._carrying[(system,)] = self._bases[system].with_columns(*carried)
-        return self._carrying[(system,)]
+        if system not in self._carrying:  # it keeps what it has read
+            self._carrying[system] = self._bases[system].with_columns(*carried)
+        return self._carrying[system]
 
     def require_system(self, system: System) -> None:
         """Refuse a system without scores.
@@ -178,14 +178,15 @@ class SpoofTrials:
         >>> lk.auc(trials.pair("cm", ("target", "nontarget"), ("spoof",)))
         1.0
         """
+        chosen = None if attack is None or self.attack is None else (self.attack, attack)
         change = partial(
             regrouped,
             column=self.kind_column,
             positive=tuple(positive),
             negative=tuple(negative),
-            attack=None if attack is None or self.attack is None else (self.attack, attack),
+            attack=chosen,
         )
-        needs = (self.kind_column, *((self.attack,) if attack is not None and self.attack else ()))
+        needs = (self.kind_column, *(chosen[:1] if chosen else ()))
         return DerivedSource(self.source_of(system), change, needs)
 
     def pair_to_count(
@@ -209,38 +210,35 @@ class SpoofTrials:
             return source
         key = (system, tuple(positive), tuple(negative), attack)
         if self._last_pair is None or self._last_pair[0] != key:
-            self._last_pair = key, self._ascending_pair(*key)
+            kinds = dict(zip(KINDS, self.ascending_kinds(system, attack), strict=True))
+            made = Scores.part(_merged_kinds(kinds, positive), _merged_kinds(kinds, negative))
+            made.ascending = True
+            self._last_pair = key, made
         return self._last_pair[1]
-
-    def _ascending_pair(
-        self, system: System, positive: Sequence[Kind], negative: Sequence[Kind], attack: str | None
-    ) -> Scores:
-        target, nontarget, spoof = self.ascending_kinds(system)
-        if attack is not None and self.attack is not None:
-            spoof = self.ascending_attacks(system).get(attack, spoof[:0])
-        kinds: dict[Kind, Array] = {"target": target, "nontarget": nontarget, "spoof": spoof}
-        pair = Scores.part(_merged_kinds(kinds, positive), _merged_kinds(kinds, negative))
-        pair.ascending = True
-        return pair
 
     @property
     def in_memory(self) -> bool:
         """Whether all scores are in a table, to be sorted once for all numbers."""
         return self._table is not None
 
-    def ascending_kinds(self, system: System) -> tuple[Array, Array, Array]:
+    def ascending_kinds(self, system: System, attack: str | None = None) -> tuple[Array, Array, Array]:
         """The scores of targets, non-targets and spoofs of a table, in ascending order; sorted once.
 
         Parameters
         ----------
         system
             ``"asv"``, ``"cm"`` or ``"sasv"``.
+        attack
+            Keep only the spoofs of this attack.
         """
         assert self._table is not None
         if system not in self._kinds:
             self.require_system(system)
             self._kinds[system] = self._table.ascending_kinds(self.systems[system])
-        return self._kinds[system]
+        target, nontarget, spoof = self._kinds[system]
+        if attack is not None and self.attack is not None:
+            spoof = self.ascending_attacks(system).get(attack, spoof[:0])
+        return target, nontarget, spoof
 
     def ascending_attacks(self, system: System) -> Mapping[str, Array]:
         """The scores of the spoofs of each attack in a table, in ascending order; sorted once.
@@ -272,6 +270,8 @@ class SpoofTrials:
         system
             The system whose scores are kept.
         """
+        for needed in (gate, system):
+            self.require_system(needed)
         first, second = self.systems[gate], self.systems[system]
         if self._table is not None:
             kept: KindTable | ScoreSource = self._table.gated(first, threshold, second)
