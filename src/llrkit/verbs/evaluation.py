@@ -261,7 +261,9 @@ class Evaluation(Measurements):
             plain["skipped_groups"] = {group_name(key): why for key, why in self.skipped_groups.items()}
         if self.groups:
             mean, worst = over_groups(self.groups)
-            where = {name: {"group": group, "value": value} for name, (group, value) in worst.items()}
+            where: dict[str, Json] = {
+                name: {"group": group, "value": value} for name, (group, value) in worst.items()
+            }
             plain["over_groups"] = {"mean": mean, "worst": where}
         if self.shared is not None:
             plain["shared"] = self.shared.to_dict()

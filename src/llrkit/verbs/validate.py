@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from llrkit._version import __version__
-from llrkit.base.arguments import RNG, seed_of, takes
+from llrkit.base.arguments import RNG, of_kind, seed_of, yes_or_no
 from llrkit.base.text import (
     Json,
     clean,
@@ -51,7 +51,7 @@ from llrkit.verbs.criteria import (
     read_criteria,
 )
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation, group_name
+from llrkit.verbs.evaluation import NUMBERS, Evaluation, group_name
 from llrkit.verbs.given_calibration import (
     TRAINED_ON,
     TRAINED_ON_NOTE,
@@ -61,7 +61,6 @@ from llrkit.verbs.given_calibration import (
     use_calibration,
 )
 
-PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
 AT_POINTS = ("min_dcf", "act_dcf", "p_miss", "p_fa")
 CHECKED = ("dev_pav", "cv_loss")
 DECISIONS = {True: "passed", False: "failed", None: "not decided"}
@@ -174,8 +173,10 @@ class CriteriaJudge:
 
     def row(self, criterion: Criterion) -> ValidationRow:
         """A row of the matrix, judged."""
-        if criterion.metric == "verdict":
-            return self.verdict(criterion)
+        if criterion.metric == "verdict":  # its text has the level beside the p-value, where one was made
+            verdict = self.check.verdict
+            row = row_of_matrix(criterion, verdict.text, is_met_by(verdict), "")
+            return replace(row, amounts=verdict.amounts)
         if criterion.by is not None:
             return self.by_condition(criterion)
         measured = self.measured(criterion)
@@ -185,15 +186,6 @@ class CriteriaJudge:
             note = f"{show(measured.value)} instead of {show(before)}"
             measured = Measured(measured.value - before, note=note)
         return row_of_matrix(criterion, measured, measured.met(criterion), measured.words(criterion))
-
-    def verdict(self, criterion: Criterion) -> ValidationRow:
-        """Whether there is evidence of miscalibration; too few trials give none either way.
-
-        Its text has the level beside the p-value, where a test was made.
-        """
-        verdict = self.check.verdict
-        row = row_of_matrix(criterion, verdict.text, is_met_by(verdict), "")
-        return replace(row, amounts=verdict.amounts)
 
     def measured(self, criterion: Criterion) -> Measured:
         """The number, its interval where it has one, and what is to be said about it."""
@@ -263,7 +255,7 @@ def of_evaluation(result: Evaluation, name: str, note: str = "") -> Measured:
 
 def number_of(result: Evaluation, name: str) -> tuple[float, str]:
     """A number of an evaluation by the name a criterion gives it, and its name among the intervals."""
-    if name in PLAIN:
+    if name in NUMBERS:
         return float(getattr(result, name)), name
     kind, _, point_name = name.replace(":", " ", 1).partition(" ")
     if kind in AT_POINTS:
@@ -273,7 +265,9 @@ def number_of(result: Evaluation, name: str) -> tuple[float, str]:
         known = ", ".join(point.point.name for point in result.points)
         raise UnknownNameError(f"{name!r}: no operating point {point_name!r}; there are {known}")
     costs = [f"{kind} POINT" for kind in AT_POINTS]
-    raise UnknownNameError(f"unknown metric {not_among(name, (*PLAIN, *CHECKED, *WORST, *costs, 'verdict'))}")
+    raise UnknownNameError(
+        f"unknown metric {not_among(name, (*NUMBERS, *CHECKED, *WORST, *costs, 'verdict'))}"
+    )
 
 
 def row_of_matrix(
@@ -320,14 +314,6 @@ def matrix_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
     return [row.characteristic, row.metric, criterion, result, SHOWN[row.decision], row.note]
 
 
-def summary_lines(validation: Validation) -> list[str]:
-    """The matrix as aligned text, and the outcome."""
-    rows = [list(HEADER), *(matrix_cells(row) for row in validation.rows)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*validation.cautions, *lines, "", outcome(validation)]
-
-
 def outcome(validation: Validation) -> str:
     """One sentence."""
     n = len(validation.rows)
@@ -372,24 +358,13 @@ def markdown(
     lines += [clean(validation.check.verdict.in_unit(unit).sentence), ""]
     lines += [*markdown_table(TESTS_HEADER, rows_of_tests(validation.check, unit)), "", LEGEND]
     lines += [f"- {clean(note)}" for note in validation.check.notes]
-    lines += [
-        "",
-        "## Most misleading trials",
-        "",
-        misleading_shares(validation),
-        "",
-        *_misleading_in_words(validation, verbal, unit),
-        "",
-        "## Provenance",
-        "",
-        *(f"- **{name}**: {clean(text)}" for name, text in made_from or _made_now_in_words()),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _made_now_in_words() -> list[tuple[str, str]]:
+    lines += ["", "## Most misleading trials", "", misleading_shares(validation), ""]
+    header, cells = misleading_rows(validation, verbal, unit)
+    lines += markdown_table(header, cells) if cells else ["None: no LLR points the wrong way."]
     now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}"
-    return [("made", now), ("with", f"llrkit {__version__}")]
+    made_from = made_from or [("made", now), ("with", f"llrkit {__version__}")]
+    lines += ["", "## Provenance", "", *(f"- **{name}**: {clean(text)}" for name, text in made_from)]
+    return "\n".join(lines) + "\n"
 
 
 def stated(validation: Validation, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
@@ -434,16 +409,10 @@ def misleading_rows(
     header = ("truth", *(one.column for one in units), "trial", *(("in words",) if verbal else ()))
     cells = []
     for trial in validation.misleading:
-        where = trial.words_of_place
         truth = "same-source" if trial.is_target else "different-source"
-        row = (truth, *(f"{one.of(trial.llr):.3f}" for one in units), where)
+        row = (truth, *(f"{one.of(trial.llr):.3f}" for one in units), trial.words_of_place)
         cells.append((*row, trial.words) if verbal else row)
     return header, tuple(cells)
-
-
-def _misleading_in_words(validation: Validation, verbal: bool, unit: LlrUnit) -> list[str]:
-    header, cells = misleading_rows(validation, verbal, unit)
-    return markdown_table(header, cells) if cells else ["None: no LLR points the wrong way."]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -536,10 +505,12 @@ class Validation(Result):
         return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
     def __repr__(self) -> str:
-        return "\n".join(summary_lines(self))
+        rows = [HEADER, *(matrix_cells(row) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join([*self.cautions, *(line.rstrip() for line in lines), "", outcome(self)])
 
 
-@takes(calibration=Map)
 def validate(
     source: AnyTrials,
     labels: Labels | None = None,
@@ -614,8 +585,13 @@ def validate(
     ([True, False, True], False)
     """
     source = as_source(source, labels)
+    if calibration is not None:
+        of_kind(calibration, Map, "calibration")
+    if apply is not None:
+        yes_or_no(apply, "apply")
+    yes_or_no(curves, "curves")
+    yes_or_no(trained_on_these, "trained_on_these")
     seed = seed_of(rng)
-    source = as_source(source)
     if isinstance(criteria, (str, Path)):
         criteria = read_criteria(criteria)
     elif not isinstance(criteria, Criteria):
