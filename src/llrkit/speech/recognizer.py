@@ -17,20 +17,8 @@ from llrkit.base.process import cached_property, warn_caller
 from llrkit.base.text import as_number, counted
 from llrkit.errors import InputError, MissingPackageError, SpeechWarning
 from llrkit.speech import sides
-from llrkit.speech.backends import (
-    SCORERS,
-    Backend,
-    require_adaptation,
-    train_adapted_backend,
-    train_backend,
-)
-from llrkit.speech.embeddings import (
-    Arrays,
-    Embeddings,
-    Saved,
-    arrays_hash,
-    write_embeddings,
-)
+from llrkit.speech.backends import SCORERS, Backend, require_adaptation, train_adapted_backend, train_backend
+from llrkit.speech.embeddings import Arrays, Embeddings, Saved, arrays_hash, write_embeddings
 from llrkit.speech.frames import IVECTORS, Frames, FrontEnd, Stages
 from llrkit.speech.models import BACKENDS
 from llrkit.speech.models.gmm import SpeakerGMMs, adapt_means, gmm_scores
