@@ -61,7 +61,7 @@ def paper_table(table: ListTable) -> Table:
     >>> rows[1]
     ['mean Cllr, CMLG', '0.360', '0.375']
     """
-    mean, sd, (low, high) = table.mean, table.sd, table.eer_range
+    mean, sd, low, high = table.mean, table.sd, table.summary["eer_min"], table.summary["eer_max"]
     rows = [
         ["EER", f"{100 * low:.1f} to {percent(high, 1)}", _seed_spread(sd, ("eer_min", "eer_max"), 1, 100.0),
          f"{100 * PAPER['eer_min']:.1f} to {percent(PAPER['eer_max'], 0)}"],

@@ -152,11 +152,6 @@ class ListTable:
         return self.summary["rms_cllr_from_eer"]
 
     @property
-    def eer_range(self) -> tuple[float, float]:
-        """The smallest and the largest EER."""
-        return self.summary["eer_min"], self.summary["eer_max"]
-
-    @property
     def trials(self) -> int:
         """Evaluated trials of all lists."""
         return sum(result.n_target + result.n_nontarget for result in self.lists)

@@ -238,25 +238,20 @@ def _criterion_from_toml(row: object, number: int) -> Criterion:
     if criterion.metric in NO_INTERVAL and criterion.use == "interval":
         why = NO_INTERVAL[criterion.metric]
         raise InputError(f'{where}: {criterion.metric} never has an interval for use = "interval": {why}')
-    _refuse_impossible_rates(criterion, where)
-    return criterion
-
-
-def _refuse_impossible_rates(criterion: Criterion, where: str) -> None:
-    """Refuse a limit that no rate, or change of a rate, can exceed: 8 where 8 % is meant."""
-    if not (criterion.is_rate or criterion.kind == "auc"):
-        return
+    # a limit that no rate, or change of a rate, can exceed: 8 where 8 % is meant
+    is_share = criterion.is_rate or criterion.kind == "auc"
     lowest = 0.0 if criterion.change_from is None else -1.0
     what = "a rate" if criterion.is_rate else "an area"
     what = what if criterion.change_from is None else f"a change of {what}"
     for name in ("at_most", "at_least"):
         limit = getattr(criterion, name)
-        if math.isfinite(limit) and not lowest <= limit <= 1.0:
+        if is_share and math.isfinite(limit) and not lowest <= limit <= 1.0:
             meant = f"; {limit:g} % is {limit / 100:g}" if lowest <= limit / 100 <= 1.0 else ""
             raise InputError(
                 f"{where}: {name} = {limit:g} for {criterion.metric}, which is {what}, "
                 f"between {lowest:g} and 1{meant}"
             )
+    return criterion
 
 
 def _evaluate_option(name: str, value: object) -> object:

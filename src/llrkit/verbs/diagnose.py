@@ -18,20 +18,8 @@ from llrkit.base.text import Json, agreeing, as_list, as_number, counted, number
 from llrkit.core.functions import LN2, softplus
 from llrkit.core.pav import PavBlocks
 from llrkit.core.summaries import Moments
+from llrkit.fits import gaussian
 from llrkit.fits.cmlg import PredictedCost, cmlg_from_moments, line_costs, predicted_cost
-from llrkit.fits.gaussian import (
-    KURTOSIS,
-    LEVEL,
-    SD_RATIO,
-    SKEWNESS,
-    SPREADS,
-    GaussianTest,
-    gaussian_tests,
-    kurtosis_p_value,
-    shape_problems,
-    shape_statistics,
-    spread_limit,
-)
 from llrkit.fits.mixtures import mixture_from_training
 from llrkit.fits.training import TiedScores, TrainingPoints, smaller_class, training_points
 from llrkit.maps.training_range import REMEDY
@@ -68,7 +56,7 @@ _SHAPED = ("cmlg", "gaussian", "nig", "bayes")
 class GaussianCheck:
     """Tests of two Gaussians of equal spread, and what CMLG costs."""
 
-    tests: tuple[GaussianTest, ...] = ()
+    tests: tuple[gaussian.GaussianTest, ...] = ()
     costs: PredictedCost | None = None
     """On the trials themselves, or on scores with their moments."""
 
@@ -220,7 +208,7 @@ def can_be_checked(result: Evaluation) -> bool:
     return (
         finite
         and not (is_separable(result) or short_class(result, FEW))
-        and all(math.isfinite(value) for value in shape_statistics(result.moments).values())
+        and all(math.isfinite(value) for value in gaussian.shape_statistics(result.moments).values())
     )
 
 
@@ -238,7 +226,7 @@ def diagnosis_of(
         line = result.best_line.cllr
     if check is None:
         check = check_trials(result.moments) if can_be_checked(result) else GaussianCheck()
-    problems = shape_problems(result.moments)
+    problems = gaussian.shape_problems(result.moments)
     if result.verdict.outcome in ("reversed", "uninformative"):
         problems.insert(0, f"the scores are {result.verdict.text}")
     problems[:0] = result.suspicions
@@ -246,7 +234,7 @@ def diagnosis_of(
     if infinite:
         are = agreeing(infinite, "is", "are")
         problems.append(f"{counted(infinite, 'score')} {are} infinite, which no fit accepts")
-    if any(math.isnan(value) for value in shape_statistics(result.moments).values()):
+    if any(math.isnan(value) for value in gaussian.shape_statistics(result.moments).values()):
         problems.append("the scores are too large for their moments to be computed")
     problems += overlap_problems(result)
     problems += check.problems(min(result.n_target, result.n_nontarget))
@@ -263,7 +251,7 @@ def diagnosis_of(
         advice = advice_for_ties(tied, cost is not None and cost[1], advice)
     return Diagnosis(
         evaluation=result,
-        shape=shape_statistics(result.moments),
+        shape=gaussian.shape_statistics(result.moments),
         problems=tuple(problems),
         advice=tuple(advice),
         cllr_from_eer=GaussianLLR.from_eer(result.eer).cllr
@@ -298,7 +286,7 @@ def overlap_problems(result: Evaluation) -> list[str]:
         problems.append(f"{few} {trials}: the shape of a class cannot be judged from fewer than {FEW}")
         return problems
     slope = result.det_slope.slope
-    limit = max(DET_SLOPE, spread_limit(result.n_target, result.n_nontarget) - 1.0)
+    limit = max(DET_SLOPE, gaussian.spread_limit(result.n_target, result.n_nontarget) - 1.0)
     if abs(slope + 1.0) > limit:  # never for nan
         problems.append(f"the DET slope is {slope:.2f}, more than {limit:.2f} from -1")
     return problems
@@ -309,28 +297,30 @@ def _doubt_about_shape(moments: Moments) -> tuple[str, bool]:
 
     The words say how often chance goes that far; they are empty if all measures are within their limits.
     """
-    statistics = shape_statistics(moments)
-    p_values = {test.name: test.p_value for test in gaussian_tests(moments)}
+    statistics = gaussian.shape_statistics(moments)
+    p_values = {test.name: test.p_value for test in gaussian.gaussian_tests(moments)}
 
     def beyond_limit(words: str, p_value: float) -> tuple[str, bool]:
-        differs = p_value < LEVEL
+        differs = p_value < gaussian.LEVEL
         return f"{words}{'' if differs else ' but may be chance'} ({p_words(p_value)})", differs
 
     for name, of_class in (("target", moments.target), ("nontarget", moments.nontarget)):
         scores = f"{'non-target' if name == 'nontarget' else name} scores"
         skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
-        if abs(skewness) > SKEWNESS:
+        if abs(skewness) > gaussian.SKEWNESS:
             what = f"skewness of {scores}"
-            words = f"the {what}, {skewness:+.2f}, is beyond {SKEWNESS:g}"
+            words = f"the {what}, {skewness:+.2f}, is beyond {gaussian.SKEWNESS:g}"
             return beyond_limit(words, p_values.get(what, 1.0))[0], False
-        if abs(kurtosis) > KURTOSIS:
-            words = f"the excess kurtosis of {scores}, {kurtosis:+.2f}, is beyond {KURTOSIS:g}"
-            return beyond_limit(words, kurtosis_p_value(of_class))[0], False
+        if abs(kurtosis) > gaussian.KURTOSIS:
+            words = f"the excess kurtosis of {scores}, {kurtosis:+.2f}, is beyond {gaussian.KURTOSIS:g}"
+            return beyond_limit(words, gaussian.kurtosis_p_value(of_class))[0], False
     ratio = statistics["sd_ratio"]
-    if 1.0 / SD_RATIO <= ratio <= SD_RATIO:
+    if 1.0 / gaussian.SD_RATIO <= ratio <= gaussian.SD_RATIO:
         return "", False
-    shown, limit = told_apart(ratio, SD_RATIO if ratio > 1.0 else 1.0 / SD_RATIO, 2)
-    return beyond_limit(f"the ratio of the spreads, {shown}, is beyond {limit}", p_values.get(SPREADS, 1.0))
+    shown, limit = told_apart(ratio, gaussian.SD_RATIO if ratio > 1.0 else 1.0 / gaussian.SD_RATIO, 2)
+    return beyond_limit(
+        f"the ratio of the spreads, {shown}, is beyond {limit}", p_values.get(gaussian.SPREADS, 1.0)
+    )
 
 
 def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
@@ -353,7 +343,7 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
         special = {"logistic": (True, REMEDY), "pav": (False, "its LLRs would be infinite")}
         return [(name, *special.get(name, (False, alone))) for name in ADVISED]
     few, slope = short_class(result, FEW), result.det_slope.slope
-    ratio = shape_statistics(result.moments)["sd_ratio"]
+    ratio = gaussian.shape_statistics(result.moments)["sd_ratio"]
     shaped = any("skewness" in problem or "kurtosis" in problem for problem in problems)
     unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
     doubt, spreads_differ = ("", False) if few or problems else _doubt_about_shape(result.moments)
@@ -365,19 +355,19 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
             f"; a DET slope within {DET_SLOPE} of -1 ({slope:.2f}) does not make it right" if straight else ""
         )
     within = (
-        f"skewness within {SKEWNESS:g}, excess kurtosis within {KURTOSIS:g} and ratio of the spreads within "
-        f"{SD_RATIO:g}: Gaussian with the same spread"
+        f"skewness within {gaussian.SKEWNESS:g}, excess kurtosis within {gaussian.KURTOSIS:g} and ratio of "
+        f"the spreads within {gaussian.SD_RATIO:g}: Gaussian with the same spread"
     )
     if few:
-        gaussian = False, f"{few}: the spreads cannot be told apart with fewer than {FEW} of a class"
+        unequal_pair = False, f"{few}: the spreads cannot be told apart with fewer than {FEW} of a class"
     elif shaped:
-        gaussian = False, "the classes are not Gaussian: see the lines above"
+        unequal_pair = False, "the classes are not Gaussian: see the lines above"
     elif unequal or spreads_differ:
-        gaussian = True, f"classes of different spreads (ratio {ratio:.2f}, DET slope {slope:.2f})"
+        unequal_pair = True, f"classes of different spreads (ratio {ratio:.2f}, DET slope {slope:.2f})"
     elif not ratio > 0.0:
-        gaussian = False, "the spreads could not be measured"
+        unequal_pair = False, "the spreads could not be measured"
     else:
-        gaussian = False, doubt or f"the spreads are nearly the same (ratio {ratio:.2f}): not needed"
+        unequal_pair = False, doubt or f"the spreads are nearly the same (ratio {ratio:.2f}): not needed"
     if few:
         nig = False, f"{few}: skewness and tails cannot be fitted with fewer than {FEW} of a class"
     elif shaped:
@@ -397,7 +387,7 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
     return [
         ("cmlg", not against_cmlg, against_cmlg or within),
         ("logistic", True, "assumes only that the LLR is a linear function of the score"),
-        ("gaussian", *gaussian),
+        ("gaussian", *unequal_pair),
         ("nig", *nig),
         ("bayes", *bayes),
         ("pav", *pav),
@@ -421,7 +411,7 @@ def check_trials(
     >>> len(check.tests), check.problems(3000)
     (4, [])
     """
-    tests = gaussian_tests(moments)
+    tests = gaussian.gaussian_tests(moments)
     if not tests:
         return GaussianCheck()
     fitted = cmlg_from_moments(moments)
@@ -432,7 +422,9 @@ def check_trials(
     return GaussianCheck((*tests[:-1], _mixture_against_one_pair(training, tests[-1])), costs)
 
 
-def _mixture_against_one_pair(training: TrainingPoints, score_test: GaussianTest) -> GaussianTest:
+def _mixture_against_one_pair(
+    training: TrainingPoints, score_test: gaussian.GaussianTest
+) -> gaussian.GaussianTest:
     """One Gaussian pair against two: twice the gain in log-likelihood, beside chi-square with 2 degrees.
 
     Under one pair the weight and mu of the second are not both determined, so chi-square is an

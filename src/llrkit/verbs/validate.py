@@ -181,7 +181,15 @@ class CriteriaJudge:
             return self.by_condition(criterion)
         measured = self.measured(criterion)
         if criterion.change_from is not None:
-            before = self.value_before(criterion)
+            if criterion.metric in (*CHECKED, *WORST):
+                raise InputError(f"{criterion.metric}: change_from is only for the metrics of an evaluation")
+            other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
+            if self.applied is not None and not other.roles.calibrated:
+                other = self.applied.on(other)
+            points: EvaluationKeywords = (
+                {"points": self.options["points"]} if "points" in self.options else {}
+            )
+            before, _ = number_of(evaluate(other, **points), criterion.metric)
             show = percent if criterion.is_rate else "{:.4g}".format
             note = f"{show(measured.value)} instead of {show(before)}"
             measured = Measured(measured.value - before, note=note)
@@ -226,16 +234,6 @@ class CriteriaJudge:
         words = groups[worst].words(criterion)
         passed = groups[worst].met(criterion)
         return row_of_matrix(criterion, groups[worst], passed, f"{note}; {words}" if words else note)
-
-    def value_before(self, criterion: Criterion) -> float:
-        """The number in the file that the change is counted from."""
-        other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
-        if self.applied is not None and not other.roles.calibrated:
-            other = self.applied.on(other)
-        plain: EvaluationKeywords = {"points": self.options["points"]} if "points" in self.options else {}
-        if criterion.metric in (*CHECKED, *WORST):
-            raise InputError(f"{criterion.metric}: change_from is only for the metrics of an evaluation")
-        return number_of(evaluate(other, **plain), criterion.metric)[0]
 
 
 def change_path(criteria: Criteria, criterion: Criterion) -> Path:
