@@ -363,6 +363,7 @@ class Recognizer(Saved):
 
 
 FRAMES_PER_GAUSSIAN = 1500
+"""That a background model is given unless it is told its size, see docs/reference/speech.md."""
 FEW_FRAMES = 50
 """For each Gaussian: below, a model of that size that was asked for has a warning."""
 MOST_GAUSSIANS, MOST_FACTORS = 512, 200

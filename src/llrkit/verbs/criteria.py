@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import SupportsFloat, TypedDict
+from typing import Any, SupportsFloat
 
-from llrkit.base.text import did_you_mean, unchecked
+from llrkit.base.text import did_you_mean
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.read_options import PLAIN, Reading
 from llrkit.results.vocabulary import Amount
@@ -107,19 +107,6 @@ class Criterion:
         return said + (" with its whole interval" if self.use == "interval" else "")
 
 
-class EvaluationKeywords(TypedDict, total=False):
-    """Keywords of :func:`llrkit.evaluate` that criteria may have as options."""
-
-    points: list[str | float]
-    by: str | None
-    ci: str
-    speakers: str | list[str]
-    recordings: str | list[str]
-    level: float
-    replicates: int
-    rng: int
-
-
 @dataclass(frozen=True)
 class Criteria:
     """What a system is validated against."""
@@ -135,10 +122,9 @@ class Criteria:
     reading: Reading = PLAIN
     """How these files are read."""
 
-    def keywords(self) -> EvaluationKeywords:
+    def keywords(self) -> dict[str, Any]:
         """The options, which were checked when the criteria were made."""
-        named = {"rng" if name == "seed" else name: value for name, value in self.options.items()}
-        return unchecked(EvaluationKeywords)(**named)
+        return {"rng" if name == "seed" else name: value for name, value in self.options.items()}
 
 
 def criteria_template() -> str:

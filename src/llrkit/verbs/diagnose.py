@@ -48,7 +48,7 @@ ADVISED = ("cmlg", "logistic", "gaussian", "nig", "bayes", "pav")
 Advice = tuple[str, bool, str]
 """Method, whether it is advised, and why."""
 LOSS = 0.02
-"""Share of Cllr that CMLG may cost more than logistic regression."""
+"""Share of Cllr that CMLG may cost more than logistic regression; see docs/notes/decisions-fits.md."""
 _SHAPED = ("cmlg", "gaussian", "nig", "bayes")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -83,7 +83,7 @@ def use_calibration(
         factor = 1.0 if calibration.reading is None else source.roles.factor
         summarize = partial(_moments_and_range, fitted=calibration, factor=factor)
         moments, seen = source.reduce(summarize).summaries
-        outside = "" if by_rank else seen.note(calibration)
+        outside = "" if by_rank else seen.watch.note
         trained = _same_as_training_trials(moments, calibration)
         shift = "" if trained or by_rank else shift_note(calibration, source, llrs, speakers)
         return GivenCalibration(llrs, True, trained, outside, "", shift)
@@ -125,10 +125,7 @@ def _holds_raw_scores(source: ScoreSource, calibration: Map) -> bool:
 class ScoresOutside(SummaryBase):
     """What a :class:`RangeWatch` saw in some chunks."""
 
-    n_outside: int
-    n_trials: int
-    furthest: float
-    furthest_by: float
+    watch: RangeWatch
 
     @classmethod
     def of(cls, chunk: Scores, fitted: Map, factor: float) -> ScoresOutside:
@@ -136,20 +133,16 @@ class ScoresOutside(SummaryBase):
         watch = RangeWatch(fitted.training_range)
         for values in (chunk.target, chunk.nontarget):
             watch.seen(values.astype(np.float64, copy=False) / factor)
-        return cls(watch.n_outside, watch.n_trials, watch.furthest, watch.furthest_by)
+        return cls(watch)
 
     def __add__(self, other: ScoresOutside) -> ScoresOutside:
-        far = self if self.furthest_by >= other.furthest_by else other
-        counts = self.n_outside + other.n_outside, self.n_trials + other.n_trials
-        return ScoresOutside(*counts, far.furthest, far.furthest_by)
+        one, two = self.watch, other.watch
+        far = one if one.furthest_by >= two.furthest_by else two
+        n_outside, n_trials = one.n_outside + two.n_outside, one.n_trials + two.n_trials
+        return ScoresOutside(replace(far, n_outside=n_outside, n_trials=n_trials))
 
     def __mul__(self, weight: float) -> ScoresOutside:
         return self  # scores are counted, however much they weigh
-
-    def note(self, fitted: Map) -> str:
-        """What is to be said, in the words of everywhere else."""
-        seen = self.n_outside, self.n_trials, self.furthest, self.furthest_by
-        return RangeWatch(fitted.training_range, "warn", *seen).note
 
 
 def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both[tuple[Moments, ScoresOutside]]:

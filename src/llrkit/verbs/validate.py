@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from llrkit._version import __version__
 from llrkit.base.arguments import RNG, of_kind, seed_of, yes_or_no
@@ -46,7 +47,6 @@ from llrkit.verbs.criteria import (
     REPORT_FIELDS,
     Criteria,
     Criterion,
-    EvaluationKeywords,
     criteria_from_dict,
     read_criteria,
 )
@@ -164,7 +164,7 @@ class CriteriaJudge:
 
     source: ScoreSource
     criteria: Criteria
-    options: EvaluationKeywords
+    options: Mapping[str, Any]
     result: Evaluation
     check: CalibrationCheck
     misleading: tuple[MisleadingTrial, ...]
@@ -186,9 +186,7 @@ class CriteriaJudge:
             other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
             if self.applied is not None and not other.roles.calibrated:
                 other = self.applied.on(other)
-            points: EvaluationKeywords = (
-                {"points": self.options["points"]} if "points" in self.options else {}
-            )
+            points = {name: value for name, value in self.options.items() if name == "points"}
             before, _ = number_of(evaluate(other, **points), criterion.metric)
             show = percent if criterion.is_rate else "{:.4g}".format
             note = f"{show(measured.value)} instead of {show(before)}"
@@ -213,8 +211,7 @@ class CriteriaJudge:
         """The worst condition: of those that fail, else of those not decided, else of all."""
         if criterion.change_from is not None or criterion.metric in (*CHECKED, *WORST):
             raise InputError(f"{criterion.metric}: by is only for the metrics of an evaluation")
-        options: EvaluationKeywords = {**self.options, "by": criterion.by}
-        evaluation = evaluate(self.source, **options)
+        evaluation = evaluate(self.source, **{**self.options, "by": criterion.by})
         if not evaluation.groups:
             raise InputError(f"no value of {criterion.by!r} has trials of both classes")
         groups = {
