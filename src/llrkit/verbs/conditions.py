@@ -26,83 +26,6 @@ from llrkit.theory.odds import Points
 from llrkit.verbs.evaluate import equalized, evaluate
 from llrkit.verbs.evaluation import Evaluation, group_name, group_rows, named_rows, over_groups
 
-COLUMN = "compound_llr"
-
-
-def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", test: str = "") -> Trials:
-    """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
-
-    The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
-    at least two must. Segments that share a model must share all of them: men may have been compared with men
-    and women with women, but a missing pair is an error. The LLRs are in the new column
-    ``compound_llr``, which becomes the score.
-
-    Parameters
-    ----------
-    trials
-        A table with the LLRs of every test segment against all models.
-    p_known
-        The share of known impostors among non-targets, as in :func:`llrkit.compound_llr`.
-    enroll, test
-        The columns with the models and the test segments; by default those of the table.
-
-    Examples
-    --------
-    >>> table = {"score": [2.0, -1.0, -3.0], "label": [1, 0, 0], "model": ["a", "b", "c"], "test": ["x"] * 3}
-    >>> trials = Trials(table, enroll="model", test="test")
-    >>> compound_trials(trials).table["compound_llr"].round(3).to_list()
-    [2.503, -1.859, -3.892]
-    """
-    of_kind(trials, Trials, "trials")
-    share(p_known, "p_known")
-    if trials.roles.n_systems != 1:
-        raise InputError(f"compound LLRs are of one system, got {trials.roles.n_systems}")
-    models, segments = enroll or trials.enroll, test or trials.test
-    if models is None or segments is None:
-        raise InputError("compound LLRs need the columns of the models and of the test segments")
-    for name in (models, segments):
-        require_column(name, trials.table.columns, trials.origin)
-    score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
-    model = trials.table[models].to_list()
-    llrs = np.empty(len(score))
-    by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
-    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
-    for segment, rows in by_segment.items():
-        seen: set[Hashable] = set()
-        for row in rows.tolist():
-            if model[row] in seen:
-                raise InputError(
-                    f"{trials.place(row)}: model {model[row]!r} was compared with segment {segment!r} more "
-                    "than once; a compound LLR needs one LLR of each enrolled speaker"
-                )
-            seen.add(model[row])
-        if len(rows) < 2:
-            raise InputError(
-                f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
-                "compound LLR needs at least two enrolled speakers"
-            )
-        models_here = frozenset(seen)
-        for one in models_here:  # a segment that shares some models with an earlier one must share them all
-            other, expected = enrolled.setdefault(one, (segment, models_here))
-            if expected == models_here:
-                continue
-            lacking, has = (segment, other) if expected - models_here else (other, segment)
-            absent = min(map(str, (expected - models_here) or (models_here - expected)))
-            raise InputError(
-                f"{trials.place(int(rows[0]))}: segment {str(lacking)!r} was not compared with model "
-                f"{absent!r}, segment {str(has)!r} was; a compound LLR needs one LLR of each enrolled speaker"
-            )
-        llrs[rows] = compound_llr(score[rows], p_known)
-    columns = {name: trials.table[name] for name in trials.table.columns}
-    return Trials(
-        {**columns, COLUMN: llrs},
-        score=COLUMN,
-        label=trials.label,
-        enroll=models,
-        test=segments,
-        origin=trials.origin,
-    )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionTable(Result):
@@ -457,3 +380,81 @@ def batch_by_class(scores: object, labels: object, positive: object = None) -> t
         if len(mask) != len(values):
             raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
         return values[mask], values[~mask]  # copies: the batch may be overwritten
+
+
+COLUMN = "compound_llr"
+
+
+def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", test: str = "") -> Trials:
+    """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
+
+    The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
+    at least two must. Segments that share a model must share all of them: men may have been compared with men
+    and women with women, but a missing pair is an error. The LLRs are in the new column
+    ``compound_llr``, which becomes the score.
+
+    Parameters
+    ----------
+    trials
+        A table with the LLRs of every test segment against all models.
+    p_known
+        The share of known impostors among non-targets, as in :func:`llrkit.compound_llr`.
+    enroll, test
+        The columns with the models and the test segments; by default those of the table.
+
+    Examples
+    --------
+    >>> table = {"score": [2.0, -1.0, -3.0], "label": [1, 0, 0], "model": ["a", "b", "c"], "test": ["x"] * 3}
+    >>> trials = Trials(table, enroll="model", test="test")
+    >>> compound_trials(trials).table["compound_llr"].round(3).to_list()
+    [2.503, -1.859, -3.892]
+    """
+    of_kind(trials, Trials, "trials")
+    share(p_known, "p_known")
+    if trials.roles.n_systems != 1:
+        raise InputError(f"compound LLRs are of one system, got {trials.roles.n_systems}")
+    models, segments = enroll or trials.enroll, test or trials.test
+    if models is None or segments is None:
+        raise InputError("compound LLRs need the columns of the models and of the test segments")
+    for name in (models, segments):
+        require_column(name, trials.table.columns, trials.origin)
+    score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
+    model = trials.table[models].to_list()
+    llrs = np.empty(len(score))
+    by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
+    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
+    for segment, rows in by_segment.items():
+        seen: set[Hashable] = set()
+        for row in rows.tolist():
+            if model[row] in seen:
+                raise InputError(
+                    f"{trials.place(row)}: model {model[row]!r} was compared with segment {segment!r} more "
+                    "than once; a compound LLR needs one LLR of each enrolled speaker"
+                )
+            seen.add(model[row])
+        if len(rows) < 2:
+            raise InputError(
+                f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
+                "compound LLR needs at least two enrolled speakers"
+            )
+        models_here = frozenset(seen)
+        for one in models_here:  # a segment that shares some models with an earlier one must share them all
+            other, expected = enrolled.setdefault(one, (segment, models_here))
+            if expected == models_here:
+                continue
+            lacking, has = (segment, other) if expected - models_here else (other, segment)
+            absent = min(map(str, (expected - models_here) or (models_here - expected)))
+            raise InputError(
+                f"{trials.place(int(rows[0]))}: segment {str(lacking)!r} was not compared with model "
+                f"{absent!r}, segment {str(has)!r} was; a compound LLR needs one LLR of each enrolled speaker"
+            )
+        llrs[rows] = compound_llr(score[rows], p_known)
+    columns = {name: trials.table[name] for name in trials.table.columns}
+    return Trials(
+        {**columns, COLUMN: llrs},
+        score=COLUMN,
+        label=trials.label,
+        enroll=models,
+        test=segments,
+        origin=trials.origin,
+    )
