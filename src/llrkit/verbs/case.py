@@ -374,7 +374,9 @@ def llr_intervals(
     >>> found[0].low < 3.0 < found[0].high
     True
     """
-    inner, low, high = _without_bounds(calibration)
+    inner, (low, high) = calibration, _bounds_of_map(calibration) or (-np.inf, np.inf)
+    while isinstance(inner, BoundedMap):
+        inner = inner.map
     method = inner.method
     # what to ask for again; bounds and speakers are not asked of the map inside
     asked: dict[str, Any] = dict(inner.options)
@@ -409,14 +411,6 @@ def llr_intervals(
         how = f"the calibration fitted again to {counted(len(drawn), 'set')} of drawn {what}"
     bounded = np.clip(ends, low, high)
     return [LLRInterval(float(a), float(b), level, how) for a, b in bounded], ""
-
-
-def _without_bounds(calibration: Map) -> tuple[Map, float, float]:
-    low, high = -np.inf, np.inf
-    while isinstance(calibration, BoundedMap):
-        low, high = max(low, calibration.low), min(high, calibration.high)
-        calibration = calibration.map
-    return calibration, low, high
 
 
 def read_as(factor: float) -> str:

@@ -212,13 +212,12 @@ def alpha_scan(
     Parameters
     ----------
     source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
-        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+        The trials to train on: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a
+        table with columns ``score`` and ``label``, or an array of scores that comes with ``labels``. Without
+        ``test`` they are also those whose cost is measured, every trial with a map that has seen neither it
+        nor its groups.
     labels
         The label of each score, where the first argument is an array.
-    source
-        The trials to train on. Without ``test`` they are also those whose cost is measured, every trial with
-        a map that has seen neither it nor its groups.
     test
         Other trials, whose cost is measured instead.
     point

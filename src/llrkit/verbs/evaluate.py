@@ -61,8 +61,6 @@ def evaluate(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Scores, trials, or any other score source.
     points
         Operating points, as objects or names of presets. A preset that averages several points also
         gives a primary cost.

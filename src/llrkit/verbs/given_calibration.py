@@ -29,8 +29,6 @@ from llrkit.scores.derived import DerivedSource
 from llrkit.shift.check import shift_note
 from llrkit.verbs.evaluation import Evaluation
 
-TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."
-TRAINED_ON_NOTE = "measured on the trials that trained the calibration"
 _COUNTS = ("n_target", "n_nontarget")
 _SAME = 1e-6
 """How close moments of the same trials are, for a range of 1: a copy may hold fewer digits."""

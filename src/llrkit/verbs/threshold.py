@@ -212,8 +212,6 @@ def threshold_for(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Scores, trials, or arrays of scores and labels.
     point
         A prior and costs: the threshold with the lowest cost on these trials or, for calibrated LLRs, the
         Bayes threshold ``log(c_fa (1 - p) / (c_miss p))``, which needs no trials.

@@ -52,15 +52,10 @@ from llrkit.verbs.criteria import (
 )
 from llrkit.verbs.evaluate import evaluate
 from llrkit.verbs.evaluation import NUMBERS, Evaluation, group_name
-from llrkit.verbs.given_calibration import (
-    TRAINED_ON,
-    TRAINED_ON_NOTE,
-    ValidatedScope,
-    find_scope,
-    same_losses,
-    use_calibration,
-)
+from llrkit.verbs.given_calibration import ValidatedScope, find_scope, same_losses, use_calibration
 
+TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."
+TRAINED_ON_NOTE = "measured on the trials that trained the calibration"
 AT_POINTS = ("min_dcf", "act_dcf", "p_miss", "p_fa")
 CHECKED = ("dev_pav", "cv_loss")
 DECISIONS = {True: "passed", False: "failed", None: "not decided"}
