@@ -251,7 +251,7 @@ def run_durations(
     Examples
     --------
     >>> result = run_durations("small", seed=1, seeds=1)
-    >>> len(result.table.lists), round(result.table.correlation, 2), result.seeds
+    >>> len(result.table.lists), round(result.table.summary["correlation"], 2), result.seeds
     (25, 1.0, (1,))
     """
     began = time.perf_counter()

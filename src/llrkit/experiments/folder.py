@@ -233,7 +233,7 @@ def write_experiments(
         about = _about_durations(durations)
         sections.append(_lists_section(table, "Durations", "durations", (about,), brief))
         points = zip(table.column("eer").tolist(), table.column("min_cllr").tolist(), strict=True)
-        rms = table.rms_cllr_from_eer if len(table.runs) > 1 else float("nan")
+        rms = table.summary["rms_cllr_from_eer"] if len(table.runs) > 1 else float("nan")
         cllrs = theory_costs(CLLR, dict(zip(_names_of_lists(table), points, strict=True)), rms_of_runs=rms)
         costs = section_of([cllrs, cllrs.beyond_gaussian()])
         names = ("durations-theory", "durations-theory-difference")

@@ -175,15 +175,8 @@ def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer"
     }
     across = list(dict.fromkeys(str(key) for key in trials.by(columns)))
     values = np.array([[row.get(name, np.nan) for name in across] for row in by_row.values()])
-    return HeatMap(
-        values,
-        tuple(by_row),
-        tuple(across),
-        row_name=rows,
-        column_name=columns,
-        value_name=VALUES[value],
-        percent=value == "eer",
-    )
+    shown = VALUES[value]
+    return HeatMap(values, tuple(by_row), tuple(across), rows, columns, shown, percent=value == "eer")
 
 
 def group_map(
@@ -207,22 +200,9 @@ def group_map(
     rows = sorted({key for of_system in groups.values() for key in of_system}, key=natural_order)
     if not rows:
         raise EmptyClassError(f"no value of {by!r} has trials of both classes")
-    values = [
-        [
-            float(getattr(of_system[row], value)) if row in of_system else np.nan
-            for of_system in groups.values()
-        ]
-        for row in rows
-    ]
-    return HeatMap(
-        np.array(values),
-        tuple(map(group_name, rows)),
-        tuple(groups),
-        row_name=by,
-        column_name="system",
-        value_name=VALUES[value],
-        percent=value == "eer",
-    )
+    by_system = [[getattr(of.get(row), value, np.nan) for of in groups.values()] for row in rows]
+    values, names, shown = np.array(by_system, dtype=np.float64), tuple(map(group_name, rows)), VALUES[value]
+    return HeatMap(values, names, tuple(groups), by, "system", shown, percent=value == "eer")
 
 
 METER_OPTIONS = ("threshold_from", "ece", "allow_unconfirmed", "ci", "level", "replicates", "rng")
