@@ -145,7 +145,7 @@ def test_one_pair_against_two_by_likelihood_on_trials():
     pair = lk.theory.MixtureLLR([0.5, 0.5], [1.0, 9.0])
     for model, found in ((pair, True), (lk.theory.GaussianLLR.from_eer(0.08), False)):
         scores = lk.Scores(*(3 * x - 1 for x in model.rvs(1500, 4000, rng)))
-        test = check_trials(scores, scores.reduce(Moments.of)).tests[3]
+        test = check_trials(scores.reduce(Moments.of), scores).tests[3]
         assert (test.p_value < 1e-6) == found
         assert (test.p_value > 0.01) != found
     with pytest.warns(lk.ShapeWarning):

@@ -124,7 +124,7 @@ def good_values():
         "DiagonalGMM": gmm, "Statistics": statistics, "SpeakerGMMs": models, "Trainable": embeddings(),
         "Embeddings | npt.ArrayLike": embeddings(), "Frames | Embeddings": embeddings(),
         "Unlabeled": embeddings(), "Population": lk.simulate.Population(4, 1.0, 0.5, 0.5),
-        "ScorePair | Drawing": pair, "CalibratedPair | CalibratedCells": pair, "Array": matrix,
+        "ScorePair | DurationPairs": pair, "CalibratedPair | CalibratedCells": pair, "Array": matrix,
         "Array | Blocks": matrix, "FloatArray": np.eye(3), "Ids": ["u0", "u1"],
         "Sequence[npt.ArrayLike]": frames, "Backend": lk.speech.train_backend(embeddings()),
         "Callable[..., Map]": lk.fit_cmlg, "Frames": lk.speech.Frames.of(frames),

@@ -19,7 +19,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.base.text import Json
-    from llrkit.simulate.trials import BlockSource, Drawing, ScorePair
+    from llrkit.simulate.trials import BlockSource, DurationPairs, ScorePair
     from llrkit.theory.pairs import CalibratedPair
 
 
@@ -182,7 +182,7 @@ def _sizes_of_classes(asked: ToSimulate) -> tuple[int, int]:
 
 def _write_independent_trials(
     kind: str,
-    pair: ScorePair | Drawing | CalibratedPair,
+    pair: ScorePair | DurationPairs | CalibratedPair,
     population: CalibratedPair | None,
     given: Mapping[str, Json],
     asked: ToSimulate,

@@ -13,16 +13,8 @@ from llrkit.base.arguments import FloatArray, checked_seed, one_of, whole_number
 from llrkit.base.process import cached_property, one_blas_thread, stage, tracked
 from llrkit.base.text import Json
 from llrkit.errors import InputError
-from llrkit.experiments.lists import (
-    PAPER,
-    ListResult,
-    ListTable,
-    calibrated,
-    closer_look,
-    fit_both,
-    measure_list,
-    pool_lists,
-)
+from llrkit.experiments import lists
+from llrkit.experiments.lists import ListTable
 from llrkit.fits.conditions import condition_cells, conditioned_from_cells
 from llrkit.fits.logistic import fit_quality
 from llrkit.maps.map import AffineMap, Map
@@ -47,13 +39,13 @@ ALPHA = 0.5
 Pair = tuple[float, float]
 
 
-def fit_one_map(lists: Mapping[Pair, Scores]) -> Callable[[Pair], dict[str, Map]]:
+def fit_one_map(by_pair: Mapping[Pair, Scores]) -> Callable[[Pair], dict[str, Map]]:
     """Train on the trials of all lists: pooled, by conditions (CMLG), by quality measures (logistic).
 
     The result gives each map for the durations of one list, by the field of the result it fills.
     """
-    pooled = pool_lists([with_durations(trials, pair) for pair, trials in lists.items()])
-    plain = {f"pooled_{name}": fitted for name, fitted in fit_both(pooled).items()}
+    pooled = lists.pool_lists([with_durations(trials, pair) for pair, trials in by_pair.items()])
+    plain = {f"pooled_{name}": fitted for name, fitted in lists.fit_both(pooled).items()}
     quality = fit_quality(pooled, columns=CONDITIONS, features="durations", scaled=True)
     cells = condition_cells(pooled, CONDITIONS, "log")
     conditioned = conditioned_from_cells(cells, ALPHA)
@@ -157,7 +149,7 @@ class DurationsResult:
         """Plain numbers, as in the JSON of the command line."""
         plain = {
             **self.table.to_dict(),
-            "paper": dict(PAPER),
+            "paper": dict(lists.PAPER),
             "seconds": self.seconds,
             "trials": self.table.trials,
             "scale": self.scale,
@@ -259,7 +251,7 @@ def run_durations(
     Examples
     --------
     >>> result = run_durations("small", seed=1, seeds=1)
-    >>> len(result.table.lists), round(result.table.correlation, 2), result.seeds
+    >>> len(result.table.lists), round(result.table.summary["correlation"], 2), result.seeds
     (25, 1.0, (1,))
     """
     began = time.perf_counter()
@@ -279,15 +271,17 @@ def run_seed(corpora: Corpora, look_closer: bool) -> tuple[ListTable, Mapping[st
     pairs = [(enroll, test) for enroll in SECONDS for test in SECONDS]
     train = {pair: corpora.train_list(*pair).scores() for pair in pairs}
     one_map = fit_one_map(train)
-    results: list[ListResult] = []
+    results: list[lists.ListResult] = []
     closer: Mapping[str, Evaluation] = {}
     middle = pairs[len(pairs) // 2]
     for pair in tracked(pairs, "evaluating", len(pairs), "lists"):
-        maps = fit_both(train[pair])
+        maps = lists.fit_both(train[pair])
         trials = corpora.evaluation_list(*pair)
-        results.append(measure_list(trials, maps | one_map(pair), enroll=NAMES[pair[0]], test=NAMES[pair[1]]))
+        results.append(
+            lists.measure_list(trials, maps | one_map(pair), enroll=NAMES[pair[0]], test=NAMES[pair[1]])
+        )
         if look_closer and pair == middle:
-            closer = closer_look(trials, calibrated(trials, maps))
+            closer = lists.closer_look(trials, lists.calibrated(trials, maps))
     return ListTable(tuple(results)), closer
 
 

@@ -61,7 +61,7 @@ def paper_table(table: ListTable) -> Table:
     >>> rows[1]
     ['mean Cllr, CMLG', '0.360', '0.375']
     """
-    mean, sd, (low, high) = table.mean, table.sd, table.eer_range
+    mean, sd, low, high = table.mean, table.sd, table.summary["eer_min"], table.summary["eer_max"]
     rows = [
         ["EER", f"{100 * low:.1f} to {percent(high, 1)}", _seed_spread(sd, ("eer_min", "eer_max"), 1, 100.0),
          f"{100 * PAPER['eer_min']:.1f} to {percent(PAPER['eer_max'], 0)}"],
@@ -233,7 +233,7 @@ def write_experiments(
         about = _about_durations(durations)
         sections.append(_lists_section(table, "Durations", "durations", (about,), brief))
         points = zip(table.column("eer").tolist(), table.column("min_cllr").tolist(), strict=True)
-        rms = table.rms_cllr_from_eer if len(table.runs) > 1 else float("nan")
+        rms = table.summary["rms_cllr_from_eer"] if len(table.runs) > 1 else float("nan")
         cllrs = theory_costs(CLLR, dict(zip(_names_of_lists(table), points, strict=True)), rms_of_runs=rms)
         costs = section_of([cllrs, cllrs.beyond_gaussian()])
         names = ("durations-theory", "durations-theory-difference")

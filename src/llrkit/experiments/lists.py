@@ -121,7 +121,11 @@ class ListTable:
 
     @cached_property
     def summary(self) -> dict[str, float]:
-        """Numbers of all lists together; their means over the runs."""
+        """Numbers of all lists together; their means over the runs.
+
+        The correlation of the costs of the two calibrations, the root mean square of the Cllr that follows
+        from the EER less the minimum, and the smallest and the largest EER.
+        """
         if self.runs:
             summaries = [run.summary for run in self.runs]
             return {name: float(np.mean([one[name] for one in summaries])) for name in summaries[0]}
@@ -142,21 +146,6 @@ class ListTable:
         return {name: _sd_over_seeds([one[name] for one in numbers]) for name in (numbers or [{}])[0]}
 
     @property
-    def correlation(self) -> float:
-        """Of the costs of the two calibrations."""
-        return self.summary["correlation"]
-
-    @property
-    def rms_cllr_from_eer(self) -> float:
-        """Root mean square of the Cllr that follows from the EER, less the minimum."""
-        return self.summary["rms_cllr_from_eer"]
-
-    @property
-    def eer_range(self) -> tuple[float, float]:
-        """The smallest and the largest EER."""
-        return self.summary["eer_min"], self.summary["eer_max"]
-
-    @property
     def trials(self) -> int:
         """Evaluated trials of all lists."""
         return sum(result.n_target + result.n_nontarget for result in self.lists)
@@ -170,8 +159,8 @@ class ListTable:
             "lists": rows,
             "mean": {name: self.mean[name] for name in NUMBERS},
             "std": {name: self.std[name] for name in NUMBERS},
-            "correlation": self.correlation,
-            "rms_cllr_from_eer": self.rms_cllr_from_eer,
+            "correlation": self.summary["correlation"],
+            "rms_cllr_from_eer": self.summary["rms_cllr_from_eer"],
             "pooled": {name.removeprefix("pooled_"): self.column(name).tolist() for name in POOLED},
         }
         if not self.runs:

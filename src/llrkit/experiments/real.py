@@ -5,26 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from llrkit.base.arguments import Array, one_of
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, as_list, as_object
+from llrkit.core.groups import natural_order
 from llrkit.core.summaries import Moments
 from llrkit.errors import InputError, SeparationError
-from llrkit.experiments.lists import (
-    METHODS,
-    PAPER,
-    REGULARIZATION,
-    ListTable,
-    calibrated,
-    closer_look,
-    fit_both,
-    is_regularized,
-    measure_list,
-    pool_lists,
-)
+from llrkit.experiments import lists
+from llrkit.experiments.lists import ListTable
 from llrkit.fits.best import cross_calibrate
 from llrkit.fits.gaussian import shape_statistics
 from llrkit.metrics.costs import cllr
@@ -63,7 +55,7 @@ class RealResult:
         return {
             **plain,
             "lists": [{**row, **numbers} for row, numbers in rows],
-            "paper": dict(PAPER),
+            "paper": dict(lists.PAPER),
             "seconds": self.seconds,
             "trials": self.table.trials,
             **self.about,
@@ -109,31 +101,31 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
     one_of(scorer, SCORERS, "scorer")
     began = time.perf_counter()
     splits = prepared_splits(embeddings)
-    backend = _trained_backend(splits["train"], scorer)
+    backend = Backend(Chain())  # scores by the cosine
+    if scorer != "cosine":
+        chain = Chain((train_wccn(splits["train"], shrinkage=SHRINKAGE), LengthNorm()))
+        iterations = 0 if scorer == "plda-moments" else ITERATIONS
+        trained = train_plda(chain(splits["train"]), iterations=iterations, shrinkage=SHRINKAGE)
+        backend = Backend(chain, trained.model)
     ready = {split: backend.prepare(splits[split]) for split in ("dev", "eval")}
-    durations = sorted_durations(np.unique(ready["eval"].column("duration")).tolist())
+    durations = sorted(np.unique(ready["eval"].column("duration")).tolist(), key=natural_order)
     pairs = [(enroll, test) for enroll in durations for test in durations]
     train = {pair: _scored_list(backend, ready["dev"], *pair) for pair in pairs}
-    pooled = fit_both(pool_lists(list(train.values())))
+    pooled = lists.fit_both(lists.pool_lists(list(train.values())))
     results, shapes, regularized = [], [], []
     for enroll, test in tracked(pairs, "evaluating", len(pairs), "lists"):
-        maps = fit_both(train[enroll, test])
-        if is_regularized(maps):
+        maps = lists.fit_both(train[enroll, test])
+        if lists.is_regularized(maps):
             regularized.append(f"{enroll}/{test}")
         scores = _scored_list(backend, ready["eval"], enroll, test)
         every = maps | {f"pooled_{name}": fitted for name, fitted in pooled.items()}
-        results.append(measure_list(scores, every, enroll=enroll, test=test))
+        results.append(lists.measure_list(scores, every, enroll=enroll, test=test))
         shapes.append(shape_of(scores))
     speakers = {split: len(np.unique(splits[split].known_speakers)) for split in SPLITS}
     about: dict[str, Json] = {"scorer": scorer, "speakers": speakers}
-    return RealResult(
-        ListTable(tuple(results)),
-        tuple(shapes),
-        about,
-        time.perf_counter() - began,
-        closer_look(scores, calibrated(scores, maps)),
-        regularized=tuple(regularized),
-    )
+    closer = lists.closer_look(scores, lists.calibrated(scores, maps))
+    table, seconds = ListTable(tuple(results)), time.perf_counter() - began
+    return RealResult(table, tuple(shapes), about, seconds, closer, regularized=tuple(regularized))
 
 
 def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
@@ -163,37 +155,10 @@ def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
     return {"train": unit(background.replace(vectors=vectors)), **centered}
 
 
-def _trained_backend(background: Embeddings, scorer: str) -> Backend:
-    if scorer == "cosine":
-        return Backend(Chain())
-    whiten = train_wccn(background, shrinkage=SHRINKAGE)
-    chain = Chain((whiten, LengthNorm()))
-    iterations = 0 if scorer == "plda-moments" else ITERATIONS
-    return Backend(chain, train_plda(chain(background), iterations=iterations, shrinkage=SHRINKAGE).model)
-
-
 def _scored_list(backend: Backend, embeddings: Embeddings, enroll: str, test: str) -> Scores:
     """Trials of one combination of durations."""
     left, right = embeddings.where(side="A", duration=enroll), embeddings.where(side="B", duration=test)
     return matrix_scores(backend.scores(left, right), left, right, same=["gender"])
-
-
-def sorted_durations(durations: list[str]) -> list[str]:
-    """Durations from short to long; words such as 'full' come last.
-
-    Examples
-    --------
-    >>> sorted_durations(["10", "full", "5"])
-    ['5', '10', 'full']
-    """
-
-    def key(value: str) -> tuple[bool, float, str]:
-        try:
-            return False, float(value), ""
-        except ValueError:
-            return True, 0.0, str(value)
-
-    return sorted(durations, key=key)
 
 
 TRAINING = ("folds", "same")
@@ -240,14 +205,14 @@ def run_real_scores(
         name = "/".join(values)
         try:
             if training == "same":
-                maps = fit_both(cell)
-                llrs, rescued = calibrated(cell, maps), is_regularized(maps)
+                maps = lists.fit_both(cell)
+                llrs, rescued = lists.calibrated(cell, maps), lists.is_regularized(maps)
             else:
                 llrs, rescued = _cross_calibrated(cell, groups, folds, seed)
         except InputError as error:
             skipped[name] = str(error)
             continue
-        measured = measure_list(cell, {}, enroll=values[0], test="/".join(values[1:]))
+        measured = lists.measure_list(cell, {}, enroll=values[0], test="/".join(values[1:]))
         results.append(replace(measured, cmlg=cllr(llrs["cmlg"]), logistic=cllr(llrs["logistic"])))
         shapes.append(shape_of(cell))
         if rescued:
@@ -259,15 +224,9 @@ def run_real_scores(
         raise InputError(f"no condition of {', '.join(by)} can be used: {reasons}")
     used = folds if training == "folds" else 0
     about: dict[str, Json] = {"by": list(by), "training": training, "folds": used}
-    return RealResult(
-        ListTable(tuple(results)),
-        tuple(shapes),
-        about,
-        time.perf_counter() - began,
-        closer_look(*largest),
-        skipped,
-        tuple(regularized),
-    )
+    closer = lists.closer_look(*largest)
+    table, seconds = ListTable(tuple(results)), time.perf_counter() - began
+    return RealResult(table, tuple(shapes), about, seconds, closer, skipped, tuple(regularized))
 
 
 def _cells_of_conditions(trials: Trials, by: list[str]) -> Iterator[tuple[list[str], Trials]]:
@@ -283,13 +242,11 @@ def _cross_calibrated(
 ) -> tuple[dict[str, ScoreSource], bool]:
     """LLRs by maps that saw neither the trial nor its groups, and whether a fit had to be regularized."""
     llrs, rescued = {}, False
-    for method in METHODS:
+    for method in lists.METHODS:
+        cross = partial(cross_calibrate, cell, method=method, groups=groups, folds=folds, rng=seed)
         try:
-            crossed = cross_calibrate(cell, method=method, groups=groups, folds=folds, rng=seed)
+            crossed = cross()
         except SeparationError:
-            rescued = True
-            crossed = cross_calibrate(
-                cell, method=method, groups=groups, folds=folds, rng=seed, regularization=REGULARIZATION
-            )
+            rescued, crossed = True, cross(regularization=lists.REGULARIZATION)
         llrs[method] = crossed.source
     return llrs, rescued

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -202,18 +202,17 @@ class People:
     @cached_property
     def speaker_names(self) -> tuple[str, ...]:
         """Names of the speakers by their code."""
-        require_memory(_NAME_BYTES * self.n_speakers, "the names of the speakers", "simulate fewer speakers")
-        return tuple(f"spk{i:0{self._width}d}" for i in range(self.n_speakers))
+        return self._numbered("spk", "speakers")
 
     @cached_property
     def model_names(self) -> tuple[str, ...]:
         """Names of the models by the code of the speaker."""
-        require_memory(_NAME_BYTES * self.n_speakers, "the names of the models", "simulate fewer speakers")
-        return tuple(f"model{i:0{self._width}d}" for i in range(self.n_speakers))
+        return self._numbered("model", "models")
 
-    @property
-    def _width(self) -> int:
-        return len(str(self.n_speakers - 1))
+    def _numbered(self, prefix: str, what: str) -> tuple[str, ...]:
+        require_memory(_NAME_BYTES * self.n_speakers, f"the names of the {what}", "simulate fewer speakers")
+        width = len(str(self.n_speakers - 1))
+        return tuple(f"{prefix}{i:0{width}d}" for i in range(self.n_speakers))
 
     def column(
         self, name: str, target: TrialSpeakers, nontarget: TrialSpeakers
@@ -263,17 +262,6 @@ class ScorePair(Protocol):
         ...
 
 
-@runtime_checkable
-class Drawing(Protocol):
-    """How the scores of a block are drawn."""
-
-    def draw(
-        self, people: People, sides: TrialSpeakers, is_target: bool, rng: np.random.Generator
-    ) -> FloatArray:
-        """One score for each trial."""
-        ...
-
-
 @dataclass(frozen=True)
 class SimulatedTrials(BlockSource):
     """Independent simulated trials; made by :func:`llrkit.simulate_trials`."""
@@ -286,7 +274,7 @@ class SimulatedTrials(BlockSource):
     """The same seed gives the same trials."""
     people: People
     """Speakers, genders and durations that the trials are labeled with."""
-    drawing: ScorePair | Drawing = field(repr=False)
+    drawing: ScorePair | DurationPairs = field(repr=False)
     """How the LLRs of a block are drawn."""
     scale: float = 1.0
     """Scores are ``scale * x + offset`` for an LLR of x."""
@@ -318,7 +306,7 @@ class SimulatedTrials(BlockSource):
         target, nontarget = self.people.targets(target_numbers), self.people.nontargets(nontarget_numbers)
         scores = []
         for sides, is_target in ((target, True), (nontarget, False)):
-            if isinstance(self.drawing, Drawing):
+            if isinstance(self.drawing, DurationPairs):
                 drawn = self.drawing.draw(self.people, sides, is_target, rng)
             else:
                 distribution = self.drawing.target if is_target else self.drawing.nontarget
@@ -339,7 +327,7 @@ class SimulatedTrials(BlockSource):
 
 
 def simulate_trials(
-    pair: ScorePair | Drawing,
+    pair: ScorePair | DurationPairs,
     *,
     n_target: int,
     n_nontarget: int,
@@ -394,7 +382,7 @@ def simulate_trials(
         raise InputError(f"offset must be finite, got {offset!r}")
     if dtype not in ("float32", "float64"):
         raise InputError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
-    if not isinstance(pair, Drawing) and not hasattr(pair, "target"):
+    if not isinstance(pair, DurationPairs) and not hasattr(pair, "target"):
         raise InputError(f"pair must be a pair of distributions, got {type(pair).__name__}")
     people = People.for_trials(n_target, n_nontarget, speakers=speakers, durations=durations)
     return SimulatedTrials(

@@ -195,23 +195,14 @@ def _is_cut_off(path: Path) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class CheckedHeaders:
-    """Which recordings can be used, the front end with its sample rate, and what is wrong with the others."""
-
-    usable: tuple[int, ...]
-    seconds: tuple[float, ...]
-    """Of the usable ones, before silence is dropped."""
-    front_end: FrontEnd
-    problems: tuple[str, ...]
-
-
 def check_headers(
     recordings: Sequence[Recording], front_end: FrontEnd, *, require: bool = True
-) -> CheckedHeaders:
+) -> tuple[FrontEnd, dict[int, float], list[str]]:
     """Look at every file: it can be read, is whole, has the channel and, unless resampled, the sample rate.
 
-    Without a sample rate in the front end it becomes that of most files, of the first one if there is a tie.
+    Returns the front end, the seconds of each usable recording by its place, before silence is dropped, and
+    what is wrong with the others. Without a sample rate in the front end it becomes that of most files, of
+    the first one if there is a tie.
     """
     headers: dict[Path, tuple[int, int, float] | str] = {}
     for path in dict.fromkeys(recording.path for recording in recordings):
@@ -223,14 +214,14 @@ def check_headers(
     how = front_end
     if how.sample_rate is None and rates:
         how = replace(how, sample_rate=rates.most_common(1)[0][0])
-    usable, seconds, problems = [], [], []
+    seconds: dict[int, float] = {}
+    problems = []
     for i, recording in enumerate(recordings):
         found = headers[recording.path]
         problem = found if isinstance(found, str) else _problem_of_header(recording, *found, how)
         if problem is None:
             assert not isinstance(found, str)
-            usable.append(i)
-            seconds.append(min(found[2], recording.end or found[2]) - recording.start)
+            seconds[i] = min(found[2], recording.end or found[2]) - recording.start
         else:
             problems.append(problem)
     others = {rate: n for rate, n in sorted(rates.items()) if rate != how.sample_rate}
@@ -243,7 +234,7 @@ def check_headers(
     if problems and require:
         more = f" (and {len(problems) - 1} more such files)" if len(problems) > 1 else ""
         raise FileFormatError(problems[0] + more)
-    return CheckedHeaders(tuple(usable), tuple(seconds), how, tuple(problems))
+    return how, seconds, problems
 
 
 def _problem_of_header(
@@ -352,9 +343,9 @@ def audio_frames(
     if len(files) == 0:
         raise InputError("there are no audio files")
     recordings = [file if isinstance(file, Recording) else Recording(Path(file)) for file in files]
-    headers = check_headers(recordings, front_end or FrontEnd())
+    how, _, _ = check_headers(recordings, front_end or FrontEnd())
     names = tuple(map(str, [r.name for r in recordings] if ids is None else ids))
-    return frames_of(recordings, headers.front_end, names, speakers, columns)
+    return frames_of(recordings, how, names, speakers, columns)
 
 
 def frames_of(

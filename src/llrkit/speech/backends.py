@@ -19,14 +19,7 @@ from llrkit.errors import FileFormatError, InputError
 from llrkit.speech.embeddings import Arrays, Embeddings, Saved, vectors_of
 from llrkit.speech.kaldi import read_kaldi_text
 from llrkit.speech.models import ADAPTATIONS
-from llrkit.speech.models.plda import (
-    PLDA,
-    coral_plus,
-    interpolated,
-    kaldi_adapted,
-    recoloring,
-    train_plda,
-)
+from llrkit.speech.models.plda import PLDA, coral_plus, interpolated, kaldi_adapted, recoloring, train_plda
 from llrkit.speech.models.svm import Models, pool_sessions
 from llrkit.speech.models.transforms import (
     Affine,
@@ -538,11 +531,10 @@ def kaldi_backend(
 
 
 def _is_binary_model(raw: BinaryIO) -> bool:
-    head = raw.read(2)
-    if head == b"\0B":
-        return True
-    raw.seek(0)
-    return False
+    binary = raw.read(2) == b"\0B"
+    if not binary:
+        raw.seek(0)
+    return binary
 
 
 def _require_token(raw: BinaryIO, token: bytes, file: Path) -> None:

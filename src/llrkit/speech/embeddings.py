@@ -6,10 +6,10 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import ClassVar, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,17 +24,6 @@ from llrkit.io.array_files import read_arrays, write_arrays
 from llrkit.io.columns import named
 from llrkit.scores.source import require_column
 from llrkit.speech.kaldi import read_kaldi, read_speakers, write_kaldi
-
-
-class EmbeddingChanges(TypedDict, total=False):
-    """Some of the fields of :class:`Embeddings`; whatever becomes an array will do."""
-
-    vectors: npt.ArrayLike
-    ids: npt.ArrayLike
-    speakers: npt.ArrayLike | None
-    columns: Mapping[str, npt.ArrayLike]
-    covariances: npt.ArrayLike | None
-    origin: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,7 +195,7 @@ class Embeddings(ReadOnlyArrays):
             raise UnknownNameError(f"there is no embedding of {shown}")
         return np.asarray(rows, dtype=np.intp)
 
-    def replace(self, **changes: Unpack[EmbeddingChanges]) -> Embeddings:
+    def replace(self, **changes: Any) -> Embeddings:
         """The same embeddings with some fields changed.
 
         Parameters
@@ -219,8 +208,7 @@ class Embeddings(ReadOnlyArrays):
         >>> Embeddings([[1.0]], ["a"]).replace(speakers=["spk1"])
         Embeddings(1 row of 1 dimensions, 1 speaker)
         """
-        current = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Embeddings(**{**current, **changes})
+        return replace(self, **changes)
 
     def __repr__(self) -> str:
         known = "" if self.speakers is None else f", {counted(len(np.unique(self.speakers)), 'speaker')}"

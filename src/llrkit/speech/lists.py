@@ -191,11 +191,11 @@ def read_audio_list(
         listed = replace(listed, speakers=read_speakers(utt2spk, listed.files, listed.origin))
     if vad is not None:
         recordings = _with_speech_marks(listed, recordings, within, vad)
-    headers = check_headers(recordings, front_end, require=require)
-    for problem in headers.problems:
+    how, seconds, problems = check_headers(recordings, front_end, require=require)
+    for problem in problems:
         warn_caller(f"left out: {problem}", SpeechWarning)
-    if not headers.usable:
-        raise FileFormatError(f"{listed.origin}: no file can be used; the first: {headers.problems[0]}")
+    if not seconds:
+        raise FileFormatError(f"{listed.origin}: no file can be used; the first: {problems[0]}")
     hashes = {
         place: file_sha256(place)[:32]
         for place in dict.fromkeys(recording.path for recording in recordings)
@@ -206,17 +206,16 @@ def read_audio_list(
         whole = recording.start == 0.0 and recording.end is None
         part = "" if whole else f"@{recording.start}-{recording.end}"
         contents.append(f"audio:{hashes.get(recording.path, recording.name)}{part}:{front_end.channel}")
-    frames = frames_of(recordings, headers.front_end, listed.files, listed.speakers, listed.columns, contents)
+    frames = frames_of(recordings, how, listed.files, listed.speakers, listed.columns, contents)
     if vad is not None:
         marks = hashlib.sha256()
         for recording in recordings:
             marks.update(repr(recording.turns).encode())
             marks.update(b"" if recording.speech is None else (recording.speech > 0).tobytes())
         frames = replace(frames, marks=marks.hexdigest())
-    if len(headers.usable) < len(frames):
-        frames = frames.subset(headers.usable)
-    seconds = tuple(round(value, 3) for value in headers.seconds)
-    return frames.with_columns({"audio_seconds": seconds}), headers.front_end
+    if len(seconds) < len(frames):
+        frames = frames.subset(list(seconds))
+    return frames.with_columns({"audio_seconds": tuple(round(s, 3) for s in seconds.values())}), how
 
 
 def _cut_into_segments(

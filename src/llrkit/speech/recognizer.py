@@ -17,20 +17,8 @@ from llrkit.base.process import cached_property, warn_caller
 from llrkit.base.text import as_number, counted
 from llrkit.errors import InputError, MissingPackageError, SpeechWarning
 from llrkit.speech import sides
-from llrkit.speech.backends import (
-    SCORERS,
-    Backend,
-    require_adaptation,
-    train_adapted_backend,
-    train_backend,
-)
-from llrkit.speech.embeddings import (
-    Arrays,
-    Embeddings,
-    Saved,
-    arrays_hash,
-    write_embeddings,
-)
+from llrkit.speech.backends import SCORERS, Backend, require_adaptation, train_adapted_backend, train_backend
+from llrkit.speech.embeddings import Arrays, Embeddings, Saved, arrays_hash, write_embeddings
 from llrkit.speech.frames import IVECTORS, Frames, FrontEnd, Stages
 from llrkit.speech.models import BACKENDS
 from llrkit.speech.models.gmm import SpeakerGMMs, adapt_means, gmm_scores
@@ -375,6 +363,7 @@ class Recognizer(Saved):
 
 
 FRAMES_PER_GAUSSIAN = 1500
+"""That a background model is given unless it is told its size, see docs/reference/speech.md."""
 FEW_FRAMES = 50
 """For each Gaussian: below, a model of that size that was asked for has a warning."""
 MOST_GAUSSIANS, MOST_FACTORS = 512, 200

@@ -74,15 +74,6 @@ class Sources:
         own = set(self.speakers or ())
         return [name for name in dict.fromkeys(other.speakers or ()) if name in own]
 
-    def repeated(self) -> list[tuple[int, int]]:
-        """Pairs of places that hold the same content."""
-        first: dict[str, int] = {}
-        pairs = []
-        for i, content in enumerate(self.contents or ()):
-            if first.setdefault(content, i) != i:
-                pairs.append((first[content], i))
-        return pairs
-
     def arrays(self, prefix: str) -> dict[str, Array]:
         """What is saved."""
         named = {"ids": self.ids, "speakers": self.speakers, "contents": self.contents}
@@ -313,7 +304,12 @@ def check_repeats(given: Sources) -> None:
     Traceback (most recent call last):
     llrkit.errors.InputError: a and b are the same recording, but of speakers ann and bo
     """
-    pairs = given.repeated()
+    first: dict[str, int] = {}
+    pairs = [  # of places that hold the same content
+        (first[content], i)
+        for i, content in enumerate(given.contents or ())
+        if first.setdefault(content, i) != i
+    ]
     what = "recording" if (given.contents or ("",))[0].startswith("audio") else "embedding"
     for i, j in pairs:
         if given.speakers is not None and given.speakers[i] != given.speakers[j]:
@@ -365,8 +361,7 @@ def check_test_enrolled(models: Sources, segments: Sources, model_ids: Iterable[
     if shared:
         warn_caller(
             f"{counted(len(shared), 'test utterance')} also enrolled: {some_names(shared)}; scores "
-            "against their own "
-            "model are those of a recording with itself",
+            "against their own model are those of a recording with itself",
             SpeechWarning,
         )
 

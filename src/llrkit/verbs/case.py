@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from llrkit.base.arguments import RNG, FloatArray, names_of, seed_of, takes
+from llrkit.base.arguments import RNG, Array, FloatArray, names_of, of_kind, seed_of, yes_or_no
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, clean, counted
 from llrkit.core.summaries import SummaryBase
@@ -27,7 +27,6 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import as_source
 from llrkit.scores.source import no_column
 from llrkit.trust.bootstrap import (
-    Sides,
     SpeakerResampling,
     checked_replicates,
     speaker_resampling,
@@ -38,12 +37,16 @@ from llrkit.trust.line import METHODS as LINES
 from llrkit.trust.line import map_uncertainty
 from llrkit.trust.misleading import LEVEL, AsExtreme, as_extreme
 from llrkit.verbs.given_calibration import bounding_map, counts_trials, use_calibration
-from llrkit.verbs.validate import is_met_by
+from llrkit.verbs.validate import DECISIONS, is_met_by
 
 SAME_LLR = 1e-6
 """How close the LLRs of a fit and of the same fit again are; a copy of the trials may hold fewer digits."""
 FEWEST_FITS = 0.9
 """The share of the drawn sets that must be fitted for their percentiles to mean something."""
+REPLICATES, FEWER = 500, 100
+"""Drawn sets to which a calibration is fitted again, and those of methods that are slow to fit."""
+SLOW = frozenset({"rule", "saturating", "nig", "tied-nig", "mixture", "gamma", "bigaussian", "unsupervised"})
+"""Methods that take five times as long as the others, and more: 500 fits would be minutes."""
 
 
 @dataclass(frozen=True)
@@ -54,185 +57,6 @@ class LLRInterval:
     high: float
     level: float
     how: str
-
-    def to_dict(self) -> dict[str, Json]:
-        """Plain numbers."""
-        return {"low": self.low, "high": self.high, "level": self.level, "how": self.how}
-
-
-def llr_intervals(
-    calibration: Map,
-    train: ScoreSource,
-    scores: FloatArray,
-    *,
-    speakers: str | Sequence[str] | None = None,
-    level: float = 0.95,
-    replicates: int | None = None,
-    seed: int = 0,
-) -> tuple[list[LLRInterval] | None, str]:
-    """Intervals of the LLRs of scores, or None and the reason why there are none.
-
-    ``scores`` are as the training file holds them. Lines (logistic regression, CMLG) are fitted again
-    without each speaker, or their covariance is taken if trials are independent; other methods are fitted
-    again to drawn speakers, or drawn trials. Bounds of the calibration bound the intervals too.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
-    >>> train = lk.simulate_trials(pair, n_target=200, n_nontarget=2000, rng=1).scores()
-    >>> found, _ = llr_intervals(lk.fit_cmlg(train), train, np.array([3.0]))
-    >>> found[0].low < 3.0 < found[0].high
-    True
-    """
-    inner, low, high = _without_bounds(calibration)
-    method, options = inner.method, _options_to_refit(inner)
-    if method not in METHODS or inner.n_systems != 1 or inner.needs:
-        return None, f"a calibration made by {method or inner.kind!r} cannot be fitted again here"
-    _require_same_reading(inner, train)
-    read = scores * calibration.input_factor
-    plain = {name: value for name, value in options.items() if value}
-    if isinstance(inner, AffineMap) and method in LINES and set(plain) <= {"prior", "alpha"}:
-        known = map_uncertainty(train, method=method, speakers=speakers, **plain)
-        _require_training_trials(inner, AffineMap(a=known.a, b=known.b), read)
-        ends = np.array([known.interval(float(score), level)[1:] for score in read])
-        how = "the calibration fitted again without each speaker" if speakers else _IF_INDEPENDENT
-    else:
-        _require_training_trials(inner, fit_quietly(method, train, options), read)
-        replicates = checked_replicates(_usual_replicates(method) if replicates is None else replicates)
-        drawn = _llrs_of_drawn_trials(method, options, train, read, speakers, replicates, seed)
-        if len(drawn) < FEWEST_FITS * replicates:
-            return None, f"only {len(drawn)} of {replicates} drawn sets of trials could be fitted"
-        n = speaker_resampling(train, speakers).speakers.n if speakers else 0
-        tails = tail_probabilities(n, level) if n else _normal_tails(level)
-        ends = np.quantile(drawn, tails, axis=0).T
-        what = "speakers" if speakers else "trials, which are taken as independent"
-        how = f"the calibration fitted again to {counted(len(drawn), 'set')} of drawn {what}"
-    bounded = np.clip(ends, low, high)
-    return [LLRInterval(float(a), float(b), level, how) for a, b in bounded], ""
-
-
-REPLICATES, FEWER = 500, 100
-"""Drawn sets to which a calibration is fitted again, and those of methods that are slow to fit."""
-SLOW = frozenset({"rule", "saturating", "nig", "tied-nig", "mixture", "gamma", "bigaussian", "unsupervised"})
-"""Methods that take five times as long as the others, and more: 500 fits would be minutes."""
-
-
-def _usual_replicates(method: str) -> int:
-    return FEWER if method in SLOW else REPLICATES
-
-
-_IF_INDEPENDENT = "the covariance of slope and offset, if training trials are independent"
-
-
-def _normal_tails(level: float) -> list[float]:
-    reach = float(ndtri(0.5 + 0.5 * level))
-    return [float(ndtr(-reach)), float(ndtr(reach))]
-
-
-def _without_bounds(calibration: Map) -> tuple[Map, float, float]:
-    low, high = -np.inf, np.inf
-    while isinstance(calibration, BoundedMap):
-        low, high = max(low, calibration.low), min(high, calibration.high)
-        calibration = calibration.map
-    return calibration, low, high
-
-
-def _options_to_refit(fitted: Map) -> Mapping[str, Any]:
-    """What to ask for again; bounds and speakers are not asked of the map inside."""
-    return {name: value for name, value in fitted.options.items() if name not in ("bound", "speakers")}
-
-
-def _require_same_reading(fitted: Map, train: ScoreSource) -> None:
-    """Refuse trials that were read in another way than those that trained the calibration."""
-    if not np.isclose(fitted.input_factor, train.roles.factor):
-        raise InputError(
-            "the calibration was trained on scores that were read in another way: read the training trials "
-            f"as {read_as(fitted.input_factor)}, not as {read_as(train.roles.factor)}"
-        )
-
-
-def read_as(factor: float) -> str:
-    """What scores are that are multiplied by a factor when they are read, in words."""
-    kind = "log10 LLRs" if abs(factor) != 1.0 else "scores"
-    return f"{kind} where lower means more similar" if factor < 0.0 else kind
-
-
-def _require_training_trials(fitted: Map, again: Map, read: FloatArray) -> None:
-    """Refuse trials that the calibration was not trained on."""
-    first, second = fitted.checked(read, {}), again.checked(read, {})
-    if not np.allclose(first, second, rtol=SAME_LLR, atol=SAME_LLR):
-        raise InputError(
-            "these are not the trials that trained the calibration: fitted to them it gives an LLR of "
-            f"{second[0]:.4g} where the calibration file gives {first[0]:.4g}"
-        )
-
-
-def _llrs_of_drawn_trials(
-    method: str,
-    options: Mapping[str, object],
-    train: ScoreSource,
-    read: FloatArray,
-    speakers: str | Sequence[str] | None,
-    replicates: int,
-    seed: int,
-) -> FloatArray:
-    """LLRs of the scores by calibrations of drawn trials, one row for each that could be fitted."""
-    resampling = speaker_resampling(train, speakers, seed=seed) if speakers else None
-    source = train.with_columns(*resampling.columns) if resampling else train
-    classes = source.reduce(_ScoresByClass.at(resampling)).classes
-    rows = []
-    for number in tracked(range(replicates), "fitting to drawn trials", replicates, "sets"):
-        draw = resampling.draw(number) if resampling else None
-        rng = np.random.default_rng([seed, number])
-        target, nontarget = (
-            values[rng.integers(len(values), size=len(values))]
-            if draw is None or indices is None
-            else np.repeat(values, draw.weights(indices).astype(np.int64))
-            for values, indices in classes
-        )
-        try:
-            fitted = fit_quietly(method, Scores.from_classes(target, nontarget), options)
-        except LlrkitError:
-            continue
-        rows.append(fitted.checked(read, {}))
-    return np.array(rows).reshape(len(rows), len(read))
-
-
-@dataclass(frozen=True, eq=False)
-class _ScoresByClass(SummaryBase):
-    """All scores of each class, and the speakers of their trials where they are asked for."""
-
-    classes: tuple[tuple[FloatArray, Sides | None], ...]
-
-    @classmethod
-    def at(cls, resampling: SpeakerResampling | None) -> Callable[[Scores], _ScoresByClass]:
-        def make(chunk: Scores) -> _ScoresByClass:
-            return cls(
-                tuple(
-                    (values, None if resampling is None else resampling.sides(chunk, class_index))
-                    for class_index, values in enumerate((chunk.target, chunk.nontarget))
-                )
-            )
-
-        return make
-
-    def __add__(self, other: _ScoresByClass) -> _ScoresByClass:
-        return _ScoresByClass(
-            tuple(
-                (np.concatenate([first, second]), _joined_classes(of_first, of_second))
-                for (first, of_first), (second, of_second) in zip(self.classes, other.classes, strict=True)
-            )
-        )
-
-    def __mul__(self, weight: float) -> _ScoresByClass:
-        return self
-
-
-def _joined_classes(first: Sides | None, second: Sides | None) -> Sides | None:
-    if first is None or second is None:
-        return None
-    return tuple(np.concatenate(pair) for pair in zip(first, second, strict=True))
 
 
 @dataclass(frozen=True)
@@ -303,8 +127,7 @@ class CaseReport(Result):
         """
         if self.validation is None:
             return None
-        met = None if self.verdict is None else is_met_by(self.verdict)
-        return "not decided" if met is None else "passed" if met else "failed"
+        return DECISIONS[None if self.verdict is None else is_met_by(self.verdict)]
 
     def to_dict(self) -> dict[str, Json]:
         """Plain values; the first comparison is also at the top."""
@@ -345,7 +168,6 @@ class CaseReport(Result):
         return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
 
-@takes(calibration=Map, h1=str, h2=str, conditions=str)
 def case_report(
     calibration: Map,
     scores: float | Sequence[float] | Mapping[str, float],
@@ -407,6 +229,11 @@ def case_report(
     The score is about 65 times more probable if the suspect is the speaker rather than if another man of
     the same region is the speaker (95 % interval 45 to 95).
     """
+    of_kind(calibration, Map, "calibration")
+    for text, name in ((h1, "h1"), (h2, "h2"), (conditions, "conditions")):
+        of_kind(text, str, name)
+    yes_or_no(verbal, "verbal")
+    columns = None if speakers is None else names_of(speakers, "speakers")
     seed = seed_of(rng)
     first, second = _checked_proposition(h1, "h1"), _checked_proposition(h2, "h2")
     if first == second:
@@ -446,8 +273,11 @@ def case_report(
                     f"{name} is an option of the interval, which needs the training trials (train=)"
                 )
     if validation is not None:
-        known = as_source(validation)
-        who = speakers if _has_columns(known, speakers) else None
+        known, who = as_source(validation), speakers
+        try:
+            known.with_columns(*(columns or ()))
+        except UnknownNameError:  # only the training trials have them
+            who = None
         given = use_calibration(known, calibration, apply=not known.roles.calibrated, speakers=who)
         cautions += [given.not_its_llrs] if given.not_its_llrs else []
         cautions += [f"Trials of the validation: {given.shift}"] if given.shift else []
@@ -463,28 +293,23 @@ def case_report(
             no_verdict = str(error)
     in_training = [None] * len(llrs) if trained is None else as_extreme(calibration.on(trained), llrs)
     in_validation = [None] * len(llrs) if checked is None else as_extreme(checked, llrs)
-    bounds = _bounds_of_map(calibration)
-    comparisons = tuple(
-        CaseLLR(
-            name, float(values[i]), float(llrs[i]), None if intervals is None else intervals[i],
-            _is_at_bound(float(llrs[i]), bounds), _side_outside_training(float(values[i]), calibration),
-            in_training[i], in_validation[i],
+    bounds, limits = _bounds_of_map(calibration), calibration.training_range
+    comparisons = []
+    for i, (name, score) in enumerate(named.items()):
+        llr, at_bound, outside = float(llrs[i]), "", ""
+        if bounds is not None:
+            at_bound = "lower" if llr <= bounds[0] else "upper" if llr >= bounds[1] else ""
+        if limits is not None:
+            low, high = sorted((float(limits[0][0]), float(limits[1][0])))
+            outside = "below" if score < low else "above" if score > high else ""
+        interval = None if intervals is None else intervals[i]
+        comparisons.append(
+            CaseLLR(name, score, llr, interval, at_bound, outside, in_training[i], in_validation[i])
         )
-        for i, name in enumerate(named)
-    )  # fmt: skip
     return CaseReport(
-        first, second, comparisons, calibration, why_not, bounds, confidence, conditions.strip(), verbal,
-        tuple(cautions), checked, trained, verdict, no_verdict,
+        first, second, tuple(comparisons), calibration, why_not, bounds, confidence, conditions.strip(),
+        verbal, tuple(cautions), checked, trained, verdict, no_verdict,
     )  # fmt: skip
-
-
-def _has_columns(source: ScoreSource, names: str | Sequence[str] | None) -> bool:
-    """Whether trials have the columns that others are known to have."""
-    try:
-        source.with_columns(*(() if names is None else names_of(names, "speakers")))
-    except UnknownNameError:
-        return False
-    return True
 
 
 def _checked_proposition(text: str, name: str) -> str:
@@ -523,18 +348,145 @@ def _bounds_of_map(calibration: Map) -> tuple[float, float] | None:
     return None if math.isinf(low) and math.isinf(high) else (low, high)
 
 
-def _is_at_bound(llr: float, bounds: tuple[float, float] | None) -> str:
-    if bounds is None:
-        return ""
-    return "lower" if llr <= bounds[0] else "upper" if llr >= bounds[1] else ""
+def llr_intervals(
+    calibration: Map,
+    train: ScoreSource,
+    scores: FloatArray,
+    *,
+    speakers: str | Sequence[str] | None = None,
+    level: float = 0.95,
+    replicates: int | None = None,
+    seed: int = 0,
+) -> tuple[list[LLRInterval] | None, str]:
+    """Intervals of the LLRs of scores, or None and the reason why there are none.
+
+    ``scores`` are as the training file holds them. Lines (logistic regression, CMLG) are fitted again
+    without each speaker, or their covariance is taken if trials are independent; other methods are fitted
+    again to drawn speakers, or drawn trials. Bounds of the calibration bound the intervals too.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> pair = lk.theory.GaussianLLR.from_eer(0.1)
+    >>> train = lk.simulate_trials(pair, n_target=200, n_nontarget=2000, rng=1).scores()
+    >>> found, _ = llr_intervals(lk.fit_cmlg(train), train, np.array([3.0]))
+    >>> found[0].low < 3.0 < found[0].high
+    True
+    """
+    inner, (low, high) = calibration, _bounds_of_map(calibration) or (-np.inf, np.inf)
+    while isinstance(inner, BoundedMap):
+        inner = inner.map
+    method = inner.method
+    # what to ask for again; bounds and speakers are not asked of the map inside
+    asked: dict[str, Any] = dict(inner.options)
+    options = {name: value for name, value in asked.items() if name not in ("bound", "speakers")}
+    if method not in METHODS or inner.n_systems != 1 or inner.needs:
+        return None, f"a calibration made by {method or inner.kind!r} cannot be fitted again here"
+    if not np.isclose(inner.input_factor, train.roles.factor):
+        raise InputError(
+            "the calibration was trained on scores that were read in another way: read the training trials "
+            f"as {read_as(inner.input_factor)}, not as {read_as(train.roles.factor)}"
+        )
+    read = scores * calibration.input_factor
+    plain = {name: value for name, value in options.items() if value}
+    if isinstance(inner, AffineMap) and method in LINES and set(plain) <= {"prior", "alpha"}:
+        known = map_uncertainty(train, method=method, speakers=speakers, **plain)
+        _require_training_trials(inner, AffineMap(a=known.a, b=known.b), read)
+        ends = np.array([known.interval(float(score), level)[1:] for score in read])
+        how = "the covariance of slope and offset, if training trials are independent"
+        how = "the calibration fitted again without each speaker" if speakers else how
+    else:
+        _require_training_trials(inner, fit_quietly(method, train, options), read)
+        usual = FEWER if method in SLOW else REPLICATES
+        replicates = checked_replicates(usual if replicates is None else replicates)
+        drawn = _llrs_of_drawn_trials(method, options, train, read, speakers, replicates, seed)
+        if len(drawn) < FEWEST_FITS * replicates:
+            return None, f"only {len(drawn)} of {replicates} drawn sets of trials could be fitted"
+        n = speaker_resampling(train, speakers).speakers.n if speakers else 0
+        reach = float(ndtri(0.5 + 0.5 * level))
+        tails = tail_probabilities(n, level) if n else [float(ndtr(-reach)), float(ndtr(reach))]
+        ends = np.quantile(drawn, tails, axis=0).T
+        what = "speakers" if speakers else "trials, which are taken as independent"
+        how = f"the calibration fitted again to {counted(len(drawn), 'set')} of drawn {what}"
+    bounded = np.clip(ends, low, high)
+    return [LLRInterval(float(a), float(b), level, how) for a, b in bounded], ""
 
 
-def _side_outside_training(score: float, calibration: Map) -> str:
-    limits = calibration.training_range
-    if limits is None:
-        return ""
-    low, high = sorted((float(limits[0][0]), float(limits[1][0])))
-    return "below" if score < low else "above" if score > high else ""
+def read_as(factor: float) -> str:
+    """What scores are that are multiplied by a factor when they are read, in words."""
+    kind = "log10 LLRs" if abs(factor) != 1.0 else "scores"
+    return f"{kind} where lower means more similar" if factor < 0.0 else kind
+
+
+def _require_training_trials(fitted: Map, again: Map, read: FloatArray) -> None:
+    """Refuse trials that the calibration was not trained on."""
+    first, second = fitted.checked(read, {}), again.checked(read, {})
+    if not np.allclose(first, second, rtol=SAME_LLR, atol=SAME_LLR):
+        raise InputError(
+            "these are not the trials that trained the calibration: fitted to them it gives an LLR of "
+            f"{second[0]:.4g} where the calibration file gives {first[0]:.4g}"
+        )
+
+
+def _llrs_of_drawn_trials(
+    method: str,
+    options: Mapping[str, object],
+    train: ScoreSource,
+    read: FloatArray,
+    speakers: str | Sequence[str] | None,
+    replicates: int,
+    seed: int,
+) -> FloatArray:
+    """LLRs of the scores by calibrations of drawn trials, one row for each that could be fitted."""
+    resampling = speaker_resampling(train, speakers, seed=seed) if speakers else None
+    source = train.with_columns(*resampling.columns) if resampling else train
+    classes = source.reduce(_ScoresByClass.at(resampling)).classes
+    rows = []
+    for number in tracked(range(replicates), "fitting to drawn trials", replicates, "sets"):
+        draw = resampling.draw(number) if resampling else None
+        rng = np.random.default_rng([seed, number])
+        target, nontarget = (
+            values[rng.integers(len(values), size=len(values))]
+            if draw is None
+            else np.repeat(values, draw.weights(tuple(indices)).astype(np.int64))
+            for values, *indices in classes
+        )
+        try:
+            fitted = fit_quietly(method, Scores.from_classes(target, nontarget), options)
+        except LlrkitError:
+            continue
+        rows.append(fitted.checked(read, {}))
+    return np.array(rows).reshape(len(rows), len(read))
+
+
+@dataclass(frozen=True, eq=False)
+class _ScoresByClass(SummaryBase):
+    """All scores of each class and, where they are asked for, the speakers of both sides of their trials."""
+
+    classes: tuple[tuple[Array, ...], ...]
+
+    @classmethod
+    def at(cls, resampling: SpeakerResampling | None) -> Callable[[Scores], _ScoresByClass]:
+        def make(chunk: Scores) -> _ScoresByClass:
+            return cls(
+                tuple(
+                    (values, *(resampling.sides(chunk, of_class) if resampling is not None else ()))
+                    for of_class, values in enumerate((chunk.target, chunk.nontarget))
+                )
+            )
+
+        return make
+
+    def __add__(self, other: _ScoresByClass) -> _ScoresByClass:
+        return _ScoresByClass(
+            tuple(
+                tuple(np.concatenate(pair) for pair in zip(one, two, strict=True))
+                for one, two in zip(self.classes, other.classes, strict=True)
+            )
+        )
+
+    def __mul__(self, weight: float) -> _ScoresByClass:
+        return self
 
 
 NAMES = ("name", "comparison")
@@ -551,11 +503,7 @@ def as_it_was_trained(calibration: Map) -> dict[str, Any]:
     {}
     """
     known = calibration.reading or {}
-    stated: dict[str, Any] = {}
-    if known.get("log10"):
-        stated["log10"] = True
-    if known.get("distance"):
-        stated["distance"] = True
+    stated: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}
     if (names := known.get("score")) and not known.get("calibrated"):
         stated["score"] = tuple(names)
     if (positive := known.get("positive")) is not None:

@@ -9,7 +9,6 @@ from llrkit.base.text import Json, clean, markdown_table, printable
 from llrkit.results.result import plain
 from llrkit.results.vocabulary import LN10, LOG10, NATS, LlrUnit
 from llrkit.theory.odds import verbal_word
-from llrkit.trust.misleading import AsExtreme
 from llrkit.verbs.case import CaseLLR, CaseReport, LLRInterval
 from llrkit.verbs.given_calibration import bounding_map, why_bounded
 
@@ -161,13 +160,10 @@ def place_rows(report: CaseReport) -> tuple[tuple[str, ...], ...]:
     for item in report.comparisons:
         for kind, found in (("training", item.in_training), ("validation", item.in_validation)):
             if found is not None:
-                rows.append((f"{kind}, {item.name}", *_shares_of_trials(found)))
+                pairs = ((found.as_low, found.n_target), (found.as_high, found.n_nontarget))
+                shares = (f"{count:,} of {n:,} ({100 * count / n:.3g} %)" for count, n in pairs)
+                rows.append((f"{kind}, {item.name}", *shares))
     return tuple(rows)
-
-
-def _shares_of_trials(found: AsExtreme) -> tuple[str, str]:
-    pairs = ((found.as_low, found.n_target), (found.as_high, found.n_nontarget))
-    return tuple(f"{count:,} of {n:,} ({100 * count / n:.3g} %)" for count, n in pairs)  # type: ignore[return-value]
 
 
 def facts(report: CaseReport, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
@@ -180,43 +176,33 @@ def facts(report: CaseReport, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
             "different-source trials"
         )
     made = report.calibration.method or report.calibration.kind
+    bounds = "none"
+    if report.bounds is not None:
+        low, high = report.bounds
+        bounds = f"LR from {_signed_ratio(low)} to {_signed_ratio(high)} ({unit.span(low, high)})"
+        bounded = bounding_map(report.calibration)
+        bounds += "" if bounded is None else f", {why_bounded(bounded)}"
+    interval = report.comparisons[0].interval
+    how = f"none: {report.no_interval}"
+    if interval is not None:
+        how = f"{100 * interval.level:g} %, the uncertainty due to the training trials: {interval.how}"
+    found = report.comparisons[0].in_validation
+    validated = "no trials of a validation were given"
+    if found is not None:
+        validated = f"{found.n_target:,} same-source and {found.n_nontarget:,} different-source trials: "
+        validated += report.no_verdict if report.verdict is None else report.verdict.in_unit(unit).text
     rows = [
         ("first proposition", report.h1),
         ("second proposition", report.h2),
         ("calibration", f"{made}{trained}"),
-        ("bounds of the LLR", _bounds_in_words(report, unit)),
-        ("interval", _how_intervals_were_made(report)),
+        ("bounds of the LLR", bounds),
+        ("interval", how),
         ("conditions of use", report.conditions or "not stated"),
-        ("validation", _validated_in_words(report, unit)),
+        ("validation", validated),
     ]
     if "training_sha256" in known:
         rows.append(("SHA-256 of the training file", str(known["training_sha256"])))
     return rows
-
-
-def _bounds_in_words(report: CaseReport, unit: LlrUnit) -> str:
-    if report.bounds is None:
-        return "none"
-    low, high = report.bounds
-    bounded = bounding_map(report.calibration)
-    why = "" if bounded is None else why_bounded(bounded)
-    said = f"LR from {_signed_ratio(low)} to {_signed_ratio(high)} ({unit.span(low, high)})"
-    return f"{said}, {why}" if why else said
-
-
-def _how_intervals_were_made(report: CaseReport) -> str:
-    interval = report.comparisons[0].interval
-    if interval is None:
-        return f"none: {report.no_interval}"
-    return f"{100 * interval.level:g} %, the uncertainty due to the training trials: {interval.how}"
-
-
-def _validated_in_words(report: CaseReport, unit: LlrUnit) -> str:
-    found = report.comparisons[0].in_validation
-    if found is None:
-        return "no trials of a validation were given"
-    known = report.no_verdict if report.verdict is None else report.verdict.in_unit(unit).text
-    return f"{found.n_target:,} same-source and {found.n_nontarget:,} different-source trials: {known}"
 
 
 def case_to_dict(report: CaseReport) -> dict[str, Json]:
@@ -227,7 +213,7 @@ def case_to_dict(report: CaseReport) -> dict[str, Json]:
         **rows[0],
         "headline": headline(report),
         "validation_outcome": report.validation_outcome,
-        "validation_verdict": None if report.verdict is None else report.verdict.to_dict(),
+        "validation_verdict": plain(report.verdict),
         "bounds": bounds,
         "h1": report.h1,
         "h2": report.h2,
@@ -247,13 +233,13 @@ def _comparison_to_dict(report: CaseReport, item: CaseLLR) -> dict[str, Json]:
         "llr": item.llr,
         "log10_lr": item.log10_lr,
         "lr": math.exp(item.llr) if abs(item.llr) < 700.0 else None,
-        "interval": None if item.interval is None else item.interval.to_dict(),
+        "interval": plain(item.interval),
         "at_bound": item.at_bound,
         "outside_training_range": item.outside,
         "statement": statement(report, item),
         "words": in_words(report, item) if report.verbal else None,
-        "training": None if item.in_training is None else item.in_training.to_dict(),
-        "validation": None if found is None else found.to_dict(),
+        "training": plain(item.in_training),
+        "validation": plain(found),
         "misleading": None if found is None else found.misleading(item.llr).to_dict(),
     }
 
@@ -273,12 +259,8 @@ def all_remarks(report: CaseReport) -> list[str]:
     """Cautions, and what must be known of each LLR."""
     return [
         *report.cautions,
-        *(_capitalized(text) for item in report.comparisons for text in remarks(report, item)),
+        *(text[0].upper() + text[1:] for item in report.comparisons for text in remarks(report, item)),
     ]
-
-
-def _capitalized(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def case_markdown(report: CaseReport, made_from: Sequence[tuple[str, str]] = (), unit: LlrUnit = NATS) -> str:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, FloatArray, seed_of, takes
+from llrkit.base.arguments import RNG, FloatArray, of_kind, seed_of
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, number
 from llrkit.core.functions import sigmoid
@@ -20,7 +20,6 @@ from llrkit.fits.folds import (
     METHODS,
     RAW,
     Compared,
-    Folds,
     Methods,
     cllr_sentence,
     compared_on,
@@ -108,7 +107,6 @@ class Comparison(Compared[Evaluation, Map]):
         return header, rows
 
 
-@takes(options=Mapping)
 def compare(
     train: AnyTrials,
     test: AnyTrials,
@@ -147,6 +145,7 @@ def compare(
     cmlg      0.0844    0.0738      0.0107     0.1015     0.1066
     logistic  0.0838    0.0738      0.0101     0.1015     0.1176
     """
+    of_kind(options, Mapping, "options")
     train, test = as_source(train), as_source(test)
     compared = compared_on(
         train,
@@ -213,13 +212,12 @@ def alpha_scan(
     Parameters
     ----------
     source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
-        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+        The trials to train on: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a
+        table with columns ``score`` and ``label``, or an array of scores that comes with ``labels``. Without
+        ``test`` they are also those whose cost is measured, every trial with a map that has seen neither it
+        nor its groups.
     labels
         The label of each score, where the first argument is an array.
-    source
-        The trials to train on. Without ``test`` they are also those whose cost is measured, every trial with
-        a map that has seen neither it nor its groups.
     test
         Other trials, whose cost is measured instead.
     point
@@ -248,16 +246,32 @@ def alpha_scan(
     source = as_source(source, labels)
     test = None if test is None else as_source(test)
     seed = seed_of(rng)
-    source, cost = as_source(source), cost_of(point)
+    cost = cost_of(point)
     at = np.atleast_1d(np.asarray(log_odds, dtype=np.float64))
     if at.ndim != 1 or len(at) == 0 or not np.isfinite(at).all():
         raise InputError(f"log_odds must be finite numbers, got {log_odds!r}")
     if test is not None and groups is not None:
         raise InputError("groups are for cross-validation and cannot be combined with test trials (test)")
-    measured = source if test is None else as_source(test)
+    measured = source if test is None else test
     minimum = c_primary(measured, evaluation=cost, actual=False, known=known, p_known=p_known)
     dealt = None if test is not None else make_folds(source, groups, folds, seed)
-    calibrate = _trained_at_alpha(source, measured) if dealt is None else _crossed_at_alpha(source, dealt)
+    wide = source if dealt is None else source.with_columns(*dealt.columns)
+    how = "trained on other trials"
+    if dealt is not None:
+        apart = " or ".join(dealt.groups)
+        how = f"no value of {apart} in two" if apart else "trials assigned one by one"
+        how = f"cross-validated in {dealt.n} folds, {how}"
+
+    def calibrated(method: str, weight: float) -> ScoreSource:
+        """The measured trials, calibrated by a method whose training weight is given."""
+        options = {_OPTIONS[method]: weight}
+        if dealt is None:
+            return fit_quietly(method, source, options).on(measured)
+        parts = ((pair, training_source(wide, dealt, pair)) for pair in dealt.pairs)
+        return crossed_source(
+            source, dealt, {pair: fit_quietly(method, part, options) for pair, part in parts}
+        )
+
     costs: dict[str, FloatArray] = {}
     refused: dict[str, str] = {}
     for method, name in NAMES.items():
@@ -265,7 +279,7 @@ def alpha_scan(
         for x in tracked(at, f"scanning {name}", len(at), "fits"):
             try:
                 with without_guard():  # the cost judges the maps
-                    llrs = calibrate(method, {_OPTIONS[method]: float(sigmoid(x))})
+                    llrs = calibrated(method, float(sigmoid(x)))
             except InputError as error:
                 values.append(float("nan"))
                 refused.setdefault(name, str(error))
@@ -278,34 +292,4 @@ def alpha_scan(
             refused[name] = f"no fit at {where}: {refused[name]}"
     shown = cost.name if known is None else f"{cost.name}, known and unknown non-targets"
     title = f"C_primary of {shown}" if cost.averages else f"cost at {shown}"
-    return PriorScan(at, costs, minimum, title, _how_scanned(dealt), MappingProxyType(refused))
-
-
-def _how_scanned(folds: Folds | None) -> str:
-    """What was measured on what."""
-    if folds is None:
-        return "trained on other trials"
-    dealt = (
-        f"no value of {' or '.join(folds.groups)} in two" if folds.groups else "trials assigned one by one"
-    )
-    return f"cross-validated in {folds.n} folds, {dealt}"
-
-
-Calibrate = Callable[[str, Mapping[str, object]], ScoreSource]
-"""A method and its options -> the measured trials, calibrated."""
-
-
-def _trained_at_alpha(train: ScoreSource, measured: ScoreSource) -> Calibrate:
-    return lambda method, options: fit_quietly(method, train, options).on(measured)
-
-
-def _crossed_at_alpha(source: ScoreSource, folds: Folds) -> Calibrate:
-    wide = source.with_columns(*folds.columns)
-
-    def calibrate(method: str, options: Mapping[str, object]) -> ScoreSource:
-        maps = {
-            pair: fit_quietly(method, training_source(wide, folds, pair), options) for pair in folds.pairs
-        }
-        return crossed_source(source, folds, maps)
-
-    return calibrate
+    return PriorScan(at, costs, minimum, title, how, MappingProxyType(refused))

@@ -1,191 +1,30 @@
-"""Evaluations by condition, of equalized conditions, of trials that arrive one by one; compound trials."""
+"""Evaluations by condition and of trials that come in batches; compound trials."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
-from inspect import signature
-from operator import add
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from llrkit.base.arguments import Array, Counts, FloatArray, names_of, share, takes, yes_or_no
-from llrkit.base.text import Json, counted, not_among
-from llrkit.core.cells import Grid, collect_again
+from llrkit.base.arguments import Array, FloatArray, names_of, of_kind, one_of, share, yes_or_no
+from llrkit.base.text import Json, counted
 from llrkit.core.groups import natural_order, positions_by_value
-from llrkit.core.summaries import Both, Moments, both, grouped
-from llrkit.errors import EmptyClassError, InputError, UnknownNameError
-from llrkit.metrics.costs import Weights, compound_llr, nist_weights, scaled_to_size
+from llrkit.errors import EmptyClassError, InputError
+from llrkit.metrics.costs import compound_llr
 from llrkit.metrics.discrimination import Curve, as_floats
-from llrkit.metrics.measure import measurement_summarizer, measurements_from_summaries, resolve_points
+from llrkit.metrics.measure import resolve_points
 from llrkit.results.result import Result, text_table
 from llrkit.scores import ScoreSource
 from llrkit.scores.arrays import Scores, refuse_nan, score_array
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.labels import as_numpy, expecting_scores_first, flat_labels, target_mask
-from llrkit.scores.source import S, require_column
+from llrkit.scores.source import require_column
 from llrkit.scores.trials import Trials
 from llrkit.theory.odds import Points
-from llrkit.verbs.evaluate import evaluate
+from llrkit.verbs.evaluate import equalized, evaluate
 from llrkit.verbs.evaluation import Evaluation, group_name, group_rows, named_rows, over_groups
-
-COLUMN = "compound_llr"
-
-
-@takes(trials=Trials)
-def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", test: str = "") -> Trials:
-    """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
-
-    The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
-    at least two must. Segments that share a model must share all of them: men may have been compared with men
-    and women with women, but a missing pair is an error. The LLRs are in the new column
-    ``compound_llr``, which becomes the score.
-
-    Parameters
-    ----------
-    trials
-        A table with the LLRs of every test segment against all models.
-    p_known
-        The share of known impostors among non-targets, as in :func:`llrkit.compound_llr`.
-    enroll, test
-        The columns with the models and the test segments; by default those of the table.
-
-    Examples
-    --------
-    >>> table = {"score": [2.0, -1.0, -3.0], "label": [1, 0, 0], "model": ["a", "b", "c"], "test": ["x"] * 3}
-    >>> trials = Trials(table, enroll="model", test="test")
-    >>> compound_trials(trials).table["compound_llr"].round(3).to_list()
-    [2.503, -1.859, -3.892]
-    """
-    share(p_known, "p_known")
-    if trials.roles.n_systems != 1:
-        raise InputError(f"compound LLRs are of one system, got {trials.roles.n_systems}")
-    models, segments = enroll or trials.enroll, test or trials.test
-    if models is None or segments is None:
-        raise InputError("compound LLRs need the columns of the models and of the test segments")
-    for name in (models, segments):
-        require_column(name, trials.table.columns, trials.origin)
-    score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
-    model = trials.table[models].to_list()
-    llrs = np.empty(len(score))
-    by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
-    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
-    for segment, rows in by_segment.items():
-        seen: set[Hashable] = set()
-        for row in rows.tolist():
-            if model[row] in seen:
-                raise InputError(
-                    f"{trials.place(row)}: model {model[row]!r} was compared with segment {segment!r} more "
-                    "than once; a compound LLR needs one LLR of each enrolled speaker"
-                )
-            seen.add(model[row])
-        if len(rows) < 2:
-            raise InputError(
-                f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
-                "compound LLR needs at least two enrolled speakers"
-            )
-        _refuse_missing(trials, segment, rows, frozenset(seen), enrolled)
-        llrs[rows] = compound_llr(score[rows], p_known)
-    columns = {name: trials.table[name] for name in trials.table.columns}
-    return Trials(
-        {**columns, COLUMN: llrs},
-        score=COLUMN,
-        label=trials.label,
-        enroll=models,
-        test=segments,
-        origin=trials.origin,
-    )
-
-
-def _refuse_missing(
-    trials: Trials,
-    segment: object,
-    rows: Counts,
-    models: frozenset[Hashable],
-    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]],
-) -> None:
-    """Refuse a segment that shares some models with an earlier one, but not all."""
-    for model in models:
-        other, expected = enrolled.setdefault(model, (segment, models))
-        if expected == models:
-            continue
-        lacking, has = (segment, other) if expected - models else (other, segment)
-        absent = min(map(str, (expected - models) or (models - expected)))
-        raise InputError(
-            f"{trials.place(int(rows[0]))}: segment {str(lacking)!r} was not compared with model {absent!r}, "
-            f"segment {str(has)!r} was; a compound LLR needs one LLR of each enrolled speaker"
-        )
-
-
-def equalized(
-    source: ScoreSource,
-    columns: str | Sequence[str],
-    points: Points = ("sre08", "sre10"),
-    *,
-    allow_unconfirmed: bool = False,
-) -> Evaluation:
-    """Evaluate with every value of a column, or combination of several, given the same weight in each class.
-
-    Error counts and losses of each condition are weighted before they are added, so every number and
-    curve is that of an evaluation in which all conditions have the same number of trials. Weights are
-    those of NIST, scaled so that the weighted trials number as many as there are. Two passes.
-
-    Examples
-    --------
-    >>> from llrkit.scores import Scores
-    >>> clean, noisy = [4.0, 3.0, 5.0, -1.0], [1.0]
-    >>> condition = (["clean"] * 4 + ["noisy"], ["clean", "noisy"])
-    >>> scores = Scores(clean + noisy, [-2.0, 0.0], {"condition": condition})
-    >>> equalized(scores, "condition", [0.5]).points[0].p_miss  # one of 4 clean targets, no noisy one
-    0.125
-    """
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
-    if not names:
-        raise InputError("equalize needs the name of at least one column")
-    operating_points = resolve_points(points, allow_unconfirmed)
-    wide = source.with_columns(*names)
-    moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names))).summaries
-    grid = collect_again(source, grid)
-    by_condition = wide.reduce(grouped(measurement_summarizer(moments, grid, operating_points), names)).groups
-    counts = {key: summaries.summaries[0] for key, summaries in by_condition.items()}
-    sizes = {key: (float(count.n_target), float(count.n_nontarget)) for key, count in counts.items()}
-    weights = scaled_to_size(nist_weights(sizes), sizes)
-    second = _sum_of_conditions(
-        [
-            Both((counts[key].weighted(*weights[key]), look.summaries[1].weighted(*weights[key])))
-            for key, look in by_condition.items()
-        ]
-    )
-    first = _sum_of_conditions([groups.groups[key].weighted(*weights[key]) for key in by_condition])
-    result = Evaluation.from_measurements(measurements_from_summaries(first, second, operating_points))
-    by_name = {
-        ", ".join(map(str, _values_of_combination(key))): weights[key] for key in sorted(weights, key=str)
-    }
-    information = _information_of_weights(weights, sizes, 0), _information_of_weights(weights, sizes, 1)
-    return replace(
-        result, equalized=names, condition_weights=MappingProxyType(by_name), information=information
-    )
-
-
-def _values_of_combination(key: Hashable) -> tuple[Hashable, ...]:
-    """The values of a combination."""
-    return key if isinstance(key, tuple) else (key,)
-
-
-def _information_of_weights(weights: Weights, sizes: Weights, of_class: int) -> float:
-    """Effective trials of a class by Kish, (sum w)^2 / sum w^2, over their number."""
-    w = [(weights[key][of_class], sizes[key][of_class]) for key in weights]
-    total = sum(n * weight for weight, n in w)
-    return float(total / sum(n * weight**2 for weight, n in w)) if total > 0.0 else 1.0
-
-
-def _sum_of_conditions(summaries: list[S]) -> S:
-    if not summaries:
-        raise EmptyClassError("there are no trials")
-    return reduce(add, summaries)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,10 +115,10 @@ def condition_table(
     source = as_source(source, labels)
     yes_or_no(allow_unconfirmed, "allow_unconfirmed")
     title = ", ".join(names_of(by, "by"))
-    pooled = evaluate(as_source(source), points=points, by=by, allow_unconfirmed=allow_unconfirmed)
+    pooled = evaluate(source, points=points, by=by, allow_unconfirmed=allow_unconfirmed)
     if not pooled.groups:
         raise EmptyClassError(f"no value of {title!r} has trials of both classes")
-    averaged = over_groups(pooled.groups).mean
+    averaged, _ = over_groups(pooled.groups)
     equal_weights = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
     return ConditionTable(title, pooled.groups, pooled, equal_weights, averaged, pooled.skipped_groups)
 
@@ -326,7 +165,7 @@ def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer"
     >>> condition_map(trials, "enrollment", "test", value="eer").values
     array([[0. , 0.5]])
     """
-    _require_value(value)
+    one_of(value, tuple(VALUES), "value")
     by_row = {
         str(key): {
             group_name(key): float(getattr(group, value))
@@ -336,15 +175,8 @@ def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer"
     }
     across = list(dict.fromkeys(str(key) for key in trials.by(columns)))
     values = np.array([[row.get(name, np.nan) for name in across] for row in by_row.values()])
-    return HeatMap(
-        values,
-        tuple(by_row),
-        tuple(across),
-        row_name=rows,
-        column_name=columns,
-        value_name=VALUES[value],
-        percent=value == "eer",
-    )
+    shown = VALUES[value]
+    return HeatMap(values, tuple(by_row), tuple(across), rows, columns, shown, percent=value == "eer")
 
 
 def group_map(
@@ -363,32 +195,18 @@ def group_map(
     (('A01', 'A02'), array([[0. ],
            [0.5]]))
     """
-    _require_value(value)
+    one_of(value, tuple(VALUES), "value")
     groups = {name: evaluate(source, by=by, shared=shared).groups for name, source in systems.items()}
     rows = sorted({key for of_system in groups.values() for key in of_system}, key=natural_order)
     if not rows:
         raise EmptyClassError(f"no value of {by!r} has trials of both classes")
-    values = [
-        [
-            float(getattr(of_system[row], value)) if row in of_system else np.nan
-            for of_system in groups.values()
-        ]
-        for row in rows
-    ]
-    return HeatMap(
-        np.array(values),
-        tuple(map(group_name, rows)),
-        tuple(groups),
-        row_name=by,
-        column_name="system",
-        value_name=VALUES[value],
-        percent=value == "eer",
-    )
+    by_system = [[getattr(of.get(row), value, np.nan) for of in groups.values()] for row in rows]
+    values, names, shown = np.array(by_system, dtype=np.float64), tuple(map(group_name, rows)), VALUES[value]
+    return HeatMap(values, names, tuple(groups), by, "system", shown, percent=value == "eer")
 
 
-def _require_value(value: str) -> None:
-    if value not in VALUES:
-        raise UnknownNameError(f"unknown value {not_among(value, VALUES)}")
+METER_OPTIONS = ("threshold_from", "ece", "allow_unconfirmed", "ci", "level", "replicates", "rng")
+"""Options of :func:`evaluate` that need no columns besides scores and labels."""
 
 
 class Meter:
@@ -425,12 +243,10 @@ class Meter:
         positive: object = None,
         **options: Any,
     ) -> None:
-        resolve_points(
-            points, bool(options.get("allow_unconfirmed", False))
-        )  # now rather than after an epoch
-        unknown = [name for name in options if name not in signature(evaluate).parameters]
-        if unknown:
-            raise UnknownNameError(f"evaluate has no option {unknown[0]!r}")
+        # now rather than after an epoch
+        resolve_points(points, bool(options.get("allow_unconfirmed", False)))
+        for name in options:
+            one_of(name, METER_OPTIONS, "option")
         self.points, self.positive, self.options = points, positive, options
         self.reset()
 
@@ -459,11 +275,11 @@ class Meter:
 
     def scores(self) -> Scores:
         """All trials so far, as a source for any other function."""
-        target, nontarget = (np.concatenate(kept) if kept else np.empty(0) for kept in self._kept)
-        for name, values in (("target", target), ("nontarget", nontarget)):
+        classes = self.state_dict()
+        for name, values in classes.items():
             if len(values) == 0:
                 raise EmptyClassError(f"there are no {name} trials yet; both classes need at least one")
-        return Scores.from_classes(target, nontarget)
+        return Scores.from_classes(classes["target"], classes["nontarget"])
 
     def merge(self, other: Meter) -> Self:
         """Take all trials of another meter; points and options stay those of this one.
@@ -531,24 +347,94 @@ def batch_by_class(scores: object, labels: object, positive: object = None) -> t
     (array([2.]), array([-1. ,  0.5]))
     """
     with expecting_scores_first(scores, labels):
-        return _batch_split_by_class(scores, labels, positive)
+        # a batch of one trial may have lost its dimension
+        values = score_array(np.atleast_1d(as_numpy(scores, "scores")), "scores")
+        if values.ndim != 1:
+            raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")
+        refuse_nan(values, "scores")
+        if len(values) == 0:
+            return np.empty(0, values.dtype), np.empty(0, values.dtype)
+        words = np.atleast_1d(flat_labels(labels))
+        # with positive= a batch without any target is welcome, whatever the label of the targets is
+        mask = target_mask(words) if positive is None else np.asarray(words == positive)
+        if len(mask) != len(values):
+            raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
+        return values[mask], values[~mask]  # copies: the batch may be overwritten
 
 
-def _batch_split_by_class(scores: object, labels: object, positive: object) -> tuple[Array, Array]:
-    values = score_array(_at_least_1d(as_numpy(scores, "scores")), "scores")
-    if values.ndim != 1:
-        raise InputError(f"a meter takes the scores of one system, got shape {values.shape}")
-    refuse_nan(values, "scores")
-    if len(values) == 0:
-        return np.empty(0, values.dtype), np.empty(0, values.dtype)
-    # with positive= a batch without any target is welcome, whatever the label of the targets is
-    words = _at_least_1d(flat_labels(labels))
-    mask = target_mask(words) if positive is None else np.asarray(words == positive)
-    if len(mask) != len(values):
-        raise InputError(f"{counted(len(values), 'score')} but {counted(len(mask), 'label')}")
-    return values[mask], values[~mask]  # copies: the batch may be overwritten
+COLUMN = "compound_llr"
 
 
-def _at_least_1d(values: Array) -> Array:
-    """A batch of one trial that has lost its dimension."""
-    return values if values.ndim else values.reshape(1)
+def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", test: str = "") -> Trials:
+    """LLRs against "another enrolled speaker or an unknown one", for a table with all models of each segment.
+
+    The models that a test segment was compared with are the enrolled speakers; every one must occur once, and
+    at least two must. Segments that share a model must share all of them: men may have been compared with men
+    and women with women, but a missing pair is an error. The LLRs are in the new column
+    ``compound_llr``, which becomes the score.
+
+    Parameters
+    ----------
+    trials
+        A table with the LLRs of every test segment against all models.
+    p_known
+        The share of known impostors among non-targets, as in :func:`llrkit.compound_llr`.
+    enroll, test
+        The columns with the models and the test segments; by default those of the table.
+
+    Examples
+    --------
+    >>> table = {"score": [2.0, -1.0, -3.0], "label": [1, 0, 0], "model": ["a", "b", "c"], "test": ["x"] * 3}
+    >>> trials = Trials(table, enroll="model", test="test")
+    >>> compound_trials(trials).table["compound_llr"].round(3).to_list()
+    [2.503, -1.859, -3.892]
+    """
+    of_kind(trials, Trials, "trials")
+    share(p_known, "p_known")
+    if trials.roles.n_systems != 1:
+        raise InputError(f"compound LLRs are of one system, got {trials.roles.n_systems}")
+    models, segments = enroll or trials.enroll, test or trials.test
+    if models is None or segments is None:
+        raise InputError("compound LLRs need the columns of the models and of the test segments")
+    for name in (models, segments):
+        require_column(name, trials.table.columns, trials.origin)
+    score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
+    model = trials.table[models].to_list()
+    llrs = np.empty(len(score))
+    by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
+    enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
+    for segment, rows in by_segment.items():
+        seen: set[Hashable] = set()
+        for row in rows.tolist():
+            if model[row] in seen:
+                raise InputError(
+                    f"{trials.place(row)}: model {model[row]!r} was compared with segment {segment!r} more "
+                    "than once; a compound LLR needs one LLR of each enrolled speaker"
+                )
+            seen.add(model[row])
+        if len(rows) < 2:
+            raise InputError(
+                f"{trials.place(int(rows[0]))}: segment {segment!r} was compared with one model only; a "
+                "compound LLR needs at least two enrolled speakers"
+            )
+        models_here = frozenset(seen)
+        for one in models_here:  # a segment that shares some models with an earlier one must share them all
+            other, expected = enrolled.setdefault(one, (segment, models_here))
+            if expected == models_here:
+                continue
+            lacking, has = (segment, other) if expected - models_here else (other, segment)
+            absent = min(map(str, (expected - models_here) or (models_here - expected)))
+            raise InputError(
+                f"{trials.place(int(rows[0]))}: segment {str(lacking)!r} was not compared with model "
+                f"{absent!r}, segment {str(has)!r} was; a compound LLR needs one LLR of each enrolled speaker"
+            )
+        llrs[rows] = compound_llr(score[rows], p_known)
+    columns = {name: trials.table[name] for name in trials.table.columns}
+    return Trials(
+        {**columns, COLUMN: llrs},
+        score=COLUMN,
+        label=trials.label,
+        enroll=models,
+        test=segments,
+        origin=trials.origin,
+    )

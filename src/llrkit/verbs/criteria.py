@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import SupportsFloat, TypedDict
+from typing import Any, SupportsFloat
 
-from llrkit.base.text import did_you_mean, unchecked
+from llrkit.base.text import did_you_mean
 from llrkit.errors import FileFormatError, InputError
 from llrkit.io.read_options import PLAIN, Reading
 from llrkit.results.vocabulary import Amount
@@ -107,19 +107,6 @@ class Criterion:
         return said + (" with its whole interval" if self.use == "interval" else "")
 
 
-class EvaluationKeywords(TypedDict, total=False):
-    """Keywords of :func:`llrkit.evaluate` that criteria may have as options."""
-
-    points: list[str | float]
-    by: str | None
-    ci: str
-    speakers: str | list[str]
-    recordings: str | list[str]
-    level: float
-    replicates: int
-    rng: int
-
-
 @dataclass(frozen=True)
 class Criteria:
     """What a system is validated against."""
@@ -135,10 +122,9 @@ class Criteria:
     reading: Reading = PLAIN
     """How these files are read."""
 
-    def keywords(self) -> EvaluationKeywords:
+    def keywords(self) -> dict[str, Any]:
         """The options, which were checked when the criteria were made."""
-        named = {"rng" if name == "seed" else name: value for name, value in self.options.items()}
-        return unchecked(EvaluationKeywords)(**named)
+        return {"rng" if name == "seed" else name: value for name, value in self.options.items()}
 
 
 def criteria_template() -> str:
@@ -238,25 +224,20 @@ def _criterion_from_toml(row: object, number: int) -> Criterion:
     if criterion.metric in NO_INTERVAL and criterion.use == "interval":
         why = NO_INTERVAL[criterion.metric]
         raise InputError(f'{where}: {criterion.metric} never has an interval for use = "interval": {why}')
-    _refuse_impossible_rates(criterion, where)
-    return criterion
-
-
-def _refuse_impossible_rates(criterion: Criterion, where: str) -> None:
-    """Refuse a limit that no rate, or change of a rate, can exceed: 8 where 8 % is meant."""
-    if not (criterion.is_rate or criterion.kind == "auc"):
-        return
+    # a limit that no rate, or change of a rate, can exceed: 8 where 8 % is meant
+    is_share = criterion.is_rate or criterion.kind == "auc"
     lowest = 0.0 if criterion.change_from is None else -1.0
     what = "a rate" if criterion.is_rate else "an area"
     what = what if criterion.change_from is None else f"a change of {what}"
     for name in ("at_most", "at_least"):
         limit = getattr(criterion, name)
-        if math.isfinite(limit) and not lowest <= limit <= 1.0:
+        if is_share and math.isfinite(limit) and not lowest <= limit <= 1.0:
             meant = f"; {limit:g} % is {limit / 100:g}" if lowest <= limit / 100 <= 1.0 else ""
             raise InputError(
                 f"{where}: {name} = {limit:g} for {criterion.metric}, which is {what}, "
                 f"between {lowest:g} and 1{meant}"
             )
+    return criterion
 
 
 def _evaluate_option(name: str, value: object) -> object:

@@ -14,25 +14,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from llrkit.base.arguments import FloatArray
 from llrkit.base.text import Json, agreeing, as_list, as_number, counted, number, p_words, told_apart
 from llrkit.core.functions import LN2, softplus
 from llrkit.core.pav import PavBlocks
 from llrkit.core.summaries import Moments
+from llrkit.fits import gaussian
 from llrkit.fits.cmlg import PredictedCost, cmlg_from_moments, line_costs, predicted_cost
-from llrkit.fits.gaussian import (
-    KURTOSIS,
-    LEVEL,
-    SD_RATIO,
-    SKEWNESS,
-    SPREADS,
-    GaussianTest,
-    gaussian_tests,
-    kurtosis_p_value,
-    shape_problems,
-    shape_statistics,
-    spread_limit,
-)
 from llrkit.fits.mixtures import mixture_from_training
 from llrkit.fits.training import TiedScores, TrainingPoints, smaller_class, training_points
 from llrkit.maps.training_range import REMEDY
@@ -60,195 +47,16 @@ ADVISED = ("cmlg", "logistic", "gaussian", "nig", "bayes", "pav")
 
 Advice = tuple[str, bool, str]
 """Method, whether it is advised, and why."""
-
-
-def short_class(result: Evaluation, needed: int) -> str:
-    """The class with fewer trials than needed, counted; empty if both have enough."""
-    return smaller_class(result.n_target, result.n_nontarget, needed)
-
-
-def is_separable(result: Evaluation) -> bool:
-    """Whether every target scores above every non-target: an EER of 0."""
-    return result.eer == 0.0
-
-
-def unsettled_question(result: Evaluation) -> str:
-    """What has to be settled before any method is advised; empty if nothing has.
-
-    Classes that do not overlap leave no choice of a method, whatever the scores are.
-    """
-    if result.verdict.outcome == "reversed":
-        return "first settle which way the scores point (see the lines above)"
-    if result.verdict.outcome == "uninformative":
-        return "first settle whether these are the right labels and scores (see the lines above)"
-    if other_quantity(*result.moments.extremes) in result.suspicions and not is_separable(result):
-        return "first settle what the scores are (see the lines above)"
-    return ""
-
-
-def overlap_problems(result: Evaluation) -> list[str]:
-    """What keeps the trials from showing a slope or a shape: no overlap, too few of a class, a bent DET."""
-    problems = []
-    if is_separable(result):
-        low, high = float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
-        gap = f" (gap from {low:.4g} to {high:.4g})" if low < high < math.inf and low > -math.inf else ""
-        problems.append(f"the classes do not overlap{gap}: any slope that is steep enough fits")
-    if short_class(result, FEW):
-        classes = (("target", result.n_target), ("non-target", result.n_nontarget))
-        few = " and ".join(f"{n:,} {name}" for name, n in classes if n < FEW)
-        trials = "trial" if few.startswith("1 ") and " and " not in few else "trials"
-        problems.append(f"{few} {trials}: the shape of a class cannot be judged from fewer than {FEW}")
-        return problems
-    slope = result.det_slope.slope
-    limit = max(DET_SLOPE, spread_limit(result.n_target, result.n_nontarget) - 1.0)
-    if abs(slope + 1.0) > limit:  # never for nan
-        problems.append(f"the DET slope is {slope:.2f}, more than {limit:.2f} from -1")
-    return problems
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """A measure beyond its limit that is no problem yet, and how often chance goes that far."""
-
-    words: str
-    p_value: float
-    of_spreads: bool = False
-
-    @property
-    def may_be_chance(self) -> bool:
-        """Whether the test keeps the assumption at its level."""
-        return not self.p_value < LEVEL
-
-    def __str__(self) -> str:
-        but = " but may be chance" if self.may_be_chance else ""
-        return f"{self.words}{but} ({p_words(self.p_value)})"
-
-
-def _doubt_about_shape(moments: Moments) -> Doubt | None:
-    """The first measure beyond its limit, with the p-value of its test; None if all are within."""
-    statistics = shape_statistics(moments)
-    p_values = {test.name: test.p_value for test in gaussian_tests(moments)}
-    for name, of_class in (("target", moments.target), ("nontarget", moments.nontarget)):
-        scores = f"{'non-target' if name == 'nontarget' else name} scores"
-        skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
-        if abs(skewness) > SKEWNESS:
-            what = f"skewness of {scores}"
-            return Doubt(f"the {what}, {skewness:+.2f}, is beyond {SKEWNESS:g}", p_values.get(what, 1.0))
-        if abs(kurtosis) > KURTOSIS:
-            words = f"the excess kurtosis of {scores}, {kurtosis:+.2f}, is beyond {KURTOSIS:g}"
-            return Doubt(words, kurtosis_p_value(of_class))
-    ratio = statistics["sd_ratio"]
-    if not 1.0 / SD_RATIO <= ratio <= SD_RATIO:
-        shown, limit = told_apart(ratio, SD_RATIO if ratio > 1.0 else 1.0 / SD_RATIO, 2)
-        words = f"the ratio of the spreads, {shown}, is beyond {limit}"
-        return Doubt(words, p_values.get(SPREADS, 1.0), of_spreads=True)
-    return None
-
-
-def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
-    """For each method whether it is advised, and the number that says so.
-
-    None is advised for scores of which it is not settled what they are.
-    """
-    unsettled = unsettled_question(result)
-    if unsettled:
-        return [(name, False, unsettled) for name in ADVISED]
-    if is_separable(result):
-        return _advice_without_overlap()
-    few = short_class(result, FEW)
-    statistics = shape_statistics(result.moments)
-    shaped = any("skewness" in problem or "kurtosis" in problem for problem in problems)
-    unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
-    doubt = None if few or problems else _doubt_about_shape(result.moments)
-    unequal = unequal or (doubt is not None and doubt.of_spreads and not doubt.may_be_chance)
-    doubted = "" if doubt is None else str(doubt)
-    within = (
-        f"skewness within {SKEWNESS:g}, excess kurtosis within {KURTOSIS:g} and ratio of the spreads within "
-        f"{SD_RATIO:g}: Gaussian with the same spread"
-    )
-    return [
-        ("cmlg", not (problems or doubted), _against_cmlg(result, problems) or doubted or within),
-        ("logistic", True, "assumes only that the LLR is a linear function of the score"),
-        _advice_on_gaussian(few, shaped, unequal, statistics["sd_ratio"], result.det_slope.slope, doubted),
-        _advice_on_nig(few, shaped),
-        _advice_on_bayes(few, shaped),
-        _advice_on_pav(result),
-    ]
-
-
-def _against_cmlg(result: Evaluation, problems: list[str]) -> str:
-    """Why CMLG is not advised; a DET at 45 degrees is no reason in its favor."""
-    if not problems:
-        return ""
-    slope = result.det_slope.slope
-    straight = abs(slope + 1.0) <= DET_SLOPE
-    said = f"; a DET slope within {DET_SLOPE} of -1 ({slope:.2f}) does not make it right" if straight else ""
-    return f"see the lines above{said}"
-
-
-def _advice_on_gaussian(
-    few: str, shaped: bool, unequal: bool, ratio: float, slope: float, doubt: str
-) -> Advice:
-    if few:
-        return "gaussian", False, f"{few}: the spreads cannot be told apart with fewer than {FEW} of a class"
-    if shaped:
-        return "gaussian", False, "the classes are not Gaussian: see the lines above"
-    if unequal:
-        return "gaussian", True, f"classes of different spreads (ratio {ratio:.2f}, DET slope {slope:.2f})"
-    if not ratio > 0.0:
-        return "gaussian", False, "the spreads could not be measured"
-    return "gaussian", False, doubt or f"the spreads are nearly the same (ratio {ratio:.2f}): not needed"
-
-
-def _advice_on_nig(few: str, shaped: bool) -> Advice:
-    if few:
-        return "nig", False, f"{few}: skewness and tails cannot be fitted with fewer than {FEW} of a class"
-    if shaped:
-        return "nig", True, "skewed or heavy-tailed classes: see the lines above"
-    return "nig", False, "neither skewness nor excess kurtosis beyond its limit: not needed"
-
-
-def _advice_on_bayes(few: str, shaped: bool) -> Advice:
-    if shaped:
-        return "bayes", False, "the classes are not Gaussian: see the lines above"
-    if few:
-        return "bayes", True, f"{few}, fewer than {FEW}: it shrinks the LLR where the data say little"
-    return "bayes", False, f"{FEW} trials of each class or more: not needed"
-
-
-def _advice_on_pav(result: Evaluation) -> Advice:
-    short = short_class(result, PAV_NEEDS)
-    if short:
-        return "pav", False, f"{short}; with fewer than {PAV_NEEDS:,} of a class it overfits"
-    return "pav", True, f"{PAV_NEEDS:,} trials of each class or more: enough for a map that follows the data"
-
-
-def _advice_without_overlap() -> list[Advice]:
-    """Where all targets score above all non-targets only a prior belief gives a slope."""
-    alone = "the size of its LLRs would rest on the assumed shape alone"
-    return [
-        ("cmlg", False, alone),
-        (
-            "logistic",
-            True,
-            REMEDY,
-        ),
-        ("gaussian", False, alone),
-        ("nig", False, alone),
-        ("bayes", False, alone),
-        ("pav", False, "its LLRs would be infinite"),
-    ]
-
-
 LOSS = 0.02
-"""Share of Cllr that CMLG may cost more than logistic regression."""
+"""Share of Cllr that CMLG may cost more than logistic regression; see docs/notes/decisions-fits.md."""
+_SHAPED = ("cmlg", "gaussian", "nig", "bayes")
 
 
 @dataclass(frozen=True)
 class GaussianCheck:
     """Tests of two Gaussians of equal spread, and what CMLG costs."""
 
-    tests: tuple[GaussianTest, ...] = ()
+    tests: tuple[gaussian.GaussianTest, ...] = ()
     costs: PredictedCost | None = None
     """On the trials themselves, or on scores with their moments."""
 
@@ -277,151 +85,6 @@ class GaussianCheck:
             "gaussian_tests": [test.to_dict() for test in self.tests],
             "costs": None if self.costs is None else self.costs.to_dict(),
         }
-
-
-def check_from_moments(moments: Moments, cost: Preset | None = None) -> GaussianCheck:
-    """Without another look at the trials: score tests, and costs of scores with these moments.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> import numpy as np
-    >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
-    >>> scores = lk.Scores(*pair.rvs(3000, 30_000, np.random.default_rng(1)))
-    >>> check = check_from_moments(scores.reduce(Moments.of))
-    >>> len(check.tests), check.problems(3000)
-    (4, [])
-    """
-    tests = gaussian_tests(moments)
-    if not tests:
-        return GaussianCheck()
-    fitted = cmlg_from_moments(moments)
-    return GaussianCheck(tuple(tests), predicted_cost(moments, fitted.a, fitted.b, cost))
-
-
-def check_trials(source: ScoreSource, moments: Moments, cost: Preset | None = None) -> GaussianCheck:
-    """With one more pass: the mixture over mu by its likelihood, and costs of the trials themselves."""
-    tests = gaussian_tests(moments)
-    if not tests:
-        return GaussianCheck()
-    training = training_points(source, moments)
-    fitted = cmlg_from_moments(moments)
-    costs = line_costs(training.target, training.nontarget, fitted.a, fitted.b, cost)
-    return GaussianCheck((*tests[:-1], _mixture_against_one_pair(training, tests[-1])), costs)
-
-
-def _mixture_against_one_pair(training: TrainingPoints, score_test: GaussianTest) -> GaussianTest:
-    """One Gaussian pair against two: twice the gain in log-likelihood, beside chi-square with 2 degrees.
-
-    Under one pair the weight and mu of the second are not both determined, so chi-square is an
-    approximation; in simulations it is exceeded a little less often than it says.
-    """
-    from scipy.special import chdtrc
-
-    moments = training.moments
-    n = moments.target.n + moments.nontarget.n
-    fitted = mixture_from_training(training, 2, None, float(moments.target.n / n), None)
-    gain = max(2.0 * n * (fitted.detail("log_likelihood") - fitted.detail("log_likelihood_cmlg")), 0.0)
-    weights, mus = (list(map(as_number, as_list(fitted.details[name]))) for name in ("weights", "mu"))
-    mean = sum(w * mu for w, mu in zip(weights, mus, strict=True))
-    spread = sum(w * (mu - mean) ** 2 for w, mu in zip(weights, mus, strict=True))
-    variation = math.sqrt(spread) / mean if mean > 0 else 0.0
-    return replace(score_test, deviation=variation, statistic=gain, p_value=float(chdtrc(2, gain)))
-
-
-_SHAPED = ("cmlg", "gaussian", "nig", "bayes")
-
-
-@dataclass(frozen=True)
-class CostOfTies:
-    """Cllr, in bits, of the best straight line and of PAV on trials that it has not seen."""
-
-    line: float
-    pav: float
-    fewest: float
-    """Trials of the smaller class."""
-
-    @property
-    def measurable(self) -> bool:
-        """Whether PAV gains more than ``LOSS``, and more than chance: 5 / n nats, as for CMLG."""
-        return self.line - self.pav > max(LOSS * self.line, 5.0 / (self.fewest * LN2))
-
-    @property
-    def sentence(self) -> str:
-        """Both in words."""
-        line, pav = told_apart(self.line, self.pav, 3)
-        said = f"the best straight line has a Cllr of {line}, PAV one of {pav} on trials left out"
-        return said if self.measurable else f"{said}: no measurable loss"
-
-
-def cost_of_ties(line: float | None, blocks: PavBlocks) -> CostOfTies | None:
-    """What PAV gains over the best straight line, whose Cllr is given; None if no line was measured.
-
-    Examples
-    --------
-    >>> two = PavBlocks(np.array([10, 90]), np.array([90, 10]), *np.array([[0.0, 1.0]] * 2))
-    >>> cost_of_ties(0.5, two).measurable, cost_of_ties(None, two)
-    (False, None)
-    """
-    if line is None or not math.isfinite(line):
-        return None
-    fewest = float(min(blocks.target.sum(), blocks.nontarget.sum()))
-    return CostOfTies(line, held_out_cllr(blocks), fewest)
-
-
-def held_out_cllr(blocks: PavBlocks) -> float:
-    """Cllr of the LLRs of PAV, in bits, where every trial is left out of the counts of its block.
-
-    Half a trial of each class is added to every block, so no LLR is infinite. The blocks themselves have seen
-    the trials, so the value is a little low where blocks are many.
-
-    Examples
-    --------
-    >>> round(held_out_cllr(PavBlocks(np.array([1, 3]), np.array([3, 1]), *np.array([[0.0, 1.0]] * 2))), 3)
-    1.063
-    """
-    counts = blocks.target.astype(np.float64), blocks.nontarget.astype(np.float64)
-    lost = 0.0
-    for own, other in (counts, counts[::-1]):
-        odds = np.log((np.maximum(own - 1.0, 0.0) + 0.5) / (other + 0.5)) + _log_ratio_of_counts(own, other)
-        lost += float((own * np.asarray(softplus(-odds))).sum() / own.sum())
-    return lost / (2.0 * LN2)
-
-
-def _log_ratio_of_counts(own: FloatArray, other: FloatArray) -> float:
-    return math.log(float(other.sum()) / max(float(own.sum()) - 1.0, 0.5))
-
-
-def advice_for_ties(
-    tied: TiedScores | None, cost: CostOfTies | None, advice: Sequence[Advice]
-) -> list[Advice]:
-    """The advice for continuous scores, changed where scores are clipped, saturated or tied.
-
-    Densities that have no steps are never advised for such scores; PAV takes the place of a straight line
-    only if that loses by it.
-
-    Examples
-    --------
-    >>> from llrkit.scores import Scores
-    >>> tied = TiedScores.of(Scores([1.0] * 9, [0.0] * 9 + [1.0]))
-    >>> advice_for_ties(tied, None, [("nig", True, "skewed classes"), ("logistic", True, "a line")])
-    [('nig', False, 'saturated or tied scores have no such density'), ('logistic', True, 'a line')]
-    """
-    if tied is None or not tied.sentences():
-        return list(advice)
-    costly = cost is not None and cost.measurable
-    before = "log-odds instead of probabilities" if tied.within_0_and_1 else "the scores before they were cut"
-    changed: list[Advice] = []
-    for name, advised, why in advice:
-        if name == "nig" or (costly and name in _SHAPED):
-            if advised or costly:
-                advised, why = False, "saturated or tied scores have no such density"
-        elif costly and name == "pav":
-            advised, why = True, "follows saturated and tied scores, whatever their scale"
-        elif costly and name == "logistic":
-            advised, why = False, f"no straight line fits saturated or tied scores: use {before}, or PAV"
-        changed.append((name, advised, why))
-    return changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -530,7 +193,7 @@ def diagnose(source: AnyTrials, labels: Labels | None = None, *, point: AnyPoint
     source = as_source(source, labels)
     cost = None if point is None else cost_of(point)
     result, tied = evaluate(source), TiedScores.of_source(source)
-    check = check_trials(source, result.moments, cost) if can_be_checked(result) else None
+    check = check_trials(result.moments, source, cost) if can_be_checked(result) else None
     diagnosis = diagnosis_of(result, check, tied=tied)
     if cost is None or (check is not None and check.costs is not None):
         return diagnosis
@@ -545,7 +208,7 @@ def can_be_checked(result: Evaluation) -> bool:
     return (
         finite
         and not (is_separable(result) or short_class(result, FEW))
-        and all(math.isfinite(value) for value in shape_statistics(result.moments).values())
+        and all(math.isfinite(value) for value in gaussian.shape_statistics(result.moments).values())
     )
 
 
@@ -556,10 +219,14 @@ def diagnosis_of(
 
     ``tied`` says which scores occur often, where they were counted.
     """
-    line = check.costs.cllr_logistic if check is not None and check.costs is not None else _line_cllr(result)
+    line = None
+    if check is not None and check.costs is not None:
+        line = check.costs.cllr_logistic
+    elif result.best_line is not None and result.loss_split is not None:  # else the cells are too wide
+        line = result.best_line.cllr
     if check is None:
-        check = check_from_moments(result.moments) if can_be_checked(result) else GaussianCheck()
-    problems = shape_problems(result.moments)
+        check = check_trials(result.moments) if can_be_checked(result) else GaussianCheck()
+    problems = gaussian.shape_problems(result.moments)
     if result.verdict.outcome in ("reversed", "uninformative"):
         problems.insert(0, f"the scores are {result.verdict.text}")
     problems[:0] = result.suspicions
@@ -567,7 +234,7 @@ def diagnosis_of(
     if infinite:
         are = agreeing(infinite, "is", "are")
         problems.append(f"{counted(infinite, 'score')} {are} infinite, which no fit accepts")
-    if any(math.isnan(value) for value in shape_statistics(result.moments).values()):
+    if any(math.isnan(value) for value in gaussian.shape_statistics(result.moments).values()):
         problems.append("the scores are too large for their moments to be computed")
     problems += overlap_problems(result)
     problems += check.problems(min(result.n_target, result.n_nontarget))
@@ -576,23 +243,272 @@ def diagnosis_of(
     cost = cost_of_ties(line, result.summaries.blocks) if may_follow_ties else None
     told = tied.sentences() if tied is not None else []
     if told and cost is not None:
-        told.append(cost.sentence)
-    costly = cost is None or cost.measurable
-    problems += told if costly else []
+        told.append(cost[0])
+    is_problem = cost is None or cost[1]
+    problems += told if is_problem else []
+    advice = advice_for(result, problems)
+    if may_follow_ties:
+        advice = advice_for_ties(tied, cost is not None and cost[1], advice)
     return Diagnosis(
         evaluation=result,
-        shape=shape_statistics(result.moments),
+        shape=gaussian.shape_statistics(result.moments),
         problems=tuple(problems),
-        advice=tuple(advice_for_ties(tied if may_follow_ties else None, cost, advice_for(result, problems))),
+        advice=tuple(advice),
         cllr_from_eer=GaussianLLR.from_eer(result.eer).cllr
         if 0.0 < result.eer < 0.5
         else float(result.eer > 0),
-        notes=() if costly else tuple(told),
+        notes=() if is_problem else tuple(told),
         check=check,
     )
 
 
-def _line_cllr(result: Evaluation) -> float | None:
-    """Cllr of the best straight line from the cells of the evaluation, where these are narrow enough."""
-    line = result.best_line if result.loss_split is not None else None
-    return None if line is None else line.cllr
+def short_class(result: Evaluation, needed: int) -> str:
+    """The class with fewer trials than needed, counted; empty if both have enough."""
+    return smaller_class(result.n_target, result.n_nontarget, needed)
+
+
+def is_separable(result: Evaluation) -> bool:
+    """Whether every target scores above every non-target: an EER of 0."""
+    return result.eer == 0.0
+
+
+def overlap_problems(result: Evaluation) -> list[str]:
+    """What keeps the trials from showing a slope or a shape: no overlap, too few of a class, a bent DET."""
+    problems = []
+    if is_separable(result):
+        low, high = float(result.moments.nontarget.high[0]), float(result.moments.target.low[0])
+        gap = f" (gap from {low:.4g} to {high:.4g})" if low < high < math.inf and low > -math.inf else ""
+        problems.append(f"the classes do not overlap{gap}: any slope that is steep enough fits")
+    if short_class(result, FEW):
+        classes = (("target", result.n_target), ("non-target", result.n_nontarget))
+        few = " and ".join(f"{n:,} {name}" for name, n in classes if n < FEW)
+        trials = "trial" if few.startswith("1 ") and " and " not in few else "trials"
+        problems.append(f"{few} {trials}: the shape of a class cannot be judged from fewer than {FEW}")
+        return problems
+    slope = result.det_slope.slope
+    limit = max(DET_SLOPE, gaussian.spread_limit(result.n_target, result.n_nontarget) - 1.0)
+    if abs(slope + 1.0) > limit:  # never for nan
+        problems.append(f"the DET slope is {slope:.2f}, more than {limit:.2f} from -1")
+    return problems
+
+
+def _doubt_about_shape(moments: Moments) -> tuple[str, bool]:
+    """The first measure beyond its limit that is no problem yet, in words; and whether spreads do differ.
+
+    The words say how often chance goes that far; they are empty if all measures are within their limits.
+    """
+    statistics = gaussian.shape_statistics(moments)
+    p_values = {test.name: test.p_value for test in gaussian.gaussian_tests(moments)}
+
+    def beyond_limit(words: str, p_value: float) -> tuple[str, bool]:
+        differs = p_value < gaussian.LEVEL
+        return f"{words}{'' if differs else ' but may be chance'} ({p_words(p_value)})", differs
+
+    for name, of_class in (("target", moments.target), ("nontarget", moments.nontarget)):
+        scores = f"{'non-target' if name == 'nontarget' else name} scores"
+        skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
+        if abs(skewness) > gaussian.SKEWNESS:
+            what = f"skewness of {scores}"
+            words = f"the {what}, {skewness:+.2f}, is beyond {gaussian.SKEWNESS:g}"
+            return beyond_limit(words, p_values.get(what, 1.0))[0], False
+        if abs(kurtosis) > gaussian.KURTOSIS:
+            words = f"the excess kurtosis of {scores}, {kurtosis:+.2f}, is beyond {gaussian.KURTOSIS:g}"
+            return beyond_limit(words, gaussian.kurtosis_p_value(of_class))[0], False
+    ratio = statistics["sd_ratio"]
+    if 1.0 / gaussian.SD_RATIO <= ratio <= gaussian.SD_RATIO:
+        return "", False
+    shown, limit = told_apart(ratio, gaussian.SD_RATIO if ratio > 1.0 else 1.0 / gaussian.SD_RATIO, 2)
+    return beyond_limit(
+        f"the ratio of the spreads, {shown}, is beyond {limit}", p_values.get(gaussian.SPREADS, 1.0)
+    )
+
+
+def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
+    """For each method whether it is advised, and the number that says so.
+
+    None is advised for scores of which it is not settled what they are. Classes that do not overlap leave no
+    choice of a method, whatever the scores are.
+    """
+    unsettled = ""
+    if result.verdict.outcome == "reversed":
+        unsettled = "which way the scores point"
+    elif result.verdict.outcome == "uninformative":
+        unsettled = "whether these are the right labels and scores"
+    elif other_quantity(*result.moments.extremes) in result.suspicions and not is_separable(result):
+        unsettled = "what the scores are"
+    if unsettled:
+        return [(name, False, f"first settle {unsettled} (see the lines above)") for name in ADVISED]
+    if is_separable(result):  # only a prior belief gives a slope
+        alone = "the size of its LLRs would rest on the assumed shape alone"
+        special = {"logistic": (True, REMEDY), "pav": (False, "its LLRs would be infinite")}
+        return [(name, *special.get(name, (False, alone))) for name in ADVISED]
+    few, slope = short_class(result, FEW), result.det_slope.slope
+    ratio = gaussian.shape_statistics(result.moments)["sd_ratio"]
+    shaped = any("skewness" in problem or "kurtosis" in problem for problem in problems)
+    unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
+    doubt, spreads_differ = ("", False) if few or problems else _doubt_about_shape(result.moments)
+
+    against_cmlg = doubt
+    if problems:  # a DET at 45 degrees is no reason in favor of CMLG
+        straight = abs(slope + 1.0) <= DET_SLOPE
+        against_cmlg = "see the lines above" + (
+            f"; a DET slope within {DET_SLOPE} of -1 ({slope:.2f}) does not make it right" if straight else ""
+        )
+    within = (
+        f"skewness within {gaussian.SKEWNESS:g}, excess kurtosis within {gaussian.KURTOSIS:g} and ratio of "
+        f"the spreads within {gaussian.SD_RATIO:g}: Gaussian with the same spread"
+    )
+    if few:
+        unequal_pair = False, f"{few}: the spreads cannot be told apart with fewer than {FEW} of a class"
+    elif shaped:
+        unequal_pair = False, "the classes are not Gaussian: see the lines above"
+    elif unequal or spreads_differ:
+        unequal_pair = True, f"classes of different spreads (ratio {ratio:.2f}, DET slope {slope:.2f})"
+    elif not ratio > 0.0:
+        unequal_pair = False, "the spreads could not be measured"
+    else:
+        unequal_pair = False, doubt or f"the spreads are nearly the same (ratio {ratio:.2f}): not needed"
+    if few:
+        nig = False, f"{few}: skewness and tails cannot be fitted with fewer than {FEW} of a class"
+    elif shaped:
+        nig = True, "skewed or heavy-tailed classes: see the lines above"
+    else:
+        nig = False, "neither skewness nor excess kurtosis beyond its limit: not needed"
+    if shaped:
+        bayes = False, "the classes are not Gaussian: see the lines above"
+    elif few:
+        bayes = True, f"{few}, fewer than {FEW}: it shrinks the LLR where the data say little"
+    else:
+        bayes = False, f"{FEW} trials of each class or more: not needed"
+    if short := short_class(result, PAV_NEEDS):
+        pav = False, f"{short}; with fewer than {PAV_NEEDS:,} of a class it overfits"
+    else:
+        pav = True, f"{PAV_NEEDS:,} trials of each class or more: enough for a map that follows the data"
+    return [
+        ("cmlg", not against_cmlg, against_cmlg or within),
+        ("logistic", True, "assumes only that the LLR is a linear function of the score"),
+        ("gaussian", *unequal_pair),
+        ("nig", *nig),
+        ("bayes", *bayes),
+        ("pav", *pav),
+    ]
+
+
+def check_trials(
+    moments: Moments, source: ScoreSource | None = None, cost: Preset | None = None
+) -> GaussianCheck:
+    """Score tests, and costs of scores with these moments; with the trials, one more pass makes both exact.
+
+    Then the mixture over mu is tested by its likelihood, and the costs are those of the trials themselves.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> pair = lk.theory.GaussianLLR.from_eer(0.05)
+    >>> scores = lk.Scores(*pair.rvs(3000, 30_000, np.random.default_rng(1)))
+    >>> check = check_trials(scores.reduce(Moments.of))
+    >>> len(check.tests), check.problems(3000)
+    (4, [])
+    """
+    tests = gaussian.gaussian_tests(moments)
+    if not tests:
+        return GaussianCheck()
+    fitted = cmlg_from_moments(moments)
+    if source is None:
+        return GaussianCheck(tuple(tests), predicted_cost(moments, fitted.a, fitted.b, cost))
+    training = training_points(source, moments)
+    costs = line_costs(training.target, training.nontarget, fitted.a, fitted.b, cost)
+    return GaussianCheck((*tests[:-1], _mixture_against_one_pair(training, tests[-1])), costs)
+
+
+def _mixture_against_one_pair(
+    training: TrainingPoints, score_test: gaussian.GaussianTest
+) -> gaussian.GaussianTest:
+    """One Gaussian pair against two: twice the gain in log-likelihood, beside chi-square with 2 degrees.
+
+    Under one pair the weight and mu of the second are not both determined, so chi-square is an
+    approximation; in simulations it is exceeded a little less often than it says.
+    """
+    from scipy.special import chdtrc
+
+    moments = training.moments
+    n = moments.target.n + moments.nontarget.n
+    fitted = mixture_from_training(training, 2, None, float(moments.target.n / n), None)
+    gain = max(2.0 * n * (fitted.detail("log_likelihood") - fitted.detail("log_likelihood_cmlg")), 0.0)
+    weights, mus = (list(map(as_number, as_list(fitted.details[name]))) for name in ("weights", "mu"))
+    mean = sum(w * mu for w, mu in zip(weights, mus, strict=True))
+    spread = sum(w * (mu - mean) ** 2 for w, mu in zip(weights, mus, strict=True))
+    variation = math.sqrt(spread) / mean if mean > 0 else 0.0
+    return replace(score_test, deviation=variation, statistic=gain, p_value=float(chdtrc(2, gain)))
+
+
+def cost_of_ties(line: float | None, blocks: PavBlocks) -> tuple[str, bool] | None:
+    """What PAV gains over the best straight line, in words, and whether that is measurable.
+
+    ``line`` is the Cllr of the line in bits; without one there is nothing to compare.
+
+    Examples
+    --------
+    >>> two = PavBlocks(np.array([10, 90]), np.array([90, 10]), *np.array([[0.0, 1.0]] * 2))
+    >>> cost_of_ties(0.5, two)[1], cost_of_ties(None, two)
+    (False, None)
+    """
+    if line is None or not math.isfinite(line):
+        return None
+    pav = held_out_cllr(blocks)
+    fewest = float(min(blocks.target.sum(), blocks.nontarget.sum()))
+    # more than chance: 5 / n nats, as for CMLG
+    measurable = line - pav > max(LOSS * line, 5.0 / (fewest * LN2))
+    shown = "the best straight line has a Cllr of {}, PAV one of {} on trials left out"
+    words = shown.format(*told_apart(line, pav, 3))
+    return words if measurable else f"{words}: no measurable loss", measurable
+
+
+def held_out_cllr(blocks: PavBlocks) -> float:
+    """Cllr of the LLRs of PAV, in bits, where every trial is left out of the counts of its block.
+
+    Half a trial of each class is added to every block, so no LLR is infinite. The blocks themselves have seen
+    the trials, so the value is a little low where blocks are many.
+
+    Examples
+    --------
+    >>> round(held_out_cllr(PavBlocks(np.array([1, 3]), np.array([3, 1]), *np.array([[0.0, 1.0]] * 2))), 3)
+    1.063
+    """
+    counts = blocks.target.astype(np.float64), blocks.nontarget.astype(np.float64)
+    lost = 0.0
+    for own, other in (counts, counts[::-1]):
+        odds = np.log((np.maximum(own - 1.0, 0.0) + 0.5) / (other + 0.5))
+        odds = odds + math.log(float(other.sum()) / max(float(own.sum()) - 1.0, 0.5))
+        lost += float((own * np.asarray(softplus(-odds))).sum() / own.sum())
+    return lost / (2.0 * LN2)
+
+
+def advice_for_ties(tied: TiedScores | None, costly: bool, advice: Sequence[Advice]) -> list[Advice]:
+    """The advice for continuous scores, changed where scores are clipped, saturated or tied.
+
+    Densities that have no steps are never advised for such scores; PAV takes the place of a straight line
+    only if that loses by it (``costly``).
+
+    Examples
+    --------
+    >>> from llrkit.scores import Scores
+    >>> tied = TiedScores.of(Scores([1.0] * 9, [0.0] * 9 + [1.0]))
+    >>> advice_for_ties(tied, False, [("nig", True, "skewed classes"), ("logistic", True, "a line")])
+    [('nig', False, 'saturated or tied scores have no such density'), ('logistic', True, 'a line')]
+    """
+    if tied is None or not tied.sentences():
+        return list(advice)
+    before = "log-odds instead of probabilities" if tied.within_0_and_1 else "the scores before they were cut"
+    changed: list[Advice] = []
+    for name, advised, why in advice:
+        if name == "nig" or (costly and name in _SHAPED):
+            if advised or costly:
+                advised, why = False, "saturated or tied scores have no such density"
+        elif costly and name == "pav":
+            advised, why = True, "follows saturated and tied scores, whatever their scale"
+        elif costly and name == "logistic":
+            advised, why = False, f"no straight line fits saturated or tied scores: use {before}, or PAV"
+        changed.append((name, advised, why))
+    return changed

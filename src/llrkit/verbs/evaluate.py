@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from types import MappingProxyType
 
-from llrkit.base.arguments import RNG, seed_of, whole_number, yes_or_no
+from llrkit.base.arguments import RNG, names_of, seed_of, whole_number, yes_or_no
+from llrkit.core.cells import Grid, collect_again
 from llrkit.core.functions import probability
 from llrkit.core.groups import By, bona_fide_and_spoofs, class_to_share, trials_with_values
-from llrkit.errors import InputError, PooledClassesWarning, TooFewTrialsError
-from llrkit.metrics.measure import measure, with_groups
+from llrkit.core.summaries import Both, Moments, both, grouped
+from llrkit.errors import EmptyClassError, InputError, PooledClassesWarning, TooFewTrialsError
+from llrkit.metrics.costs import nist_weights, scaled_to_size
+from llrkit.metrics.measure import (
+    measure,
+    measurement_summarizer,
+    measurements_from_summaries,
+    resolve_points,
+    with_groups,
+)
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory.odds import Points
 from llrkit.trust.identity_tests import check_speakers, count_in_judged_cells, judged_edges
-from llrkit.trust.influence import LARGEST_LOSS
+from llrkit.trust.influence import LARGEST_LOSS, REASONS, functionals
 from llrkit.trust.jackknife import Uncertainty
-from llrkit.trust.speakers import Columns, Speakers, find_speakers, kind_asked_for, require_columns
-from llrkit.verbs.evaluation import Evaluation, warn_of
+from llrkit.trust.speakers import Columns, find_speakers, kind_asked_for, require_columns
+from llrkit.verbs.evaluation import Evaluation, group_name, warn_of
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
 
@@ -50,8 +61,6 @@ def evaluate(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Scores, trials, or any other score source.
     points
         Operating points, as objects or names of presets. A preset that averages several points also
         gives a primary cost.
@@ -116,115 +125,157 @@ def evaluate(
     probability(level, "level")
     whole_number(replicates, 1, "replicates")
     if shared is not None and by is not None:
-        regrouped = bona_fide_and_spoofs(as_source(source), shared)
+        regrouped = bona_fide_and_spoofs(source, shared)
         if regrouped is not source:
+            if threshold_from is not None:
+                threshold_from = bona_fide_and_spoofs(threshold_from, shared)
             with warnings.catch_warnings():  # of kinds that are taken as one: these are what they are
                 warnings.simplefilter("ignore", PooledClassesWarning)
-                dev = threshold_from
-                if dev is not None:
-                    dev = bona_fide_and_spoofs(as_source(dev), shared)
                 result = evaluate(
-                    regrouped, points=points, by=by, shared=class_to_share(shared), threshold_from=dev,
-                    ece=ece,
-                    allow_unconfirmed=allow_unconfirmed, equalize=equalize, ci=ci, speakers=speakers,
-                    recordings=recordings, level=level, replicates=replicates, rng=seed,
+                    regrouped, points=points, by=by, shared=class_to_share(shared),
+                    threshold_from=threshold_from, ece=ece, allow_unconfirmed=allow_unconfirmed,
+                    equalize=equalize, ci=ci, speakers=speakers, recordings=recordings, level=level,
+                    replicates=replicates, rng=seed,
                 )  # fmt: skip
             assert result.shared is not None
             return replace(result, shared=replace(result.shared, of_kinds=True))
-    if isinstance(source, ScoreSource) and not (by or speakers or equalize):
+    if not (by or speakers or equalize):
         source = source.in_order()  # no sum depends on how the trials came
     if equalize:
         if ci != "none" or threshold_from is not None or ece:
             raise InputError("equalize cannot be combined with ci, threshold_from or ece")
-        from llrkit.verbs.conditions import equalized
-
-        result = equalized(source, equalize, points, allow_unconfirmed=allow_unconfirmed)
-        grouped = Evaluation.from_measurements(
-            with_groups(result, source, by, points, allow_unconfirmed, shared)
+        result = equalized(
+            source, equalize, points, by=by, shared=shared, allow_unconfirmed=allow_unconfirmed
         )
-        result = replace(
-            result,
-            groups=grouped.groups,
-            skipped_groups=grouped.skipped_groups,
-            shared=grouped.shared,
-            by=grouped.by,
-        )
-        warn_of(result)
-        return result
-    result = Evaluation.from_measurements(
-        measure(
-            source,
-            points,
-            by=by,
-            shared=shared,
-            threshold_from=threshold_from,
-            ece=ece,
+    else:
+        measured = measure(
+            source, points, by=by, shared=shared, threshold_from=threshold_from, ece=ece,
             allow_unconfirmed=allow_unconfirmed,
-        )
-    )
-    if ci == "none":
-        warn_of(result)
-        return result
-
-    # imported here: half of what a small set takes to evaluate otherwise
-    from llrkit.trust.bootstrap import bootstrap, speaker_resampling, trial_resampling
-    from llrkit.trust.influence import REASONS, functionals
-    from llrkit.trust.intervals import closed_form
-
-    def with_intervals(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
-        if ci == "trial":
-            return replace(evaluation, uncertainty=closed_form(trials, evaluation, None, level))
-        if speakers is None:  # a bootstrap of trials; those of a group are drawn with all others
-            made = bootstrap(trials, evaluation, trial_resampling(source, seed), level, replicates)
-            return replace(evaluation, uncertainty=made)
-        if ci == "bootstrap":
-            resampling = speaker_resampling(trials, speakers, recordings, seed)
-            made = bootstrap(trials, evaluation, resampling, level, replicates)
-            return _tested_by_speaker(replace(evaluation, uncertainty=made), trials, resampling.speakers)
-        return _intervals_by_speaker(evaluation, trials, find_speakers(trials, speakers), level)
-
-    groups = {}
-    of_value: ScoreSource
-    for name, group in result.groups.items():
-        column, *others = result.by
-        if result.shared is None:
-            values = name if others and isinstance(name, tuple) else (name,)
-            of_value = trials_with_values(source, result.by, values)
-        else:
-            of_value = result.shared.trials_of(source, column, name)
-        try:
-            groups[name] = with_intervals(of_value, group)
-        except TooFewTrialsError as error:
-            names = (number.name for number in functionals(group).numbers)
-            none = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
-            groups[name] = replace(group, uncertainty=none)
-    result = replace(with_intervals(source, result), groups=MappingProxyType(groups))
+        )  # fmt: skip
+        result = Evaluation.from_measurements(measured)
+    if ci != "none":
+        result = _with_intervals(result, source, ci, speakers, recordings, level, replicates, seed)
     warn_of(result)
     return result
 
 
-def _intervals_by_speaker(
-    result: Evaluation, source: ScoreSource, speakers: Speakers, level: float
+def _with_intervals(
+    result: Evaluation,
+    source: ScoreSource,
+    ci: str,
+    speakers: Columns | None,
+    recordings: Columns | None,
+    level: float,
+    replicates: int,
+    seed: int,
 ) -> Evaluation:
-    """The evaluation with intervals and the test of calibration, both from one more pass."""
+    """The evaluation and its groups with intervals and, where speakers are known, the test of calibration."""
+    # imported here: half of what a small set takes to evaluate otherwise
+    from llrkit.trust.bootstrap import bootstrap, speaker_resampling, trial_resampling
     from llrkit.trust.intervals import closed_form, intervals_and_cells
 
-    if result.cllr >= LARGEST_LOSS:
-        return replace(result, uncertainty=closed_form(source, result, speakers, level))
-    made, cells = intervals_and_cells(source, result, speakers, level, judged_edges(result)[1:-1])
-    result = replace(result, uncertainty=made)
-    try:
-        return replace(result, tested=check_speakers(result, cells))
-    except TooFewTrialsError:
-        return result
+    def of_trials(trials: ScoreSource, evaluation: Evaluation) -> Evaluation:
+        if ci == "trial":
+            return replace(evaluation, uncertainty=closed_form(trials, evaluation, None, level))
+        if speakers is None:  # a bootstrap of trials; those of a group are drawn with all others
+            drawn = trial_resampling(source, seed)
+            return replace(evaluation, uncertainty=bootstrap(trials, evaluation, drawn, level, replicates))
+        testable = evaluation.cllr < LARGEST_LOSS
+        cells = None
+        if ci == "bootstrap":
+            resampling = speaker_resampling(trials, speakers, recordings, seed)
+            people = resampling.speakers
+            uncertainty = bootstrap(trials, evaluation, resampling, level, replicates)
+        else:
+            people = find_speakers(trials, speakers)
+            if testable:  # the pass for the intervals counts what the test needs
+                inner = judged_edges(evaluation)[1:-1]
+                uncertainty, cells = intervals_and_cells(trials, evaluation, people, level, inner)
+            else:
+                uncertainty = closed_form(trials, evaluation, people, level)
+        evaluation = replace(evaluation, uncertainty=uncertainty)
+        if not testable:
+            return evaluation
+        try:
+            cells = cells or count_in_judged_cells(trials, evaluation, people)
+            return replace(evaluation, tested=check_speakers(evaluation, cells))
+        except TooFewTrialsError:
+            return evaluation
+
+    groups = {}
+    for name, group in result.groups.items():
+        if result.shared is None:
+            values = name if len(result.by) > 1 and isinstance(name, tuple) else (name,)
+            trials = trials_with_values(source, result.by, values)
+        else:
+            trials = result.shared.trials_of(source, result.by[0], name)
+        try:
+            groups[name] = of_trials(trials, group)
+        except TooFewTrialsError as error:
+            names = (number.name for number in functionals(group).numbers)
+            none = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
+            groups[name] = replace(group, uncertainty=none)
+    return replace(of_trials(source, result), groups=MappingProxyType(groups))
 
 
-def _tested_by_speaker(result: Evaluation, source: ScoreSource, speakers: Speakers) -> Evaluation:
-    """The evaluation with the test of calibration that takes shared speakers into account."""
-    if result.cllr >= LARGEST_LOSS:
-        return result
-    try:
-        cells = count_in_judged_cells(source, result, speakers)
-        return replace(result, tested=check_speakers(result, cells))
-    except TooFewTrialsError:
-        return result
+def equalized(
+    source: ScoreSource,
+    columns: Columns,
+    points: Points = ("sre08", "sre10"),
+    *,
+    by: By | None = None,
+    shared: str | None = None,
+    allow_unconfirmed: bool = False,
+) -> Evaluation:
+    """Evaluate with every value of a column, or combination of several, given the same weight in each class.
+
+    Error counts and losses of each condition are weighted before they are added, so every number and
+    curve is that of an evaluation in which all conditions have the same number of trials. Weights are
+    those of NIST, scaled so that the weighted trials number as many as there are. Two passes.
+
+    Examples
+    --------
+    >>> from llrkit.scores import Scores
+    >>> clean, noisy = [4.0, 3.0, 5.0, -1.0], [1.0]
+    >>> condition = (["clean"] * 4 + ["noisy"], ["clean", "noisy"])
+    >>> scores = Scores(clean + noisy, [-2.0, 0.0], {"condition": condition})
+    >>> equalized(scores, "condition", [0.5]).points[0].p_miss  # one of 4 clean targets, no noisy one
+    0.125
+    """
+    names = names_of(columns, "equalize")
+    if not names:
+        raise InputError("equalize needs the name of at least one column")
+    operating_points = resolve_points(points, allow_unconfirmed)
+    wide = source.with_columns(*names)
+    moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names))).summaries
+    grid = collect_again(source, grid)
+    by_condition = wide.reduce(grouped(measurement_summarizer(moments, grid, operating_points), names)).groups
+    if not by_condition:
+        raise EmptyClassError("there are no trials")
+    counts = {key: summaries.summaries[0] for key, summaries in by_condition.items()}
+    sizes = {key: (float(count.n_target), float(count.n_nontarget)) for key, count in counts.items()}
+    weights = scaled_to_size(nist_weights(sizes), sizes)
+    first = reduce(add, (groups.groups[key].weighted(*weights[key]) for key in by_condition))
+    second = reduce(
+        add,
+        (
+            Both((counts[key].weighted(*weights[key]), look.summaries[1].weighted(*weights[key])))
+            for key, look in by_condition.items()
+        ),
+    )
+    measured = measurements_from_summaries(first, second, operating_points)
+    measured = with_groups(measured, source, by, points, allow_unconfirmed, shared)
+
+    def information(of_class: int) -> float:
+        """Effective trials of a class by Kish, (sum w)^2 / sum w^2, over their number."""
+        w = [(weights[key][of_class], sizes[key][of_class]) for key in weights]
+        total = sum(n * weight for weight, n in w)
+        return float(total / sum(n * weight**2 for weight, n in w)) if total > 0.0 else 1.0
+
+    by_name = {group_name(key): weights[key] for key in sorted(weights, key=str)}
+    return replace(
+        Evaluation.from_measurements(measured),
+        equalized=names,
+        condition_weights=MappingProxyType(by_name),
+        information=(information(0), information(1)),
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -16,9 +16,9 @@ from llrkit.maps.training_range import gap_of_moments
 from llrkit.metrics.curves import CrossEntropyCurve
 from llrkit.metrics.discrimination import Separation, min_dcf_from_blocks, reversed_text
 from llrkit.metrics.measure import Measurements, PointResult, PrimaryResult
-from llrkit.results.result import html_table, html_text
+from llrkit.results.result import html_table, html_text, text_table
 from llrkit.results.vocabulary import NATS, LlrUnit
-from llrkit.theory.odds import AnyPoint, OperatingPoint, cost_of
+from llrkit.theory.odds import AnyPoint, cost_of
 from llrkit.trust.check import Verdict, judge, separation_of
 from llrkit.trust.identity_tests import CalibrationTest, check_cells
 from llrkit.trust.jackknife import Uncertainty
@@ -32,37 +32,283 @@ HUGE = 1000.0
 LN10_BETWEEN = (2.2, 2.4)
 LN10_LOOKED_FOR = (2.1, 2.5)
 """Outside of this the best slope is not close to ln 10, whether it is found from trials or from cells."""
+NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
+"""The numbers of an evaluation that need no operating point."""
+_HIGHER_IS_BETTER = ("auc",)
+K = TypeVar("K", bound=Hashable)
+CONVENTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "llr": "natural logarithm",
+        "cllr": "bits",
+        "decision": "accept when score >= threshold",
+        "ties": "pooled",
+        "eer": "on the ROC convex hull (ROCCH-EER)",
+        "eer_roc": "on the interpolated ROC",
+        "min_cllr": "after PAV on the same trials, no Laplace end points",
+        "dcf": "divided by min(P Cmiss, (1 - P) Cfa)",
+        "act_dcf": "at the Bayes threshold",
+        "det_slope": "total least squares over the DET's crossings with probit Pmiss - probit Pfa = c, "
+        "both rates in [0.001, 0.5]",
+    }
+)
 
 
-def suspicions(result: Measurements, verdict: Callable[[], Verdict]) -> tuple[str, ...]:
-    """What the scores may be, if there is evidence that they are not LLRs.
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Measurements):
+    """The result of :func:`evaluate`: numbers, curves, conventions and, if asked for, intervals."""
 
-    The verdict is asked for only if there is something to suspect: its test takes a good part of the time of
-    a small evaluation.
+    groups: Mapping[Hashable, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
+    """Evaluation of each group, if groups were asked for (``by=``)."""
+    conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
+    """The conventions behind the numbers, by name."""
+    equalized: tuple[str, ...] = ()
+    """Columns whose values were given the same weight."""
+    condition_weights: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
+    """Weight of each target and of each non-target by condition, where conditions were equalized."""
+    uncertainty: Uncertainty | None = None
+    """Intervals of the numbers, if they were asked for."""
+    tested: CalibrationTest | None = None
+    """The test of calibration with speakers, if they are known."""
+    information: tuple[float, float] = (1.0, 1.0)
+    """Independent trials that say as much as one target and as one non-target, where trials are weighted."""
 
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> import numpy as np
-    >>> llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(500, 5000, np.random.default_rng(1))
-    >>> posteriors = lk.Scores(*(1 / (1 + np.exp(-x)) for x in llrs))
-    >>> import warnings
-    >>> with warnings.catch_warnings(action="ignore"):
-    ...     lk.evaluate(posteriors).suspicions
-    ('all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior',)
-    """
-    other = other_quantity(*result.moments.extremes)
-    if not other and not result.summaries.slope_may_be(*LN10_LOOKED_FOR):
+    @classmethod
+    def from_measurements(cls, measurements: Measurements) -> Evaluation:
+        """The same numbers, those of the groups included, without intervals.
+
+        Parameters
+        ----------
+        measurements
+            The numbers without intervals.
+        """
+        names = [item.name for item in fields(Measurements) if item.name != "groups"]
+        values = {name: getattr(measurements, name) for name in names}
+        groups = {name: cls.from_measurements(group) for name, group in measurements.groups.items()}
+        return cls(groups=MappingProxyType(groups), **values)
+
+    @property
+    def cross_entropy_curve(self) -> CrossEntropyCurve | None:
+        """The empirical cross-entropy over priors, also ``.ece``; None unless ``evaluate(..., ece=True)``."""
+        return self.ece
+
+    @property
+    def intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Lower and upper end by name of the number; empty unless ``evaluate(..., ci=...)`` was asked."""
+        return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
+
+    def __getitem__(self, point: AnyPoint) -> PointResult | PrimaryResult:
+        """What was measured at an operating point that was asked for, or the mean over those of a preset.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> result = lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre08", 0.5])
+        >>> result["sre08"].act_dcf, result[0.5].p_miss
+        (1.0, 0.0)
+        """
+        cost = cost_of(point, allow_unconfirmed=True)
+        measured: PointResult | PrimaryResult | None
+        if cost.averages:
+            measured = {primary.name: primary for primary in self.primaries}.get(cost.name)
+        else:
+            # the same point, whatever it is called
+            wanted = replace(cost.points[0], name="")
+            measured = next((one for one in self.points if replace(one.point, name="") == wanted), None)
+        if measured is None:
+            names = [primary.name for primary in self.primaries] + [one.point.name for one in self.points]
+            known = ", ".join(names) or "none"
+            raise UnknownNameError(
+                f"{cost.name} was not measured: ask for it with points=; there are {known}"
+            )
+        return measured
+
+    def __contains__(self, point: AnyPoint) -> bool:
+        """Whether an operating point was asked for."""
+        try:
+            self[point]
+        except UnknownNameError:
+            return False
+        return True
+
+    __iter__ = None
+    """Operating points are asked for by name; going through them is ``for point in result.points``."""
+
+    def min_dcf(self, point: AnyPoint) -> float:
+        """Normalized cost at the best threshold, of any operating point or preset.
+
+        Parameters
+        ----------
+        point
+            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
+            name of a preset.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0]).min_dcf("voxceleb")
+        0.0
+        """
+        points = cost_of(point).points
+        return sum(min_dcf_from_blocks(self.summaries.blocks, one) for one in points) / len(points)
+
+    def act_dcf(self, point: AnyPoint) -> float:
+        """Normalized cost at the Bayes threshold, of an operating point or preset that was asked for.
+
+        Parameters
+        ----------
+        point
+            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
+            name of a preset.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre12", 0.5]).act_dcf("sre12")
+        1.0
+        """
+        measured = self[point]
+        return measured.act if isinstance(measured, PrimaryResult) else measured.act_dcf
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the scores can be read as LLRs, as far as the trials can tell."""
+        return judge(self, self._test, auc_error=self._auc_error)
+
+    @property
+    def _auc_error(self) -> float:
+        return 0.0 if self.uncertainty is None else self.uncertainty.standard_error.get("auc", 0.0)
+
+    @property
+    def apart(self) -> Separation:
+        """Whether the scores tell the classes apart, and which way."""
+        return separation_of(self, self._auc_error)
+
+    @cached_property
+    def _test(self) -> CalibrationTest:
+        return self.tested or check_cells(self, self.information)
+
+    @cached_property
+    def suspicions(self) -> tuple[str, ...]:
+        """What the scores may be instead of LLRs in nats; never more than a question.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> import numpy as np
+        >>> llrs = lk.theory.GaussianLLR.from_eer(0.05).rvs(500, 5000, np.random.default_rng(1))
+        >>> posteriors = lk.Scores(*(1 / (1 + np.exp(-x)) for x in llrs))
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     lk.evaluate(posteriors).suspicions
+        ('all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior',)
+        """
+        other = other_quantity(*self.moments.extremes)
+        if not other and not self.summaries.slope_may_be(*LN10_LOOKED_FOR):
+            return ()
+        # last, and without what the test would have found: it takes a good part of a small evaluation's time
+        brief = judge(self, self._test, auc_error=self._auc_error, sensitivity=False)
+        if brief.outcome != "evidence":
+            return ()
+        if other:
+            return (other,)
+        line = self.best_line
+        if line is not None and LN10_BETWEEN[0] <= line.a <= LN10_BETWEEN[1]:
+            scale = f"the best scale is {line.a:.2f}, close to ln 10 = 2.30"
+            return (f"{scale}: are these log10 LLRs? Then multiply them by ln 10 (--log10)",)
         return ()
-    if verdict().outcome != "evidence":
-        return ()
-    if other:
-        return (other,)
-    line = result.best_line
-    if line is not None and LN10_BETWEEN[0] <= line.a <= LN10_BETWEEN[1]:
-        scale = f"the best scale is {line.a:.2f}, close to ln 10 = 2.30"
-        return (f"{scale}: are these log10 LLRs? Then multiply them by ln 10 (--log10)",)
-    return ()
+
+    @property
+    def sentence(self) -> str:
+        """What the numbers mean, in plain words."""
+        return sentence(self)
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers, as in the JSON of the command line."""
+        plain: dict[str, Json] = {
+            "n_target": self.n_target,
+            "n_nontarget": self.n_nontarget,
+            **{name: getattr(self, name) for name in (*NUMBERS, "prbep")},
+            "det_slope": self.det_slope.slope,
+            "points": [
+                {**point.to_dict(), **self._uncertain(f"points.{i}.")} for i, point in enumerate(self.points)
+            ],
+            **self._uncertain(""),
+        }
+        if self.uncertainty is not None:
+            plain["ci"] = self.uncertainty.settings()
+        if self.primary is not None:
+            rows = [
+                {"name": p.name, "min": p.min, "act": p.act, **self._uncertain(f"primaries.{i}.")}
+                for i, p in enumerate(self.primaries)
+            ]
+            plain |= {"primary": rows[0], "primaries": rows}
+        if self.fixed is not None:
+            fixed = self.fixed
+            plain["fixed_threshold"] = {
+                "threshold": fixed.threshold, "p_miss": fixed.p_miss, "p_fa": fixed.p_fa, "hter": fixed.hter,
+                **self._uncertain("fixed_threshold."),
+            }  # fmt: skip
+        if self.equalized:
+            weights = {name: list(pair) for name, pair in self.condition_weights.items()}
+            plain["equalized"] = {"columns": list(self.equalized), "weights": weights}
+        plain["conventions"] = dict(self.conventions)
+        if self.loss_split is not None:
+            plain["loss_split"] = self.loss_split.to_dict()
+        plain["verdict"] = self.verdict.to_dict()
+        plain["sentence"] = self.sentence
+        if self.groups or self.skipped_groups:
+            plain["groups"] = {group_name(key): group.to_dict() for key, group in self.groups.items()}
+            plain["skipped_groups"] = {group_name(key): why for key, why in self.skipped_groups.items()}
+        if self.groups:
+            mean, worst = over_groups(self.groups)
+            where: dict[str, Json] = {
+                name: {"group": group, "value": value} for name, (group, value) in worst.items()
+            }
+            plain["over_groups"] = {"mean": mean, "worst": where}
+        if self.shared is not None:
+            plain["shared"] = self.shared.to_dict()
+        return plain
+
+    def _uncertain(self, prefix: str) -> dict[str, Json]:
+        return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
+
+    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
+        """A row of all trials, and one for each group, whose values are in columns of their own."""
+        if not self.groups:
+            return [number_row(self)]
+        rows: list[dict[str, object]] = [{**dict.fromkeys(self.by), **number_row(self)}]
+        for key, group in self.groups.items():
+            values = key if len(self.by) > 1 and isinstance(key, tuple) else (key,)
+            rows.append({**dict(zip(self.by, values, strict=True)), **number_row(group)})
+        return rows
+
+    def __repr__(self) -> str:
+        table, by = rows(self), ", ".join(self.by)
+        first, second = (max(len(row[i]) for row in table) for i in (0, 1))
+        lines = [f"{name:<{first}}  {value:>{second}}  {note}".rstrip() for name, value, note in table]
+        if self.groups:
+            lines += ["", text_table(*group_rows(self.groups, by)), "", on_groups(self.groups, by)]
+        elif self.skipped_groups:
+            lines.append("")
+        lines += [f"{by} = {group_name(key)} left out: {why}" for key, why in self.skipped_groups.items()]
+        return "\n".join([*lines, "", self.sentence])
+
+    def _repr_html_(self) -> str:
+        table = [(row.name, row.value, row.interval, row.note) for row in numbers_of_table(self)]
+        table.insert(0, ("trials", f"{self.n_target:,} + {self.n_nontarget:,}", "", "target + non-target"))
+        header = ["", "", "", ""]
+        if self.uncertainty is not None and self.intervals:
+            header[2] = f"{100 * self.uncertainty.level:g} % interval"
+        else:
+            table = [(name, value, note) for name, value, _, note in table]  # type: ignore[misc]
+            header.pop()
+        html, by = html_table(header, table, left=(0, len(header) - 1)), ", ".join(self.by)
+        if self.groups:
+            html += html_table(*group_rows(self.groups, by)) + html_text(on_groups(self.groups, by))
+        if self.skipped_groups:
+            left_out = (f"{group_name(key)}: {why}" for key, why in self.skipped_groups.items())
+            html += html_text("Left out: " + "; ".join(left_out))
+        return html + html_text(self.sentence)
 
 
 def other_quantity(low: float, high: float) -> str:
@@ -117,27 +363,6 @@ def warn_of(result: Evaluation) -> None:
         warn_caller(text, ScaleWarning)
 
 
-GROUP_NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
-_HIGHER_IS_BETTER = ("auc",)
-K = TypeVar("K", bound=Hashable)
-
-
-@dataclass(frozen=True)
-class OverGroups:
-    """Means of the numbers over the groups, and the group where each number is worst."""
-
-    mean: Mapping[str, float]
-    worst: Mapping[str, tuple[str, float]]
-    """By number: the name of the group, and the value there."""
-
-    def to_dict(self) -> dict[str, Json]:
-        """Plain values, as in the JSON of the command line."""
-        worst: dict[str, Json] = {
-            name: {"group": group, "value": value} for name, (group, value) in self.worst.items()
-        }
-        return {"mean": dict(self.mean), "worst": worst}
-
-
 def group_name(key: object) -> str:
     """The value of a group as text; of several columns, with commas in between.
 
@@ -149,36 +374,35 @@ def group_name(key: object) -> str:
     return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
-def over_groups(groups: Mapping[K, Measurements]) -> OverGroups:
-    """Mean and worst of each number; costs have names such as ``min_dcf sre08``.
+def over_groups(groups: Mapping[K, Measurements]) -> tuple[dict[str, float], dict[str, tuple[str, float]]]:
+    """Mean of each number over the groups, and the group where it is worst with its value there.
 
-    Each group counts the same, however many trials it has, and has a best threshold of its own.
+    Costs have names such as ``min_dcf sre08``. Each group counts the same, however many trials it has, and
+    has a best threshold of its own.
 
     Examples
     --------
     >>> import llrkit as lk
     >>> scores = lk.Scores([2.0, 3.0], [0.0, 2.5], {"attack": (["-", "-"], ["A01", "A02"])})
-    >>> both = over_groups(lk.evaluate(scores, points=[0.1], by="attack").groups)
-    >>> both.worst["eer_roc"], both.mean["eer_roc"]
+    >>> mean, worst = over_groups(lk.evaluate(scores, points=[0.1], by="attack").groups)
+    >>> worst["eer_roc"], mean["eer_roc"]
     (('A02', 0.5), 0.25)
     """
-    by_group = {group_name(key): _numbers_of_group(group) for key, group in groups.items()}
+    by_group: dict[str, dict[str, float]] = {}
+    for key, group in groups.items():
+        numbers = {name: float(getattr(group, name)) for name in NUMBERS}
+        for point in group.points:
+            numbers[f"min_dcf {point.point.name}"] = point.min_dcf
+            numbers[f"act_dcf {point.point.name}"] = point.act_dcf
+        by_group[group_name(key)] = numbers
     names = next(iter(by_group.values()))
     mean = {name: sum(numbers[name] for numbers in by_group.values()) / len(by_group) for name in names}
     worst = {}
     for name in names:
         values = {group: numbers[name] for group, numbers in by_group.items()}
-        group = (min if name in _HIGHER_IS_BETTER else max)(values, key=values.__getitem__)
-        worst[name] = (group, values[group])
-    return OverGroups(mean, worst)
-
-
-def _numbers_of_group(group: Measurements) -> dict[str, float]:
-    numbers = {name: float(getattr(group, name)) for name in GROUP_NUMBERS}
-    for point in group.points:
-        numbers[f"min_dcf {point.point.name}"] = point.min_dcf
-        numbers[f"act_dcf {point.point.name}"] = point.act_dcf
-    return numbers
+        worst_group = (min if name in _HIGHER_IS_BETTER else max)(values, key=values.__getitem__)
+        worst[name] = (worst_group, values[worst_group])
+    return mean, worst
 
 
 def sentence(result: Evaluation, verdict: Verdict | None = None) -> str:
@@ -316,58 +540,12 @@ def group_rows(
 
 def on_groups(groups: Mapping[K, Evaluation], by: str) -> str:
     """The mean and the worst of the groups, in words."""
-    over = over_groups(groups)
-    group, worst = over.worst["eer"]
+    mean, worst = over_groups(groups)
+    group, highest = worst["eer"]
     return (
-        f"Mean EER over {counted(len(groups), 'group')} {percent(over.mean['eer'])}, "
-        f"worst {percent(worst)} ({by} = {group_name(group)})."
+        f"Mean EER over {counted(len(groups), 'group')} {percent(mean['eer'])}, "
+        f"worst {percent(highest)} ({by} = {group})."
     )
-
-
-def plain_table(result: Evaluation) -> str:
-    """The table as aligned text, below it that of the groups, ending with the sentence."""
-    table = rows(result)
-    first = max(len(row[0]) for row in table)
-    second = max(len(row[1]) for row in table)
-    lines = [f"{name:<{first}}  {value:>{second}}  {note}".rstrip() for name, value, note in table]
-    return "\n".join([*lines, *_group_lines(result), "", sentence(result)])
-
-
-def _group_lines(result: Evaluation) -> list[str]:
-    """The table of the groups as aligned text, what they come to, and which are left out."""
-    lines, by = [], ", ".join(result.by)
-    if result.groups:
-        header, table = group_rows(result.groups, by)
-        widths = [max(map(len, column)) for column in zip(header, *table, strict=True)]
-        for first, *others in (header, *table):
-            cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
-            lines.append("  ".join([first.ljust(widths[0]), *cells]))
-        lines += ["", on_groups(result.groups, by)]
-    left_out = [f"{by} = {group_name(key)} left out: {why}" for key, why in result.skipped_groups.items()]
-    return ["", *lines, *left_out] if lines or left_out else []
-
-
-def html_page(result: Evaluation) -> str:
-    """The table for a notebook, with that of the groups below and the sentence."""
-    table = [(row.name, row.value, row.interval, row.note) for row in numbers_of_table(result)]
-    table.insert(0, ("trials", f"{result.n_target:,} + {result.n_nontarget:,}", "", "target + non-target"))
-    header = ["", "", "", ""]
-    if result.uncertainty is not None and result.intervals:
-        header[2] = f"{100 * result.uncertainty.level:g} % interval"
-    else:
-        table = [(name, value, note) for name, value, _, note in table]  # type: ignore[misc]
-        header.pop()
-    html = html_table(header, table, left=(0, len(header) - 1))
-    if result.groups:
-        by = ", ".join(result.by)
-        html += html_table(*group_rows(result.groups, by)) + html_text(on_groups(result.groups, by))
-    if result.skipped_groups:
-        left_out = (f"{group_name(key)}: {why}" for key, why in result.skipped_groups.items())
-        html += html_text("Left out: " + "; ".join(left_out))
-    return html + html_text(sentence(result))
-
-
-NUMBERS = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal", "prbep")
 
 
 def number_row(result: Evaluation) -> dict[str, object]:
@@ -381,275 +559,28 @@ def number_row(result: Evaluation) -> dict[str, object]:
     (2, 1.0)
     """
     row: dict[str, object] = {"n_target": result.n_target, "n_nontarget": result.n_nontarget}
-    for name, key, value in _numbers_of_row(result):
+
+    def add(name: str, value: float, key: str = "") -> None:
+        """A number; ``key`` is its name among the intervals, where that is another."""
         row[name] = value
         if result.uncertainty is not None:
-            low, high = result.intervals.get(key, (None, None))
-            row |= {f"{name}_low": low, f"{name}_high": high}
-    return row
+            low, high = result.intervals.get(key or name, (None, None))
+            row.update({f"{name}_low": low, f"{name}_high": high})
 
-
-def _numbers_of_row(result: Evaluation) -> Iterator[tuple[str, str, float]]:
-    """Name of the column, name of the interval, value."""
-    for name in NUMBERS:
-        yield name, name, getattr(result, name)
-    yield "det_slope", "det_slope", result.det_slope.slope
+    for name in (*NUMBERS, "prbep"):
+        add(name, getattr(result, name))
+    add("det_slope", result.det_slope.slope)
     for i, point in enumerate(result.points):
         for kind in ("min_dcf", "act_dcf"):
-            yield f"{kind} {point.point.name}", f"points.{i}.{kind}", getattr(point, kind)
+            add(f"{kind} {point.point.name}", getattr(point, kind), f"points.{i}.{kind}")
     for i, primary in enumerate(result.primaries):
         for kind in ("min", "act"):
-            yield f"{kind}_c_primary {primary.name}", f"primaries.{i}.{kind}", getattr(primary, kind)
+            add(f"{kind}_c_primary {primary.name}", getattr(primary, kind), f"primaries.{i}.{kind}")
     if result.fixed is not None:
-        yield "hter", "fixed_threshold.hter", result.fixed.hter
+        add("hter", result.fixed.hter, "fixed_threshold.hter")
+    return row
 
 
 def named_rows(title: str, results: Mapping[str, Evaluation]) -> list[dict[str, object]]:
     """A row for each result, which begins with its name."""
     return [{title: name, **number_row(result)} for name, result in results.items()]
-
-
-def group_rows_of(result: Evaluation) -> list[dict[str, object]]:
-    """A row of all trials, and one for each group, whose values are in columns of their own."""
-    if not result.groups:
-        return [number_row(result)]
-    columns = result.by
-    rows: list[dict[str, object]] = [{**dict.fromkeys(columns), **number_row(result)}]
-    for key, group in result.groups.items():
-        values = key if len(columns) > 1 and isinstance(key, tuple) else (key,)
-        rows.append({**dict(zip(columns, values, strict=True)), **number_row(group)})
-    return rows
-
-
-CONVENTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "llr": "natural logarithm",
-        "cllr": "bits",
-        "decision": "accept when score >= threshold",
-        "ties": "pooled",
-        "eer": "on the ROC convex hull (ROCCH-EER)",
-        "eer_roc": "on the interpolated ROC",
-        "min_cllr": "after PAV on the same trials, no Laplace end points",
-        "dcf": "divided by min(P Cmiss, (1 - P) Cfa)",
-        "act_dcf": "at the Bayes threshold",
-        "det_slope": "total least squares over the DET's crossings with probit Pmiss - probit Pfa = c, "
-        "both rates in [0.001, 0.5]",
-    }
-)
-
-
-def _same_point(one: OperatingPoint, other: OperatingPoint) -> bool:
-    """Whether two operating points are the same, whatever they are called."""
-    return (one.p_target, one.c_miss, one.c_fa) == (other.p_target, other.c_miss, other.c_fa)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Measurements):
-    """The result of :func:`evaluate`: numbers, curves, conventions and, if asked for, intervals."""
-
-    groups: Mapping[Hashable, Evaluation] = field(default_factory=lambda: MappingProxyType({}))
-    """Evaluation of each group, if groups were asked for (``by=``)."""
-    conventions: Mapping[str, str] = field(default_factory=lambda: CONVENTIONS)
-    """The conventions behind the numbers, by name."""
-    equalized: tuple[str, ...] = ()
-    """Columns whose values were given the same weight."""
-    condition_weights: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
-    """Weight of each target and of each non-target by condition, where conditions were equalized."""
-    uncertainty: Uncertainty | None = None
-    """Intervals of the numbers, if they were asked for."""
-    tested: CalibrationTest | None = None
-    """The test of calibration with speakers, if they are known."""
-    information: tuple[float, float] = (1.0, 1.0)
-    """Independent trials that say as much as one target and as one non-target, where trials are weighted."""
-
-    @classmethod
-    def from_measurements(cls, measurements: Measurements) -> Evaluation:
-        """The same numbers, those of the groups included, without intervals.
-
-        Parameters
-        ----------
-        measurements
-            The numbers without intervals.
-        """
-        names = [item.name for item in fields(Measurements) if item.name != "groups"]
-        values = {name: getattr(measurements, name) for name in names}
-        groups = {name: cls.from_measurements(group) for name, group in measurements.groups.items()}
-        return cls(groups=MappingProxyType(groups), **values)
-
-    @property
-    def cross_entropy_curve(self) -> CrossEntropyCurve | None:
-        """The empirical cross-entropy over priors, also ``.ece``; None unless ``evaluate(..., ece=True)``."""
-        return self.ece
-
-    @property
-    def intervals(self) -> Mapping[str, tuple[float, float]]:
-        """Lower and upper end by name of the number; empty unless ``evaluate(..., ci=...)`` was asked."""
-        return MappingProxyType({}) if self.uncertainty is None else self.uncertainty.intervals
-
-    def __getitem__(self, point: AnyPoint) -> PointResult | PrimaryResult:
-        """What was measured at an operating point that was asked for, or the mean over those of a preset.
-
-        Examples
-        --------
-        >>> import llrkit as lk
-        >>> result = lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre08", 0.5])
-        >>> result["sre08"].act_dcf, result[0.5].p_miss
-        (1.0, 0.0)
-        """
-        cost = cost_of(point, allow_unconfirmed=True)
-        measured: PointResult | PrimaryResult | None
-        if cost.averages:
-            measured = {primary.name: primary for primary in self.primaries}.get(cost.name)
-        else:
-            measured = next((one for one in self.points if _same_point(one.point, cost.points[0])), None)
-        if measured is None:
-            names = [primary.name for primary in self.primaries] + [one.point.name for one in self.points]
-            known = ", ".join(names) or "none"
-            raise UnknownNameError(
-                f"{cost.name} was not measured: ask for it with points=; there are {known}"
-            )
-        return measured
-
-    def __contains__(self, point: AnyPoint) -> bool:
-        """Whether an operating point was asked for."""
-        try:
-            self[point]
-        except UnknownNameError:
-            return False
-        return True
-
-    __iter__ = None
-    """Operating points are asked for by name; going through them is ``for point in result.points``."""
-
-    def min_dcf(self, point: AnyPoint) -> float:
-        """Normalized cost at the best threshold, of any operating point or preset.
-
-        Parameters
-        ----------
-        point
-            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
-            name of a preset.
-
-        Examples
-        --------
-        >>> import llrkit as lk
-        >>> lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0]).min_dcf("voxceleb")
-        0.0
-        """
-        points = cost_of(point).points
-        return sum(min_dcf_from_blocks(self.summaries.blocks, one) for one in points) / len(points)
-
-    def act_dcf(self, point: AnyPoint) -> float:
-        """Normalized cost at the Bayes threshold, of an operating point or preset that was asked for.
-
-        Parameters
-        ----------
-        point
-            Operating point: a prior, ``(prior, c_miss, c_fa)``, an :class:`llrkit.OperatingPoint`, or the
-            name of a preset.
-
-        Examples
-        --------
-        >>> import llrkit as lk
-        >>> lk.evaluate([2.0, 1.0, -1.0], [1, 0, 0], points=["sre12", 0.5]).act_dcf("sre12")
-        1.0
-        """
-        measured = self[point]
-        return measured.act if isinstance(measured, PrimaryResult) else measured.act_dcf
-
-    @cached_property
-    def verdict(self) -> Verdict:
-        """Whether the scores can be read as LLRs, as far as the trials can tell."""
-        return self._judged(sensitivity=True)
-
-    @cached_property
-    def _brief_verdict(self) -> Verdict:
-        """The verdict in fewer words, for warnings; what would have been found takes as long as the rest."""
-        return self._judged(sensitivity=False)
-
-    def _judged(self, *, sensitivity: bool) -> Verdict:
-        return judge(self, self._test, auc_error=self._auc_error, sensitivity=sensitivity)
-
-    @property
-    def _auc_error(self) -> float:
-        return 0.0 if self.uncertainty is None else self.uncertainty.standard_error.get("auc", 0.0)
-
-    @property
-    def apart(self) -> Separation:
-        """Whether the scores tell the classes apart, and which way."""
-        return separation_of(self, self._auc_error)
-
-    @cached_property
-    def _test(self) -> CalibrationTest:
-        return self.tested or check_cells(self, self.information)
-
-    @cached_property
-    def suspicions(self) -> tuple[str, ...]:
-        """What the scores may be instead of LLRs in nats; never more than a question."""
-        return suspicions(self, lambda: self._brief_verdict)
-
-    @property
-    def sentence(self) -> str:
-        """What the numbers mean, in plain words."""
-        return sentence(self)
-
-    def to_dict(self) -> dict[str, Json]:
-        """Plain numbers, as in the JSON of the command line."""
-        plain: dict[str, Json] = {
-            "n_target": self.n_target,
-            "n_nontarget": self.n_nontarget,
-            "eer": self.eer,
-            "eer_roc": self.eer_roc,
-            "auc": self.auc,
-            "cllr": self.cllr,
-            "min_cllr": self.min_cllr,
-            "cllr_cal": self.cllr_cal,
-            "prbep": self.prbep,
-            "det_slope": self.det_slope.slope,
-            "points": [
-                {**point.to_dict(), **self._uncertain(f"points.{i}.")} for i, point in enumerate(self.points)
-            ],
-            **self._uncertain(""),
-        }
-        if self.uncertainty is not None:
-            plain["ci"] = self.uncertainty.settings()
-        if self.primary is not None:
-            rows = [
-                {"name": p.name, "min": p.min, "act": p.act, **self._uncertain(f"primaries.{i}.")}
-                for i, p in enumerate(self.primaries)
-            ]
-            plain |= {"primary": rows[0], "primaries": rows}
-        if self.fixed is not None:
-            fixed = self.fixed
-            plain["fixed_threshold"] = {
-                "threshold": fixed.threshold, "p_miss": fixed.p_miss, "p_fa": fixed.p_fa, "hter": fixed.hter,
-                **self._uncertain("fixed_threshold."),
-            }  # fmt: skip
-        if self.equalized:
-            weights = {name: list(pair) for name, pair in self.condition_weights.items()}
-            plain["equalized"] = {"columns": list(self.equalized), "weights": weights}
-        plain["conventions"] = dict(self.conventions)
-        if self.loss_split is not None:
-            plain["loss_split"] = self.loss_split.to_dict()
-        plain["verdict"] = self.verdict.to_dict()
-        plain["sentence"] = self.sentence
-        if self.groups or self.skipped_groups:
-            plain["groups"] = {group_name(key): group.to_dict() for key, group in self.groups.items()}
-            plain["skipped_groups"] = {group_name(key): why for key, why in self.skipped_groups.items()}
-        if self.groups:
-            plain["over_groups"] = over_groups(self.groups).to_dict()
-        if self.shared is not None:
-            plain["shared"] = self.shared.to_dict()
-        return plain
-
-    def _uncertain(self, prefix: str) -> dict[str, Json]:
-        return {} if self.uncertainty is None else self.uncertainty.with_prefix(prefix)
-
-    def _frame_rows(self) -> Sequence[Mapping[str, object]]:
-        return group_rows_of(self)
-
-    def __repr__(self) -> str:
-        return plain_table(self)
-
-    def _repr_html_(self) -> str:
-        return html_page(self)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, FloatArray, names_of
 from llrkit.base.text import Json, agreeing, counted
 from llrkit.core.groups import ValueCounts, decoded
 from llrkit.core.losses import LossSums
@@ -22,14 +22,13 @@ from llrkit.io.columns import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
 from llrkit.maps.bounds import BoundedMap, bound_elub
 from llrkit.maps.map import AffineMap, ComposedMap, Map
 from llrkit.maps.training_range import RangeWatch
+from llrkit.results.result import plain
 from llrkit.results.vocabulary import NATS, LlrUnit
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.shift.check import shift_note
 from llrkit.verbs.evaluation import Evaluation
 
-TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."
-TRAINED_ON_NOTE = "measured on the trials that trained the calibration"
 _COUNTS = ("n_target", "n_nontarget")
 _SAME = 1e-6
 """How close moments of the same trials are, for a range of 1: a copy may hold fewer digits."""
@@ -75,26 +74,21 @@ def use_calibration(
         if apply is not None:
             raise InputError("apply needs a calibration (calibration=)")
         return GivenCalibration(source)
+    by_rank = isinstance(calibration, LineupMap)  # a range of scores, or a shift, says nothing of ranks
     if _holds_raw_scores(source, calibration) if apply is None else apply:
         source = calibration.in_trained_order(source)
         llrs = calibration.on(source)
         factor = 1.0 if calibration.reading is None else source.roles.factor
-        moments, seen = source.reduce(
-            partial(_moments_and_range, fitted=calibration, factor=factor)
-        ).summaries
-        outside = "" if isinstance(calibration, LineupMap) else seen.note(calibration)  # it looks at ranks
+        summarize = partial(_moments_and_range, fitted=calibration, factor=factor)
+        moments, seen = source.reduce(summarize).summaries
+        outside = "" if by_rank else seen.watch.note
         trained = _same_as_training_trials(moments, calibration)
-        unasked = trained or isinstance(calibration, LineupMap)
-        shift = "" if unasked else shift_note(calibration, source, llrs, speakers)
-    else:
-        llrs, outside = source, ""
-        trained = any(
-            _same_as_training_trials(kept, calibration) for kept in _kept_scores(source, calibration)
-        )
-        kept = None if trained or isinstance(calibration, LineupMap) else scores_beside(source, calibration)
-        shift = "" if kept is None else shift_note(calibration, kept, source, speakers)
-    wrong = "" if llrs is not source else _other_llrs(source, calibration)
-    return GivenCalibration(llrs, llrs is not source, trained, outside, wrong, shift)
+        shift = "" if trained or by_rank else shift_note(calibration, source, llrs, speakers)
+        return GivenCalibration(llrs, True, trained, outside, "", shift)
+    trained = any(_same_as_training_trials(kept, calibration) for kept in _kept_scores(source, calibration))
+    scores = None if trained or by_rank else scores_beside(source, calibration)
+    shift = "" if scores is None else shift_note(calibration, scores, source, speakers)
+    return GivenCalibration(source, False, trained, "", _other_llrs(source, calibration), shift)
 
 
 def makers_of(source: ScoreSource) -> tuple[str, ...]:
@@ -106,14 +100,10 @@ def makers_of(source: ScoreSource) -> tuple[str, ...]:
     ('dev.json 85fddfdd35ec',)
     """
     try:
-        counts = source.with_columns(LLR_MAP).reduce(_count_makers).counts
+        counts = source.with_columns(LLR_MAP).reduce(lambda chunk: ValueCounts.of(chunk, LLR_MAP)).counts
     except UnknownNameError:
         return ()
     return tuple(sorted(str(name) for name in counts if name is not None))
-
-
-def _count_makers(chunk: Scores) -> ValueCounts:
-    return ValueCounts.of(chunk, LLR_MAP)
 
 
 def _holds_raw_scores(source: ScoreSource, calibration: Map) -> bool:
@@ -133,10 +123,7 @@ def _holds_raw_scores(source: ScoreSource, calibration: Map) -> bool:
 class ScoresOutside(SummaryBase):
     """What a :class:`RangeWatch` saw in some chunks."""
 
-    n_outside: int
-    n_trials: int
-    furthest: float
-    furthest_by: float
+    watch: RangeWatch
 
     @classmethod
     def of(cls, chunk: Scores, fitted: Map, factor: float) -> ScoresOutside:
@@ -144,20 +131,16 @@ class ScoresOutside(SummaryBase):
         watch = RangeWatch(fitted.training_range)
         for values in (chunk.target, chunk.nontarget):
             watch.seen(values.astype(np.float64, copy=False) / factor)
-        return cls(watch.n_outside, watch.n_trials, watch.furthest, watch.furthest_by)
+        return cls(watch)
 
     def __add__(self, other: ScoresOutside) -> ScoresOutside:
-        far = self if self.furthest_by >= other.furthest_by else other
-        counts = self.n_outside + other.n_outside, self.n_trials + other.n_trials
-        return ScoresOutside(*counts, far.furthest, far.furthest_by)
+        one, two = self.watch, other.watch
+        far = one if one.furthest_by >= two.furthest_by else two
+        n_outside, n_trials = one.n_outside + two.n_outside, one.n_trials + two.n_trials
+        return ScoresOutside(replace(far, n_outside=n_outside, n_trials=n_trials))
 
     def __mul__(self, weight: float) -> ScoresOutside:
         return self  # scores are counted, however much they weigh
-
-    def note(self, fitted: Map) -> str:
-        """What is to be said, in the words of everywhere else."""
-        seen = self.n_outside, self.n_trials, self.furthest, self.furthest_by
-        return RangeWatch(fitted.training_range, "warn", *seen).note
 
 
 def _moments_and_range(chunk: Scores, fitted: Map, factor: float) -> Both[tuple[Moments, ScoresOutside]]:
@@ -177,12 +160,8 @@ def scores_beside(source: ScoreSource, calibration: Map) -> ScoreSource | None:
     >>> scores_beside(llrs, trained).reduce(lambda chunk: chunk).target
     array([4.])
     """
-    names = tuple((calibration.reading or {}).get("score") or ())
-    if calibration.needs or len(names) != calibration.n_systems or names == source.roles.score:
-        return None
-    try:
-        source.with_columns(*names)
-    except UnknownNameError:
+    names = _trained_columns(calibration)
+    if calibration.needs or _with_scores(source, calibration, names) is None:
         return None
     change = partial(_as_scores, names=names)
     return DerivedSource(source, change, needs=names, score=names, factor=1.0, calibrated=False)
@@ -194,18 +173,28 @@ def _as_scores(chunk: Scores, names: tuple[str, ...]) -> Scores:
     )
 
 
+def _trained_columns(calibration: Map) -> tuple[str, ...]:
+    """The columns that held the scores of training, where that is known."""
+    return tuple((calibration.reading or {}).get("score") or ())
+
+
+def _with_scores(source: ScoreSource, calibration: Map, names: tuple[str, ...]) -> ScoreSource | None:
+    """LLRs that carry the columns of their scores, one for each system; None if they do not have them."""
+    if len(names) != calibration.n_systems or names == source.roles.score:
+        return None
+    try:
+        return source.with_columns(*names)
+    except UnknownNameError:
+        return None
+
+
 def _kept_scores(source: ScoreSource, calibration: Map) -> Iterator[Moments]:
     """Moments of the columns beside LLRs that may be the scores they were made of."""
-    trained = tuple((calibration.reading or {}).get("score") or ())
     usual = [(name,) for name in (RAW_SCORE, *SCORE_NAMES)] if calibration.n_systems == 1 else []
-    for names in dict.fromkeys((trained, *usual)):
-        if len(names) != calibration.n_systems or names == source.roles.score:
-            continue
-        try:
-            wide = source.with_columns(*names)
-        except UnknownNameError:
-            continue
-        yield wide.reduce(partial(_moments_of_columns, names=names, factor=calibration.input_factor))
+    for names in dict.fromkeys((_trained_columns(calibration), *usual)):
+        wide = _with_scores(source, calibration, names)
+        if wide is not None:
+            yield wide.reduce(partial(_moments_of_columns, names=names, factor=calibration.input_factor))
 
 
 def _moments_of_columns(chunk: Scores, names: tuple[str, ...], factor: float) -> Moments:
@@ -216,12 +205,9 @@ def _moments_of_columns(chunk: Scores, names: tuple[str, ...], factor: float) ->
 
 def _other_llrs(source: ScoreSource, calibration: Map) -> str:
     """What is to be said if LLRs are not those of the calibration, where the file keeps its scores."""
-    names: tuple[str, ...] = tuple((calibration.reading or {}).get("score") or ())
-    if calibration.needs or len(names) != 1 or names == source.roles.score:
-        return ""
-    try:
-        wide = source.with_columns(*names)
-    except UnknownNameError:
+    names = _trained_columns(calibration)
+    wide = _with_scores(source, calibration, names)
+    if calibration.needs or len(names) != 1 or wide is None:
         return ""
     differ = wide.reduce(partial(_count_other_llrs, fitted=calibration, names=names)).counts.get(True, (0, 0))
     n = int(sum(differ))
@@ -249,16 +235,14 @@ def _count_other_llrs(chunk: Scores, fitted: Map, names: tuple[str, ...]) -> Val
 
 def _columns_as_held(chunk: Scores, names: tuple[str, ...], class_index: int) -> Array:
     """Columns of one class as the file holds them, one per system."""
-    columns = [_column_as_numbers(decoded(chunk, name, class_index)) for name in names]
+    columns = []
+    for name in names:
+        column = decoded(chunk, name, class_index)
+        try:
+            columns.append(column.astype(np.float64))
+        except (TypeError, ValueError):  # words are no scores, and like nothing
+            columns.append(np.full(len(column), np.nan))
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
-
-
-def _column_as_numbers(column: Array) -> Array:
-    """A column as numbers; one of words is no score, and like nothing."""
-    try:
-        return column.astype(np.float64)
-    except (TypeError, ValueError):
-        return np.full(len(column), np.nan)
 
 
 def _same_as_training_trials(moments: Moments, calibration: Map) -> bool:
@@ -321,9 +305,6 @@ WHY = {
 """Why LLRs are bounded, by the last part of the name of the method."""
 
 
-MANY_BEYOND = "lie beyond them, so this map did not make these LLRs"
-
-
 @dataclass(frozen=True)
 class DistinctCounts:
     """How many different values occur in columns: at all, in target trials, in non-target trials."""
@@ -353,13 +334,13 @@ class Bounds:
 
     def words(self, unit: LlrUnit = NATS) -> str:
         """As a reader is told them."""
-        why = self.why
-        said = f"{unit.span(self.low, self.high)}, {why}; "
+        said = f"{unit.span(self.low, self.high)}, {self.why}; "
         said += f"{counted(self.n_at_low, 'LLR')} {agreeing(self.n_at_low, 'lies', 'lie')} at the lower one "
         said += f"and {self.n_at_high:,} at the upper one"
         if self.n_beyond:
-            beyond = agreeing(self.n_beyond, "lies beyond them, so this map did not make it", MANY_BEYOND)
-            said += f"; {self.n_beyond:,} {beyond}"
+            beyond = agreeing(self.n_beyond, "lies", "lie")
+            it = agreeing(self.n_beyond, "it", "these LLRs")
+            said += f"; {self.n_beyond:,} {beyond} beyond them, so this map did not make {it}"
         return said
 
 
@@ -387,42 +368,34 @@ class ValidatedScope:
 
     def to_dict(self) -> dict[str, Json]:
         """Plain values."""
-        plain = asdict(self)
-        del plain["n_infinite"]
-        for name in ("sources", "recordings"):
-            if plain[name] is not None:
-                plain[name]["columns"] = list(plain[name]["columns"])
-        if plain["bounds"] is not None:
-            del plain["bounds"]["why"]
-        return {**plain, "supported": list(self.supported)}
+        values = asdict(self)
+        del values["n_infinite"]
+        if values["bounds"] is not None:
+            del values["bounds"]["why"]
+        return {name: plain(value) for name, value in values.items()}
 
     def words(self, unit: LlrUnit = NATS) -> dict[str, str]:
         """Everything that is known, by what it is."""
         bounds = self.bounds.words(unit) if self.bounds else "none"
+        span = unit.span(self.lowest, self.highest)
+        if self.n_infinite:
+            others = counted(self.n_infinite, "other")
+            span += f"; {others} {agreeing(self.n_infinite, 'is', 'are')} infinite"
+        stronger = "no LLR is stronger"
+        if self.n_beyond:
+            stronger = f"{self.n_beyond:,} {agreeing(self.n_beyond, 'LLR is', 'LLRs are')} stronger"
+            if not self.n_infinite:  # it may be little
+                stronger += f", by {unit.said(self.beyond_by, '.2g')} at most"
         said = {
             "trials": f"{self.n_target:,} same-source, {self.n_nontarget:,} different-source",
             "sources": str(self.sources) if self.sources else "",
             "recordings": str(self.recordings) if self.recordings else "",
             "calibration map": self.calibration or "",
             "bounds of the map": bounds if self.bounds or self.calibration else "",
-            "range of the LLRs": unit.span(self.lowest, self.highest) + self._infinite(),
-            "range these trials support": f"{unit.span(*self.supported)}, {WHY['elub']}; "
-            f"{self._stronger(unit)}",
+            "range of the LLRs": span,
+            "range these trials support": f"{unit.span(*self.supported)}, {WHY['elub']}; {stronger}",
         }
         return {name: text for name, text in said.items() if text}
-
-    def _infinite(self) -> str:
-        n = self.n_infinite
-        return f"; {counted(n, 'other')} {agreeing(n, 'is', 'are')} infinite" if n else ""
-
-    def _stronger(self, unit: LlrUnit) -> str:
-        """How many LLRs are stronger than these trials support, and by how much; it may be little."""
-        if not self.n_beyond:
-            return "no LLR is stronger"
-        are = agreeing(self.n_beyond, "LLR is", "LLRs are")
-        if self.n_infinite:
-            return f"{self.n_beyond:,} {are} stronger"
-        return f"{self.n_beyond:,} {are} stronger, by {unit.said(self.beyond_by, '.2g')} at most"
 
 
 def find_scope(
@@ -451,10 +424,11 @@ def find_scope(
     supported = bound_elub(AffineMap(a=1.0, b=0.0), source)
     below, above = _count_beyond(source, supported.low, supported.high)
     lowest, highest = result.moments.extremes
+    ids = source.roles.ids if len(source.roles.ids) == 2 else None
     return ValidatedScope(
         int(result.n_target), int(result.n_nontarget),
-        _distinct_counts_of(source, _names_of_columns(speakers)),
-        _distinct_counts_of(source, _names_of_columns(recordings) or _id_columns_of(source)), lowest, highest,
+        _distinct_counts_of(source, speakers), _distinct_counts_of(source, recordings or ids),
+        lowest, highest,
         (supported.low, supported.high), below + above,
         max(supported.low - lowest, highest - supported.high, 0.0) if below + above else 0.0,
         _words_on_calibration(calibration) if calibration is not None else None,
@@ -463,18 +437,10 @@ def find_scope(
     )  # fmt: skip
 
 
-def _names_of_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    return () if not columns else (columns,) if isinstance(columns, str) else tuple(columns)
-
-
-def _id_columns_of(source: ScoreSource) -> tuple[str, ...]:
-    ids = source.roles.ids
-    return ids if len(ids) == 2 else ()
-
-
-def _distinct_counts_of(source: ScoreSource, columns: tuple[str, ...]) -> DistinctCounts | None:
-    if not columns:
+def _distinct_counts_of(source: ScoreSource, names: str | Sequence[str] | None) -> DistinctCounts | None:
+    if not names:
         return None
+    columns = names_of(names, "columns")
     counts = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
     of_class = [sum(1 for size in counts.values() if size[class_index] > 0) for class_index in (0, 1)]
     return DistinctCounts(columns, len(counts), *of_class)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import RNG, FloatArray, Numbers, seed_of, whole_number, yes_or_no
+from llrkit.base.arguments import RNG, FloatArray, Numbers, seed_of, share, whole_number, yes_or_no
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json, number, percent
 from llrkit.core.functions import probability
@@ -26,7 +25,7 @@ from llrkit.metrics.discrimination import (
     threshold_for_misses,
 )
 from llrkit.metrics.measure import Measurements, measure
-from llrkit.results.result import Result
+from llrkit.results.result import Result, plain
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
 from llrkit.theory.odds import OperatingPoint, operating_point
@@ -34,7 +33,7 @@ from llrkit.trust.bootstrap import bootstrap, speaker_resampling
 from llrkit.trust.influence import FEWEST_ERRORS, score_cuts, trial_numbers
 from llrkit.trust.intervals import IF_INDEPENDENT, closed_form, curve_rates
 from llrkit.trust.jackknife import KINDS as KINDS_OF_ERROR
-from llrkit.trust.jackknife import Uncertainty, few_makers
+from llrkit.trust.jackknife import few_makers
 from llrkit.trust.speakers import Columns, find_speakers, kind_asked_for, quantile, require_columns
 
 
@@ -122,13 +121,13 @@ class Threshold(Result):
 
     def to_dict(self) -> dict[str, Json]:
         """Plain numbers, as in the JSON of the command line."""
-        plain: dict[str, Json] = {
+        numbers: dict[str, Json] = {
             "criterion": self.criterion, "threshold": self.in_file, "rule": self.rule,
-            "interval": _plain_interval(self.in_file_interval), "p_miss": self.p_miss, "p_fa": self.p_fa,
+            "interval": plain(self.in_file_interval), "p_miss": self.p_miss, "p_fa": self.p_fa,
             "n_target": self.n_target, "n_nontarget": self.n_nontarget,
         }  # fmt: skip
         if self.point is not None:
-            plain |= {
+            numbers |= {
                 "point": {"name": self.point.name, "p_target": self.point.p_target,
                           "c_miss": self.point.c_miss, "c_fa": self.point.c_fa},
                 "cost": self.cost, "lowest_cost": self.lowest_cost, "cost_per_trial": self.cost_per_trial,
@@ -139,7 +138,7 @@ class Threshold(Result):
             "no_interval": dict(self.no_interval),
             "notes": list(self.notes),
         }
-        return plain | said | {"ci": {"kind": self.ci, "level": self.level}}
+        return numbers | said | {"ci": {"kind": self.ci, "level": self.level}}
 
     @property
     def in_file_interval(self) -> Range | None:
@@ -173,12 +172,10 @@ class Threshold(Result):
         return self.sentence
 
 
-def _plain_interval(ends: Range | None) -> list[float] | None:
-    return None if ends is None else list(ends)
-
-
 KINDS = ("none", "trial", "speaker", "bootstrap")
 _EVEN = OperatingPoint(0.5)
+_NAMES = {"p_miss": "points.0.p_miss", "p_fa": "points.0.p_fa", "cost": "points.0.act_dcf"}
+"""Names of the errors and the cost among the intervals of an evaluation."""
 INDEPENDENT = f"intervals {IF_INDEPENDENT}"
 OTHER_SCALE = (
     "one of the two sets holds LLRs that a calibration wrote, the other does not: "
@@ -215,8 +212,6 @@ def threshold_for(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Scores, trials, or arrays of scores and labels.
     point
         A prior and costs: the threshold with the lowest cost on these trials or, for calibrated LLRs, the
         Bayes threshold ``log(c_fa (1 - p) / (c_miss p))``, which needs no trials.
@@ -261,32 +256,55 @@ def threshold_for(
     probability(level, "level")
     whole_number(replicates, 1, "replicates")
     for rate, name in ((false_alarm_rate, "false_alarm_rate"), (miss_rate, "miss_rate")):
-        if rate is not None and not 0.0 <= float(rate) <= 1.0:
-            raise InputError(f"{name} must be between 0 and 1, got {rate!r}")
-    source = as_source(source)
+        if rate is not None:
+            share(rate, name)
     given = None if point is None else operating_point(point, allow_unconfirmed=allow_unconfirmed)
     bayes = given is not None and (source.roles.calibrated if calibrated is None else calibrated)
     if calibrated is not None and given is None:
         raise InputError("calibrated=True needs an operating point (point=)")
     result = measure(source, [] if given is None else [given])
-    chosen, criterion = _chosen_threshold(source, result, given, false_alarm_rate, miss_rate, bayes=bayes)
-    counted_on = source if on is None else as_source(on)
+    bins, blocks = result.summaries.bins, result.summaries.blocks
+    if given is not None:
+        criterion = given.name
+        chosen = given.threshold if bayes else threshold_for_cost(blocks, given)
+    elif false_alarm_rate is not None:
+        criterion = f"Pfa at most {rate_in_words(false_alarm_rate)}"
+        chosen = threshold_for_false_alarms(source, bins, false_alarm_rate)
+    elif miss_rate is not None:
+        criterion = f"Pmiss at most {rate_in_words(miss_rate)}"
+        chosen = threshold_for_misses(source, bins, miss_rate)
+    else:
+        criterion, chosen = "EER", eer_threshold(source)
+
+    counted_on = source if on is None else on
     if calibrated is None and counted_on.roles.calibrated != source.roles.calibrated:
         warn_caller(OTHER_SCALE, ScaleWarning)
+    # errors are those of decisions: scores above or below the threshold of an operating point
     at_point = given or _EVEN
     decided = DerivedSource(counted_on, _Decisions(chosen, at_point.threshold))
     errors = measure(decided, [at_point])
-    uncertain = _uncertainty_of_decisions(
-        decided, errors, ci, speakers=speakers, recordings=recordings, level=level, n=replicates, seed=seed
-    )
-    interval, reasons, intervals = None, _reasons_of_rates(uncertain, given), _renamed_rates(uncertain, given)
-    effects = _effects_of_decisions(uncertain)
+    uncertain = None
+    if ci == "bootstrap":
+        assert speakers is not None
+        resampling = speaker_resampling(decided, speakers, recordings, seed)
+        uncertain = bootstrap(decided, errors, resampling, level, replicates)
+    elif ci != "none":
+        people = None if speakers is None else find_speakers(decided, speakers)
+        uncertain = closed_form(decided, errors, people, level)
+    intervals: dict[str, Range] = {}
+    reasons: dict[str, str] = {}
+    effects = 1.0, 1.0
+    if uncertain is not None:
+        names = {name: long for name, long in _NAMES.items() if given is not None or name != "cost"}
+        there, why = uncertain.intervals, uncertain.no_interval
+        intervals = {name: there[long] for name, long in names.items() if long in there}
+        reasons = {name: why[long] for name, long in names.items() if long in why}
+        of_miss, of_fa = (uncertain.design_effect.get(_NAMES[name], 1.0) for name in ("p_miss", "p_fa"))
+        effects = max(of_miss, 1.0), max(of_fa, 1.0)
     if given is None and ci in ("trial", "speaker") and source.roles.weight is None:
         # the very intervals of FNMR and FMR at this threshold (evaluate --fmr)
-        found = _rates_at(counted_on, chosen, speakers, level)
-        intervals, told = found.intervals, found.reasons
-        reasons = {name: why for name, why in reasons.items() if name not in ("p_miss", "p_fa")} | told
-        effects = found.effects
+        intervals, reasons, effects = _rates_at(counted_on, chosen, speakers, level)
+    interval = None
     if ci != "none":
         if bayes:
             reasons["threshold"] = "given by the operating point, not estimated"
@@ -294,39 +312,20 @@ def threshold_for(
             reasons["threshold"] = "trials are weighted"
         else:
             if given is None and on is not None and ci == "speaker":  # the trials that gave the threshold
-                effects = _rates_at(source, chosen, speakers, level).effects
+                effects = _rates_at(source, chosen, speakers, level)[2]
             interval = _interval_of_threshold(
                 source, result, chosen, given, false_alarm_rate, miss_rate, effects, level
             )
-    cost = errors.points[0].act_dcf
+    cost = lowest_cost = None
+    if given is not None:
+        cost = errors.points[0].act_dcf
+        lowest_cost = (result if on is None else measure(on, [given])).points[0].min_dcf
     return Threshold(
         criterion, chosen, errors.points[0].p_miss, errors.points[0].p_fa, errors.n_target,
-        errors.n_nontarget, given, None if given is None else cost,
-        None if given is None else _lowest_cost(result, counted_on, given, on), source.roles.factor,
-        interval, intervals, reasons, ci, level,
+        errors.n_nontarget, given, cost, lowest_cost, source.roles.factor, interval, intervals, reasons, ci,
+        level,
         (*(() if on is not None or bayes else (SAME_TRIALS,)), *(() if ci != "trial" else (INDEPENDENT,))),
     )  # fmt: skip
-
-
-def _chosen_threshold(
-    source: ScoreSource,
-    result: Measurements,
-    point: OperatingPoint | None,
-    false_alarm_rate: float | None,
-    miss_rate: float | None,
-    *,
-    bayes: bool,
-) -> tuple[float, str]:
-    """The threshold, and what it was chosen for."""
-    bins, blocks = result.summaries.bins, result.summaries.blocks
-    if point is not None:
-        return (point.threshold if bayes else threshold_for_cost(blocks, point)), point.name
-    if false_alarm_rate is not None:
-        words = f"Pfa at most {rate_in_words(false_alarm_rate)}"
-        return threshold_for_false_alarms(source, bins, false_alarm_rate), words
-    if miss_rate is not None:
-        return threshold_for_misses(source, bins, miss_rate), f"Pmiss at most {rate_in_words(miss_rate)}"
-    return eer_threshold(source), "EER"
 
 
 @dataclass(frozen=True)
@@ -343,44 +342,9 @@ class _Decisions:
         return np.where(scores >= self.threshold, self.to + 1.0, self.to - 1.0)
 
 
-def _uncertainty_of_decisions(
-    source: ScoreSource,
-    result: Measurements,
-    ci: str,
-    *,
-    speakers: Columns | None,
-    recordings: Columns | None,
-    level: float,
-    n: int,
-    seed: int,
-) -> Uncertainty | None:
-    """Intervals of the errors of decisions."""
-    if ci == "none":
-        return None
-    if ci == "trial":
-        return closed_form(source, result, None, level)
-    assert speakers is not None
-    if ci == "bootstrap":
-        return bootstrap(source, result, speaker_resampling(source, speakers, recordings, seed), level, n)
-    return closed_form(source, result, find_speakers(source, speakers), level)
-
-
-_NAMES = {"p_miss": "points.0.p_miss", "p_fa": "points.0.p_fa", "cost": "points.0.act_dcf"}
-
-
-def _effects_of_decisions(uncertain: Uncertainty | None) -> tuple[float, float]:
-    effects = {} if uncertain is None else uncertain.design_effect
-    miss, fa = (max(effects.get(_NAMES[name], 1.0), 1.0) for name in ("p_miss", "p_fa"))
-    return miss, fa
-
-
-class _RatesAt(NamedTuple):
-    intervals: dict[str, Range]
-    reasons: dict[str, str]
-    effects: tuple[float, float]
-
-
-def _rates_at(source: ScoreSource, threshold: float, speakers: Columns | None, level: float) -> _RatesAt:
+def _rates_at(
+    source: ScoreSource, threshold: float, speakers: Columns | None, level: float
+) -> tuple[dict[str, Range], dict[str, str], tuple[float, float]]:
     """Both error rates at a threshold: intervals, why there are none, and design effects."""
     people = None if speakers is None else find_speakers(source, speakers)
     measured = measure(source, [])
@@ -401,21 +365,7 @@ def _rates_at(source: ScoreSource, threshold: float, speakers: Columns | None, l
             reasons[name] = f"{few}: at most {rate_in_words(float(one.bound[0]))}"
         else:
             intervals[name] = (float(one.low[0]), float(one.high[0]))
-    return _RatesAt(intervals, reasons, (rates.design_effect(0, 0), rates.design_effect(1, 0)))
-
-
-def _renamed_rates(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, Range]:
-    there = {} if uncertain is None else uncertain.intervals
-    return {name: there[long] for name, long in _names_of_rates(point).items() if long in there}
-
-
-def _reasons_of_rates(uncertain: Uncertainty | None, point: OperatingPoint | None) -> dict[str, str]:
-    there = {} if uncertain is None else uncertain.no_interval
-    return {name: there[long] for name, long in _names_of_rates(point).items() if long in there}
-
-
-def _names_of_rates(point: OperatingPoint | None) -> dict[str, str]:
-    return {name: long for name, long in _NAMES.items() if point is not None or name != "cost"}
+    return intervals, reasons, (rates.design_effect(0, 0), rates.design_effect(1, 0))
 
 
 def _interval_of_threshold(
@@ -437,9 +387,3 @@ def _interval_of_threshold(
     if miss_rate is not None:
         return same_rate(source, bins, "p_miss", miss_rate, width, pair[0])
     return equal_rates(error_path(bins), result.eer, width, pair)
-
-
-def _lowest_cost(
-    result: Measurements, source: ScoreSource, point: OperatingPoint, on: ScoreSource | None
-) -> float:
-    return (result if on is None else measure(source, [point])).points[0].min_dcf

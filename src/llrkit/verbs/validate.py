@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from llrkit._version import __version__
-from llrkit.base.arguments import RNG, seed_of, takes
+from llrkit.base.arguments import RNG, of_kind, seed_of, yes_or_no
 from llrkit.base.text import (
     Json,
     clean,
@@ -46,26 +47,23 @@ from llrkit.verbs.criteria import (
     REPORT_FIELDS,
     Criteria,
     Criterion,
-    EvaluationKeywords,
     criteria_from_dict,
     read_criteria,
 )
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation, group_name
-from llrkit.verbs.given_calibration import (
-    TRAINED_ON,
-    TRAINED_ON_NOTE,
-    ValidatedScope,
-    find_scope,
-    same_losses,
-    use_calibration,
-)
+from llrkit.verbs.evaluation import NUMBERS, Evaluation, group_name
+from llrkit.verbs.given_calibration import ValidatedScope, find_scope, same_losses, use_calibration
 
-PLAIN = ("eer", "eer_roc", "auc", "cllr", "min_cllr", "cllr_cal")
+TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."
+TRAINED_ON_NOTE = "measured on the trials that trained the calibration"
 AT_POINTS = ("min_dcf", "act_dcf", "p_miss", "p_fa")
 CHECKED = ("dev_pav", "cv_loss")
 DECISIONS = {True: "passed", False: "failed", None: "not decided"}
 
+HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
+SHOWN = {"passed": "PASS", "failed": "FAIL", "not decided": "NOT DECIDED"}
+"""Decisions as they stand in the matrix and above it."""
+FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
 Range = tuple[float, float]
 
 
@@ -105,345 +103,6 @@ class ValidationRow:
             "criterion": self.criterion, "data": self.data, "result": self.result, "interval": interval,
             "passed": self.passed, "decision": self.decision, "note": self.note,
         }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A number as a criterion sees it."""
-
-    value: float
-    interval: Range | None = None
-    no_interval: str = ""
-    """Why there is no interval."""
-    note: str = ""
-    upper_bound: float | None = None
-    """What it is at most, where errors are too few for an interval."""
-
-    def met(self, criterion: Criterion) -> bool | None:
-        """Whether a number, or its whole interval, is within the limits; None where that is not decided."""
-        low, high = self.value, self.value
-        if criterion.use == "interval" and not math.isinf(self.value):  # no chance makes that finite
-            if self.interval is None and self.upper_bound is None:
-                return None
-            # what has an upper bound only is a rate or a cost, and these are 0 at least
-            low, high = self.interval or (0.0, self.upper_bound or 0.0)
-        if math.isnan(low) or math.isnan(high):
-            return None
-        if high < criterion.at_least or low > criterion.at_most:
-            return False
-        return True if criterion.at_least <= low and high <= criterion.at_most else None
-
-    def words(self, criterion: Criterion) -> str:
-        """The note of the row: what is to be said about the number, and why it is not decided."""
-        said = [self.note]
-        show = percent if criterion.is_rate else "{:.4g}".format
-        bound = self.upper_bound if criterion.use == "interval" and self.interval is None else None
-        if bound is not None:
-            said.append(f"at most {show(bound)}: {self.no_interval}")
-        elif self.met(criterion) is None:
-            if math.isnan(self.value):
-                said.append("could not be computed from these trials")
-            elif self.interval is None:
-                said.append(f"no interval: {self.no_interval}")
-            else:
-                said.append("the limit lies inside the interval")
-        elif self.met(replace(criterion, use="interval")) is None and self.interval is not None:
-            said.append("the limit lies inside the interval, the estimate decides")
-        elif self.interval is None and (self.upper_bound or 0.0) > criterion.at_most >= self.value:
-            said.append(f"at most {show(self.upper_bound or 0.0)}, beyond the limit; the estimate decides")
-        return "; ".join(filter(None, said))
-
-
-def is_met_by(verdict: Verdict) -> bool | None:
-    """Whether a verdict meets the criterion of calibration; None where the trials do not decide."""
-    return {"none_found": True, "too_few": None}.get(verdict.outcome, False)
-
-
-@dataclass(frozen=True, eq=False)
-class CriteriaJudge:
-    """What criteria are judged by."""
-
-    source: ScoreSource
-    criteria: Criteria
-    options: EvaluationKeywords
-    result: Evaluation
-    check: CalibrationCheck
-    misleading: tuple[MisleadingTrial, ...]
-    applied: Map | None = None
-    """The calibration, where it made the LLRs of the trials here: other raw scores get it too."""
-
-    def row(self, criterion: Criterion) -> ValidationRow:
-        """A row of the matrix, judged."""
-        if criterion.metric == "verdict":
-            return self.verdict(criterion)
-        if criterion.by is not None:
-            return self.by_condition(criterion)
-        measured = self.measured(criterion)
-        if criterion.change_from is not None:
-            before = self.value_before(criterion)
-            show = percent if criterion.is_rate else "{:.4g}".format
-            note = f"{show(measured.value)} instead of {show(before)}"
-            measured = Measured(measured.value - before, note=note)
-        return row_of_matrix(criterion, measured, measured.met(criterion), measured.words(criterion))
-
-    def verdict(self, criterion: Criterion) -> ValidationRow:
-        """Whether there is evidence of miscalibration; too few trials give none either way.
-
-        Its text has the level beside the p-value, where a test was made.
-        """
-        verdict = self.check.verdict
-        row = row_of_matrix(criterion, verdict.text, is_met_by(verdict), "")
-        return replace(row, amounts=verdict.amounts)
-
-    def measured(self, criterion: Criterion) -> Measured:
-        """The number, its interval where it has one, and what is to be said about it."""
-        name = criterion.metric
-        if name in CHECKED:
-            value = self.check.dev_pav if name == "dev_pav" else math.nan
-            if name == "cv_loss" and self.check.loss is not None:
-                value = self.check.loss.loss
-            return Measured(value, no_interval=NO_INTERVAL[name], note=p_with_level(self.check, name))
-        if name in WORST:
-            llrs = [trial.llr for trial in self.misleading if trial.is_target == (name == WORST[0])]
-            return Measured(max((abs(llr) for llr in llrs), default=0.0), no_interval=NO_INTERVAL[name])
-        note = p_with_level(self.check, name) if name == "cllr_cal" else ""
-        return of_evaluation(self.result, name, note)
-
-    def by_condition(self, criterion: Criterion) -> ValidationRow:
-        """The worst condition: of those that fail, else of those not decided, else of all."""
-        if criterion.change_from is not None or criterion.metric in (*CHECKED, *WORST):
-            raise InputError(f"{criterion.metric}: by is only for the metrics of an evaluation")
-        options: EvaluationKeywords = {**self.options, "by": criterion.by}
-        evaluation = evaluate(self.source, **options)
-        if not evaluation.groups:
-            raise InputError(f"no value of {criterion.by!r} has trials of both classes")
-        groups = {
-            group_name(key): of_evaluation(group, criterion.metric)
-            for key, group in evaluation.groups.items()
-        }
-
-        def badness(name: str) -> tuple[int, float]:
-            value, passed = groups[name].value, groups[name].met(criterion)
-            beyond = max(value - criterion.at_most, criterion.at_least - value)
-            return {False: 2, None: 1, True: 0}[passed], math.inf if math.isnan(beyond) else beyond
-
-        worst = max(groups, key=badness)
-        note = f"worst of {len(groups)}: {criterion.by} = {worst}"
-        if evaluation.skipped_groups:
-            note += f"; {counted(len(evaluation.skipped_groups), 'value')} of {criterion.by} left out"
-        words = groups[worst].words(criterion)
-        passed = groups[worst].met(criterion)
-        return row_of_matrix(criterion, groups[worst], passed, f"{note}; {words}" if words else note)
-
-    def value_before(self, criterion: Criterion) -> float:
-        """The number in the file that the change is counted from."""
-        other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
-        if self.applied is not None and not other.roles.calibrated:
-            other = self.applied.on(other)
-        plain: EvaluationKeywords = {"points": self.options["points"]} if "points" in self.options else {}
-        if criterion.metric in (*CHECKED, *WORST):
-            raise InputError(f"{criterion.metric}: change_from is only for the metrics of an evaluation")
-        return number_of(evaluate(other, **plain), criterion.metric)[0]
-
-
-def change_path(criteria: Criteria, criterion: Criterion) -> Path:
-    """The file that a change is counted from, looked for beside the criteria."""
-    path = Path(criterion.change_from or "")
-    return path if criteria.folder is None else criteria.folder / path
-
-
-def of_evaluation(result: Evaluation, name: str, note: str = "") -> Measured:
-    """A number of an evaluation with its interval, or the reason why it has none."""
-    value, key = number_of(result, name)
-    used = result.uncertainty
-    why = "none was asked for (ci in [options])" if used is None else used.no_interval.get(key, "not known")
-    bound = None if used is None else used.upper_bound.get(key)
-    return Measured(value, result.intervals.get(key), why, note, bound)
-
-
-def number_of(result: Evaluation, name: str) -> tuple[float, str]:
-    """A number of an evaluation by the name a criterion gives it, and its name among the intervals."""
-    if name in PLAIN:
-        return float(getattr(result, name)), name
-    kind, _, point_name = name.replace(":", " ", 1).partition(" ")
-    if kind in AT_POINTS:
-        for i, point in enumerate(result.points):
-            if point.point.name == point_name.strip():
-                return float(getattr(point, kind)), f"points.{i}.{kind}"
-        known = ", ".join(point.point.name for point in result.points)
-        raise UnknownNameError(f"{name!r}: no operating point {point_name!r}; there are {known}")
-    costs = [f"{kind} POINT" for kind in AT_POINTS]
-    raise UnknownNameError(f"unknown metric {not_among(name, (*PLAIN, *CHECKED, *WORST, *costs, 'verdict'))}")
-
-
-def row_of_matrix(
-    criterion: Criterion, result: Measured | str, passed: bool | None, note: str
-) -> ValidationRow:
-    """A row of the matrix of what was measured, or said, and decided."""
-    shown = result if isinstance(result, str) else result.value
-    interval = None if isinstance(result, str) else result.interval
-    return ValidationRow(
-        criterion.characteristic, criterion.metric, criterion.graph, criterion.words, criterion.data, shown,
-        interval, passed, note, criterion.is_rate, criterion.is_llr, criterion.amounts,
-        (criterion.at_least, criterion.at_most),
-    )  # fmt: skip
-
-
-HEADER = ("characteristic", "metric", "criterion", "result", "decision", "note")
-SHOWN = {"passed": "PASS", "failed": "FAIL", "not decided": "NOT DECIDED"}
-"""Decisions as they stand in the matrix and above it."""
-FULL_HEADER = ("characteristic", "metric", "graph", "criterion", "data", "result", "decision", "note")
-
-
-def full_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
-    """One row of the matrix for a report: all columns of Meuwly, Ramos & Haraksim (2017)."""
-    characteristic, metric, criterion, *rest = matrix_cells(row, unit)
-    return [characteristic, metric, row.graph, criterion, row.data or "these trials", *rest]
-
-
-def matrix_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
-    """One row of the matrix for a terminal; rates in percent, LLRs in a unit."""
-
-    def show(value: float) -> str:
-        digits = decimals_beside(value, row.limits, 4)
-        return percent(value, digits - 2) if row.is_rate else number(value, digits)
-
-    if isinstance(row.result, str):
-        result = in_unit(row.result, row.amounts, unit)
-    else:
-        limits = (unit.of(row.limits[0]), unit.of(row.limits[1]))
-        digits = decimals_beside(unit.of(row.result), limits, 3)
-        result = unit.said(row.result, f".{digits}f") if row.is_llr else show(row.result)
-    if row.interval is not None:
-        result += f" [{show(row.interval[0]).removesuffix(' %')}, {show(row.interval[1])}]"
-    criterion = in_unit(row.criterion, row.amounts, unit)
-    return [row.characteristic, row.metric, criterion, result, SHOWN[row.decision], row.note]
-
-
-def summary_lines(validation: Validation) -> list[str]:
-    """The matrix as aligned text, and the outcome."""
-    rows = [list(HEADER), *(matrix_cells(row) for row in validation.rows)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*validation.cautions, *lines, "", outcome(validation)]
-
-
-def outcome(validation: Validation) -> str:
-    """One sentence."""
-    n = len(validation.rows)
-    failed = [row for row in validation.rows if row.passed is False]
-    open_rows = [row for row in validation.rows if row.passed is None]
-    if validation.passed:
-        if n == 1:
-            return "The criterion is met."
-        return "Both criteria are met." if n == 2 else f"All {n} criteria are met."
-    said = []
-    if failed:
-        verb = "is" if len(failed) == 1 else "are"
-        head = "The criterion" if n == 1 else f"{len(failed)} of {n} criteria"
-        said.append(f"{head} {verb} not met: {_criteria_named(failed)}")
-    if open_rows:
-        head = "the criterion" if n == 1 else f"{len(open_rows)} of {n} criteria"
-        these = "these" if failed else "These"
-        said.append(f"{these} trials do not decide {head}: {_criteria_named(open_rows)}")
-    return "; ".join(said) + "."
-
-
-def _criteria_named(rows: Sequence[ValidationRow]) -> str:
-    return ", ".join(f"{row.characteristic} ({row.metric})" for row in rows)
-
-
-def markdown(
-    validation: Validation,
-    *,
-    verbal: bool,
-    unit: LlrUnit = NATS,
-    made_from: Sequence[tuple[str, str]] = (),
-) -> str:
-    """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
-    result = validation.evaluation
-    matrix = [full_cells(row, unit) for row in validation.rows]
-    lines = ["# Validation report", "", *(f"**{clean(caution)}**\n" for caution in validation.cautions)]
-    lines += [f"**{SHOWN[validation.outcome]}**", "", outcome(validation), "", "## What was validated", ""]
-    lines += [f"- **{name}**: {clean(text)}" for name, text in stated(validation, unit)]
-    lines += ["", "## Validation matrix", "", *markdown_table(FULL_HEADER, matrix)]
-    lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *markdown_rows(words.rows(result, unit))]
-    lines += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
-    lines += [clean(validation.check.verdict.in_unit(unit).sentence), ""]
-    lines += [*markdown_table(TESTS_HEADER, rows_of_tests(validation.check, unit)), "", LEGEND]
-    lines += [f"- {clean(note)}" for note in validation.check.notes]
-    lines += [
-        "",
-        "## Most misleading trials",
-        "",
-        misleading_shares(validation),
-        "",
-        *_misleading_in_words(validation, verbal, unit),
-        "",
-        "## Provenance",
-        "",
-        *(f"- **{name}**: {clean(text)}" for name, text in made_from or _made_now_in_words()),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _made_now_in_words() -> list[tuple[str, str]]:
-    now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}"
-    return [("made", now), ("with", f"llrkit {__version__}")]
-
-
-def stated(validation: Validation, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
-    """What was validated and on what: in the words of its owner, then as counted.
-
-    What a calibration file states of itself is not missing where its owner says nothing.
-    """
-    counted = validation.setting.words(unit)
-    instead = {"calibration": "calibration map", "bounds": "bounds of the map"}
-    missing = [name for name in REPORT_FIELDS if instead.get(name) not in counted]
-    said = dict.fromkeys(missing, "not stated") | dict(validation.report)
-    return [*((name, said[name]) for name in REPORT_FIELDS if name in said), *counted.items()]
-
-
-def how_intervals(result: Evaluation) -> str:
-    """How the intervals of an evaluation were made, as a sentence."""
-    used = result.uncertainty
-    if used is None:
-        return "none were asked for."
-    kinds = {
-        "trial": "delta method and Clopper-Pearson, trials taken as independent",
-        "speaker": "each speaker left out in turn, bootstrap-t",
-        "bootstrap": "speakers resampled with replacement",
-    }
-    return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."
-
-
-def misleading_shares(validation: Validation) -> str:
-    """How many LLRs point the wrong way, as a sentence."""
-    misses, alarms = validation.evaluation.tippett.misleading
-    return (
-        f"Misleading LLRs (Tippett at 0): {percent(misses)} of same-source trials below 0, "
-        f"{percent(alarms)} of different-source trials at or above 0."
-    )
-
-
-def misleading_rows(
-    validation: Validation, verbal: bool, unit: LlrUnit = NATS
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Header and rows of the most misleading trials."""
-    units = list(dict.fromkeys((unit, LOG10)))
-    header = ("truth", *(one.column for one in units), "trial", *(("in words",) if verbal else ()))
-    cells = []
-    for trial in validation.misleading:
-        where = trial.words_of_place
-        truth = "same-source" if trial.is_target else "different-source"
-        row = (truth, *(f"{one.of(trial.llr):.3f}" for one in units), where)
-        cells.append((*row, trial.words) if verbal else row)
-    return header, tuple(cells)
-
-
-def _misleading_in_words(validation: Validation, verbal: bool, unit: LlrUnit) -> list[str]:
-    header, cells = misleading_rows(validation, verbal, unit)
-    return markdown_table(header, cells) if cells else ["None: no LLR points the wrong way."]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -536,10 +195,12 @@ class Validation(Result):
         return vocabulary(words).say_of_sources(text, keep=map(clean, keep))
 
     def __repr__(self) -> str:
-        return "\n".join(summary_lines(self))
+        rows = [HEADER, *(matrix_cells(row) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join([*self.cautions, *(line.rstrip() for line in lines), "", outcome(self)])
 
 
-@takes(calibration=Map)
 def validate(
     source: AnyTrials,
     labels: Labels | None = None,
@@ -614,8 +275,13 @@ def validate(
     ([True, False, True], False)
     """
     source = as_source(source, labels)
+    if calibration is not None:
+        of_kind(calibration, Map, "calibration")
+    if apply is not None:
+        yes_or_no(apply, "apply")
+    yes_or_no(curves, "curves")
+    yes_or_no(trained_on_these, "trained_on_these")
     seed = seed_of(rng)
-    source = as_source(source)
     if isinstance(criteria, (str, Path)):
         criteria = read_criteria(criteria)
     elif not isinstance(criteria, Criteria):
@@ -644,3 +310,301 @@ def validate(
     level = options.get("level", 0.95)
     bands = curve_bands(source, result=result, speakers=speakers, level=level) if curves else None
     return Validation(rows, result, check, listed, criteria.report, setting, bands, cautions)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number as a criterion sees it."""
+
+    value: float
+    interval: Range | None = None
+    no_interval: str = ""
+    """Why there is no interval."""
+    note: str = ""
+    upper_bound: float | None = None
+    """What it is at most, where errors are too few for an interval."""
+
+    def met(self, criterion: Criterion) -> bool | None:
+        """Whether a number, or its whole interval, is within the limits; None where that is not decided."""
+        low, high = self.value, self.value
+        if criterion.use == "interval" and not math.isinf(self.value):  # no chance makes that finite
+            if self.interval is None and self.upper_bound is None:
+                return None
+            # what has an upper bound only is a rate or a cost, and these are 0 at least
+            low, high = self.interval or (0.0, self.upper_bound or 0.0)
+        if math.isnan(low) or math.isnan(high):
+            return None
+        if high < criterion.at_least or low > criterion.at_most:
+            return False
+        return True if criterion.at_least <= low and high <= criterion.at_most else None
+
+    def words(self, criterion: Criterion) -> str:
+        """The note of the row: what is to be said about the number, and why it is not decided."""
+        said = [self.note]
+        show = percent if criterion.is_rate else "{:.4g}".format
+        bound = self.upper_bound if criterion.use == "interval" and self.interval is None else None
+        if bound is not None:
+            said.append(f"at most {show(bound)}: {self.no_interval}")
+        elif self.met(criterion) is None:
+            if math.isnan(self.value):
+                said.append("could not be computed from these trials")
+            elif self.interval is None:
+                said.append(f"no interval: {self.no_interval}")
+            else:
+                said.append("the limit lies inside the interval")
+        elif self.met(replace(criterion, use="interval")) is None and self.interval is not None:
+            said.append("the limit lies inside the interval, the estimate decides")
+        elif self.interval is None and (self.upper_bound or 0.0) > criterion.at_most >= self.value:
+            said.append(f"at most {show(self.upper_bound or 0.0)}, beyond the limit; the estimate decides")
+        return "; ".join(filter(None, said))
+
+
+def is_met_by(verdict: Verdict) -> bool | None:
+    """Whether a verdict meets the criterion of calibration; None where the trials do not decide."""
+    return {"none_found": True, "too_few": None}.get(verdict.outcome, False)
+
+
+@dataclass(frozen=True, eq=False)
+class CriteriaJudge:
+    """What criteria are judged by."""
+
+    source: ScoreSource
+    criteria: Criteria
+    options: Mapping[str, Any]
+    result: Evaluation
+    check: CalibrationCheck
+    misleading: tuple[MisleadingTrial, ...]
+    applied: Map | None = None
+    """The calibration, where it made the LLRs of the trials here: other raw scores get it too."""
+
+    def row(self, criterion: Criterion) -> ValidationRow:
+        """A row of the matrix, judged."""
+        if criterion.metric == "verdict":  # its text has the level beside the p-value, where one was made
+            verdict = self.check.verdict
+            row = row_of_matrix(criterion, verdict.text, is_met_by(verdict), "")
+            return replace(row, amounts=verdict.amounts)
+        if criterion.by is not None:
+            return self.by_condition(criterion)
+        measured = self.measured(criterion)
+        if criterion.change_from is not None:
+            if criterion.metric in (*CHECKED, *WORST):
+                raise InputError(f"{criterion.metric}: change_from is only for the metrics of an evaluation")
+            other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
+            if self.applied is not None and not other.roles.calibrated:
+                other = self.applied.on(other)
+            points = {name: value for name, value in self.options.items() if name == "points"}
+            before, _ = number_of(evaluate(other, **points), criterion.metric)
+            show = percent if criterion.is_rate else "{:.4g}".format
+            note = f"{show(measured.value)} instead of {show(before)}"
+            measured = Measured(measured.value - before, note=note)
+        return row_of_matrix(criterion, measured, measured.met(criterion), measured.words(criterion))
+
+    def measured(self, criterion: Criterion) -> Measured:
+        """The number, its interval where it has one, and what is to be said about it."""
+        name = criterion.metric
+        if name in CHECKED:
+            value = self.check.dev_pav if name == "dev_pav" else math.nan
+            if name == "cv_loss" and self.check.loss is not None:
+                value = self.check.loss.loss
+            return Measured(value, no_interval=NO_INTERVAL[name], note=p_with_level(self.check, name))
+        if name in WORST:
+            llrs = [trial.llr for trial in self.misleading if trial.is_target == (name == WORST[0])]
+            return Measured(max((abs(llr) for llr in llrs), default=0.0), no_interval=NO_INTERVAL[name])
+        note = p_with_level(self.check, name) if name == "cllr_cal" else ""
+        return of_evaluation(self.result, name, note)
+
+    def by_condition(self, criterion: Criterion) -> ValidationRow:
+        """The worst condition: of those that fail, else of those not decided, else of all."""
+        if criterion.change_from is not None or criterion.metric in (*CHECKED, *WORST):
+            raise InputError(f"{criterion.metric}: by is only for the metrics of an evaluation")
+        evaluation = evaluate(self.source, **{**self.options, "by": criterion.by})
+        if not evaluation.groups:
+            raise InputError(f"no value of {criterion.by!r} has trials of both classes")
+        groups = {
+            group_name(key): of_evaluation(group, criterion.metric)
+            for key, group in evaluation.groups.items()
+        }
+
+        def badness(name: str) -> tuple[int, float]:
+            value, passed = groups[name].value, groups[name].met(criterion)
+            beyond = max(value - criterion.at_most, criterion.at_least - value)
+            return {False: 2, None: 1, True: 0}[passed], math.inf if math.isnan(beyond) else beyond
+
+        worst = max(groups, key=badness)
+        note = f"worst of {len(groups)}: {criterion.by} = {worst}"
+        if evaluation.skipped_groups:
+            note += f"; {counted(len(evaluation.skipped_groups), 'value')} of {criterion.by} left out"
+        words = groups[worst].words(criterion)
+        passed = groups[worst].met(criterion)
+        return row_of_matrix(criterion, groups[worst], passed, f"{note}; {words}" if words else note)
+
+
+def change_path(criteria: Criteria, criterion: Criterion) -> Path:
+    """The file that a change is counted from, looked for beside the criteria."""
+    path = Path(criterion.change_from or "")
+    return path if criteria.folder is None else criteria.folder / path
+
+
+def of_evaluation(result: Evaluation, name: str, note: str = "") -> Measured:
+    """A number of an evaluation with its interval, or the reason why it has none."""
+    value, key = number_of(result, name)
+    used = result.uncertainty
+    why = "none was asked for (ci in [options])" if used is None else used.no_interval.get(key, "not known")
+    bound = None if used is None else used.upper_bound.get(key)
+    return Measured(value, result.intervals.get(key), why, note, bound)
+
+
+def number_of(result: Evaluation, name: str) -> tuple[float, str]:
+    """A number of an evaluation by the name a criterion gives it, and its name among the intervals."""
+    if name in NUMBERS:
+        return float(getattr(result, name)), name
+    kind, _, point_name = name.replace(":", " ", 1).partition(" ")
+    if kind in AT_POINTS:
+        for i, point in enumerate(result.points):
+            if point.point.name == point_name.strip():
+                return float(getattr(point, kind)), f"points.{i}.{kind}"
+        known = ", ".join(point.point.name for point in result.points)
+        raise UnknownNameError(f"{name!r}: no operating point {point_name!r}; there are {known}")
+    costs = [f"{kind} POINT" for kind in AT_POINTS]
+    raise UnknownNameError(
+        f"unknown metric {not_among(name, (*NUMBERS, *CHECKED, *WORST, *costs, 'verdict'))}"
+    )
+
+
+def row_of_matrix(
+    criterion: Criterion, result: Measured | str, passed: bool | None, note: str
+) -> ValidationRow:
+    """A row of the matrix of what was measured, or said, and decided."""
+    shown = result if isinstance(result, str) else result.value
+    interval = None if isinstance(result, str) else result.interval
+    return ValidationRow(
+        criterion.characteristic, criterion.metric, criterion.graph, criterion.words, criterion.data, shown,
+        interval, passed, note, criterion.is_rate, criterion.is_llr, criterion.amounts,
+        (criterion.at_least, criterion.at_most),
+    )  # fmt: skip
+
+
+def full_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
+    """One row of the matrix for a report: all columns of Meuwly, Ramos & Haraksim (2017)."""
+    characteristic, metric, criterion, *rest = matrix_cells(row, unit)
+    return [characteristic, metric, row.graph, criterion, row.data or "these trials", *rest]
+
+
+def matrix_cells(row: ValidationRow, unit: LlrUnit = NATS) -> list[str]:
+    """One row of the matrix for a terminal; rates in percent, LLRs in a unit."""
+
+    def show(value: float) -> str:
+        digits = decimals_beside(value, row.limits, 4)
+        return percent(value, digits - 2) if row.is_rate else number(value, digits)
+
+    if isinstance(row.result, str):
+        result = in_unit(row.result, row.amounts, unit)
+    else:
+        limits = (unit.of(row.limits[0]), unit.of(row.limits[1]))
+        digits = decimals_beside(unit.of(row.result), limits, 3)
+        result = unit.said(row.result, f".{digits}f") if row.is_llr else show(row.result)
+    if row.interval is not None:
+        result += f" [{show(row.interval[0]).removesuffix(' %')}, {show(row.interval[1])}]"
+    criterion = in_unit(row.criterion, row.amounts, unit)
+    return [row.characteristic, row.metric, criterion, result, SHOWN[row.decision], row.note]
+
+
+def outcome(validation: Validation) -> str:
+    """One sentence."""
+    n = len(validation.rows)
+    failed = [row for row in validation.rows if row.passed is False]
+    open_rows = [row for row in validation.rows if row.passed is None]
+    if validation.passed:
+        if n == 1:
+            return "The criterion is met."
+        return "Both criteria are met." if n == 2 else f"All {n} criteria are met."
+    said = []
+    if failed:
+        verb = "is" if len(failed) == 1 else "are"
+        head = "The criterion" if n == 1 else f"{len(failed)} of {n} criteria"
+        said.append(f"{head} {verb} not met: {_criteria_named(failed)}")
+    if open_rows:
+        head = "the criterion" if n == 1 else f"{len(open_rows)} of {n} criteria"
+        these = "these" if failed else "These"
+        said.append(f"{these} trials do not decide {head}: {_criteria_named(open_rows)}")
+    return "; ".join(said) + "."
+
+
+def _criteria_named(rows: Sequence[ValidationRow]) -> str:
+    return ", ".join(f"{row.characteristic} ({row.metric})" for row in rows)
+
+
+def markdown(
+    validation: Validation,
+    *,
+    verbal: bool,
+    unit: LlrUnit = NATS,
+    made_from: Sequence[tuple[str, str]] = (),
+) -> str:
+    """The report: what was validated and on what, the matrix, the numbers, the most misleading trials."""
+    result = validation.evaluation
+    matrix = [full_cells(row, unit) for row in validation.rows]
+    lines = ["# Validation report", "", *(f"**{clean(caution)}**\n" for caution in validation.cautions)]
+    lines += [f"**{SHOWN[validation.outcome]}**", "", outcome(validation), "", "## What was validated", ""]
+    lines += [f"- **{name}**: {clean(text)}" for name, text in stated(validation, unit)]
+    lines += ["", "## Validation matrix", "", *markdown_table(FULL_HEADER, matrix)]
+    lines += ["", "## Numbers", "", "| | | |", "|---|--:|---|", *markdown_rows(words.rows(result, unit))]
+    lines += ["", f"Intervals: {how_intervals(result)}", "", "## Calibration", ""]
+    lines += [clean(validation.check.verdict.in_unit(unit).sentence), ""]
+    lines += [*markdown_table(TESTS_HEADER, rows_of_tests(validation.check, unit)), "", LEGEND]
+    lines += [f"- {clean(note)}" for note in validation.check.notes]
+    lines += ["", "## Most misleading trials", "", misleading_shares(validation), ""]
+    header, cells = misleading_rows(validation, verbal, unit)
+    lines += markdown_table(header, cells) if cells else ["None: no LLR points the wrong way."]
+    now = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}"
+    made_from = made_from or [("made", now), ("with", f"llrkit {__version__}")]
+    lines += ["", "## Provenance", "", *(f"- **{name}**: {clean(text)}" for name, text in made_from)]
+    return "\n".join(lines) + "\n"
+
+
+def stated(validation: Validation, unit: LlrUnit = NATS) -> list[tuple[str, str]]:
+    """What was validated and on what: in the words of its owner, then as counted.
+
+    What a calibration file states of itself is not missing where its owner says nothing.
+    """
+    counted = validation.setting.words(unit)
+    instead = {"calibration": "calibration map", "bounds": "bounds of the map"}
+    missing = [name for name in REPORT_FIELDS if instead.get(name) not in counted]
+    said = dict.fromkeys(missing, "not stated") | dict(validation.report)
+    return [*((name, said[name]) for name in REPORT_FIELDS if name in said), *counted.items()]
+
+
+def how_intervals(result: Evaluation) -> str:
+    """How the intervals of an evaluation were made, as a sentence."""
+    used = result.uncertainty
+    if used is None:
+        return "none were asked for."
+    kinds = {
+        "trial": "delta method and Clopper-Pearson, trials taken as independent",
+        "speaker": "each speaker left out in turn, bootstrap-t",
+        "bootstrap": "speakers resampled with replacement",
+    }
+    return "; ".join([f"{100 * used.level:g} %, {kinds[used.kind]}", *used.notes]) + "."
+
+
+def misleading_shares(validation: Validation) -> str:
+    """How many LLRs point the wrong way, as a sentence."""
+    misses, alarms = validation.evaluation.tippett.misleading
+    return (
+        f"Misleading LLRs (Tippett at 0): {percent(misses)} of same-source trials below 0, "
+        f"{percent(alarms)} of different-source trials at or above 0."
+    )
+
+
+def misleading_rows(
+    validation: Validation, verbal: bool, unit: LlrUnit = NATS
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Header and rows of the most misleading trials."""
+    units = list(dict.fromkeys((unit, LOG10)))
+    header = ("truth", *(one.column for one in units), "trial", *(("in words",) if verbal else ()))
+    cells = []
+    for trial in validation.misleading:
+        truth = "same-source" if trial.is_target else "different-source"
+        row = (truth, *(f"{one.of(trial.llr):.3f}" for one in units), trial.words_of_place)
+        cells.append((*row, trial.words) if verbal else row)
+    return header, tuple(cells)

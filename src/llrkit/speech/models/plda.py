@@ -208,7 +208,6 @@ def _inverse_and_log_det(precision: FloatArray, diagonal: bool) -> tuple[FloatAr
 SESSIONS = "sessions"
 """The column of an :class:`Embeddings` that says of how many sessions each row is the average."""
 UNCERTAINTY = ("exact", "diagonal")
-GivenSide = tuple[Trainable, npt.ArrayLike | None, npt.ArrayLike | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -341,9 +340,8 @@ class PLDA(SavedModel):
         array([[0.3105],
                [0.5916]])
         """
-        left, right = self._sides(
-            (enroll, counts, covariances), (test, test_counts, test_covariances), uncertainty
-        )
+        left = self._rows_of(enroll, counts, covariances, uncertainty, "enrollment embeddings")
+        right = self._rows_of(test, test_counts, test_covariances, uncertainty, "test embeddings")
         shape = (len(left.natural), len(right.natural))
         scores = empty_scores(shape, dtype, out)
         for rows in blocks(shape[0], rows_per_block(shape[1])):
@@ -389,21 +387,13 @@ class PLDA(SavedModel):
         >>> [(rows, block.shape) for rows, block in plda.score_blocks([[1.0], [2.0]], [[0.5], [1.0], [2.0]])]
         [(slice(0, 2, None), (2, 3))]
         """
-        left, right = self._sides(
-            (enroll, counts, covariances), (test, test_counts, test_covariances), uncertainty
-        )
+        left = self._rows_of(enroll, counts, covariances, uncertainty, "enrollment embeddings")
+        right = self._rows_of(test, test_counts, test_covariances, uncertainty, "test embeddings")
         m = len(right.natural)
         for rows in blocks(len(left.natural), rows_per_block(m)):
             block = empty_scores((rows.stop - rows.start, m), dtype)
             score_into(block, left.rows(rows), right)
             yield rows, block
-
-    def _sides(self, enroll: GivenSide, test: GivenSide, uncertainty: str) -> tuple[PLDARows, PLDARows]:
-        arguments.one_of(uncertainty, UNCERTAINTY, "uncertainty")
-        return (
-            self._rows_of(*enroll, uncertainty, "enrollment embeddings"),
-            self._rows_of(*test, uncertainty, "test embeddings"),
-        )
 
     def _rows_of(
         self,
@@ -413,6 +403,7 @@ class PLDA(SavedModel):
         uncertainty: str,
         what: str,
     ) -> PLDARows:
+        arguments.one_of(uncertainty, UNCERTAINTY, "uncertainty")
         vectors = vectors_of(rows, self.dim, what)
         n = len(vectors)
         if isinstance(rows, Embeddings):

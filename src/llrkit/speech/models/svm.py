@@ -13,14 +13,7 @@ from llrkit.base.arguments import RNG, Array, FloatArray, of_kind, positive, see
 from llrkit.base.text import counted
 from llrkit.core.functions import blocks
 from llrkit.errors import InputError, MissingPackageError
-from llrkit.speech.embeddings import (
-    Arrays,
-    Embeddings,
-    Saved,
-    checked_texts,
-    finite_matrix,
-    vectors_of,
-)
+from llrkit.speech.embeddings import Arrays, Embeddings, Saved, checked_texts, finite_matrix, vectors_of
 from llrkit.speech.models.plda import PLDA, SESSIONS
 from llrkit.speech.models.transforms import empty_scores, rows_per_block
 

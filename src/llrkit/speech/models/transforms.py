@@ -16,14 +16,7 @@ from llrkit.base.process import at_once, warn_caller
 from llrkit.base.text import counted
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError, SpeechWarning, UnknownNameError
-from llrkit.speech.embeddings import (
-    Arrays,
-    Embeddings,
-    Saved,
-    checked_texts,
-    finite_matrix,
-    vectors_of,
-)
+from llrkit.speech.embeddings import Arrays, Embeddings, Saved, checked_texts, finite_matrix, vectors_of
 
 LENGTHS = ("unit", "sqrt-dim")
 Trainable = Embeddings | npt.ArrayLike

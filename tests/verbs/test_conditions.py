@@ -11,7 +11,7 @@ from pieces import Pieces
 import llrkit as lk
 from llrkit.cli import cli
 from llrkit.metrics.costs import nist_weights
-from llrkit.verbs.conditions import equalized
+from llrkit.verbs.evaluate import equalized
 
 RNG = np.random.default_rng(12)
 ROOM = RNG.choice(3, 90, p=[0.6, 0.3, 0.1]), RNG.choice(3, 400, p=[0.1, 0.2, 0.7])
