@@ -57,8 +57,6 @@ from .fits.gaussian import fit_bayes as fit_bayes
 from .fits.heavy_tails import fit_gamma as fit_gamma
 from .fits.heavy_tails import fit_nig as fit_nig
 from .fits.heavy_tails import fit_tied_nig as fit_tied_nig
-from .fits.judge import bound_map as bound_map
-from .fits.judge import bound_sentence as bound_sentence
 from .fits.lineup import fit_lineup as fit_lineup
 from .fits.logistic import fit_by as fit_by
 from .fits.logistic import fit_fusion as fit_fusion
@@ -76,6 +74,8 @@ from .io.write import write_trials as write_trials
 from .maps.bounds import bound_elub as bound_elub
 from .maps.bounds import bound_fixed as bound_fixed
 from .maps.bounds import bound_invariance as bound_invariance
+from .maps.bounds import bound_map as bound_map
+from .maps.bounds import bound_sentence as bound_sentence
 from .maps.bounds import bound_sources as bound_sources
 from .maps.files import load_map as load_map
 from .maps.map import AffineMap as AffineMap
@@ -148,6 +148,8 @@ from .trust.null import calibration_null as calibration_null
 from .trust.null import dev_pav as dev_pav
 from .trust.paired import DeLong as DeLong
 from .trust.paired import delong_test as delong_test
+from .verbs.calibrate import Calibration as Calibration
+from .verbs.calibrate import calibrate as calibrate
 from .verbs.case import CaseReport as CaseReport
 from .verbs.case import case_report as case_report
 from .verbs.compare import Comparison as Comparison

@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from llrkit.base.arguments import RNG, FloatArray, seed_of, whole_number, yes_or_no
+from llrkit.base.arguments import RNG, FloatArray, names_of, seed_of, whole_number, yes_or_no
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, as_list, as_number, as_object, as_text, counted
 from llrkit.core.functions import SHARES, binary_entropy, logit, newton, probability, softplus
@@ -51,11 +51,11 @@ from llrkit.fits.folds import (
     training_sets,
     training_source,
 )
-from llrkit.fits.judge import TOLERATED, fits_map, without_guard
+from llrkit.fits.judge import TOLERATED
 from llrkit.fits.logistic import fit_logistic
 from llrkit.fits.training import TiedScores, training_moments
-from llrkit.maps.bounds import BoundedMap, SourceCounts, count_groups, groups_bound_llrs
-from llrkit.maps.map import Map
+from llrkit.maps.bounds import BoundedMap, SourceCounts, count_groups
+from llrkit.maps.map import Map, reading_of
 from llrkit.maps.several import MeanMap
 from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
@@ -526,14 +526,13 @@ def fit_folds(
 
 def fit_whole(method: Callable[..., Map], source: ScoreSource, limits: LlrLimits) -> tuple[BoundedMap, str]:
     """A method on all trials, and what was done where logistic regression finds no overlap."""
-    with without_guard():
-        try:
-            return limits.around(fit_quietly(method, source, {})), ""
-        except SeparationError:
-            if method is not fit_logistic:
-                raise
-            fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
-            return limits.around(fitted), "the classes do not overlap: regularized (regularization=1)"
+    try:
+        return limits.around(fit_quietly(method, source, {})), ""
+    except SeparationError:
+        if method is not fit_logistic:
+            raise
+        fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
+        return limits.around(fitted), "the classes do not overlap: regularized (regularization=1)"
 
 
 def fit_bounded_folds(
@@ -541,14 +540,13 @@ def fit_bounded_folds(
 ) -> FoldMaps:
     """A method on each pair of folds left out; regularized logistic regression where it finds no overlap."""
     maps, n_regularized = {}, 0
-    with without_guard():
-        for pair, trials in tracked(training.items(), method_name(method), len(training), "fits"):
-            try:
-                fitted = fit_quietly(method, trials, {})
-            except SeparationError:
-                fitted = fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
-                n_regularized += 1
-            maps[pair] = limits.around(fitted)
+    for pair, trials in tracked(training.items(), method_name(method), len(training), "fits"):
+        try:
+            fitted = fit_quietly(method, trials, {})
+        except SeparationError:
+            fitted = fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
+            n_regularized += 1
+        maps[pair] = limits.around(fitted)
     return FoldMaps(maps, n_regularized)
 
 
@@ -643,12 +641,13 @@ def cross_calibrate(
     return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
 
 
-@fits_map
 def fit_best(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     methods: Methods[Map] = CANDIDATES,
     groups: str | Sequence[str] | None = None,
+    group_limits: bool = True,
     folds: int = 5,
     repeats: int = 3,
     prior: float = 0.5,
@@ -677,12 +676,19 @@ def fit_best(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     methods
         Names of calibrators.
     groups
-        As in :func:`cross_calibrate`. One column (attacks, devices, speakers) also bounds the LLRs by the
-        number of its values, unless ``bound`` says otherwise; if only one class has several, they are left
-        out one at a time.
+        As in :func:`cross_calibrate`. Values of one column (attacks, devices, speakers) of which only one
+        class has several are left out one at a time.
+    group_limits
+        Where ``groups`` is one column: hold LLRs to ``log(1 + groups)`` of the other class, where that has
+        several. False: the groups only deal folds.
     folds
         Number of folds of the cross-validation.
     repeats
@@ -712,13 +718,14 @@ def fit_best(
     >>> best.details["chosen"], [row["method"] for row in best.details["cross_validation"]]
     ('logistic', ['logistic', 'cmlg', 'pav'])
     """
+    source = as_source(source, labels)
     seed = seed_of(rng)
     repeats = whole_number(repeats, 1, "repeats")
-    blend = yes_or_no(blend, "blend")
+    blend, group_limits = yes_or_no(blend, "blend"), yes_or_no(group_limits, "group_limits")
     prior, fits = probability(prior, "prior"), named_fits(methods, METHODS)
     moments = training_moments(source)  # what all methods would refuse or warn of is said once
     limits = LlrLimits.of(moments)
-    if groups is not None and groups_bound_llrs():
+    if groups is not None and group_limits and len(names_of(groups, "groups")) == 1:
         limits = LlrLimits.of_groups(count_groups(source, groups, moments=moments))
     first = make_folds(source, groups, folds, seed)
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
@@ -751,7 +758,7 @@ def fit_best(
     details = {
         "chosen": chosen,
         "cross_validation": table_of(candidates, failed),
-        "tied": TiedScores.of_source(as_source(source)).sentences(),
+        "tied": TiedScores.of_source(source).sentences(),
         "low": limits.low,
         "high": limits.high,
         **how,
@@ -764,7 +771,7 @@ def fit_best(
     details |= {"weights": mix.weights, "expected_cllr": mix.cllr}
     if len(mix.weights) == 1:
         (only,) = (candidates[name].full_map for name in mix.weights)
-        return replace(only, details={**only.map.details, **details})
+        return replace(only, details={**only.map.details, **details}, reading=reading_of(source.roles))
     return MeanMap(
         maps={name: candidates[name].full_map for name in mix.weights},
         weights=mix.weights,
@@ -772,4 +779,5 @@ def fit_best(
         options={**how, "methods": list(fits)},
         details=details,
         provenance=candidates[chosen].full_map.provenance,
+        reading=reading_of(source.roles),
     )

@@ -23,7 +23,6 @@ from llrkit.errors import (
 from llrkit.fits.training import check_moments, provenance
 from llrkit.maps.several import ConditionedMap, ConditionTerms, Powers, condition_values, quadratic_powers
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
 from llrkit.theory.gaussian import cllr_from_sigma
 
 _CELLS = 1024
@@ -129,7 +128,7 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
     A cell stands for its trials at the mean of their conditions; where conditions have few values, as when
     recordings were cut to a few durations, nothing is lost.
     """
-    trials = as_source(source).with_columns(*names)
+    trials = source.with_columns(*names)
     moments, ranges = trials.reduce(both(Moments.of, ConditionRange.at(names, basis))).summaries
     check_moments(source, moments)
     if len(moments.target.mean) != 1:

@@ -21,7 +21,6 @@ from llrkit.errors import InputError, SeparationError
 from llrkit.fits.training import check_moments
 from llrkit.maps.training_range import REMEDY
 from llrkit.scores import ScoreSource
-from llrkit.scores.derived import as_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +134,7 @@ def fit_linear(
     shrinkage = shrinkage or Shrinkage()
     if shrinkage.present and rule != LOGARITHMIC:
         raise InputError("robust and regularized fits are for the logarithmic rule only")
-    moments, sample = as_source(source).reduce(both(Moments.of, Sample.of)).summaries
+    moments, sample = source.reduce(both(Moments.of, Sample.of)).summaries
     check_moments(source, moments)
     if len(moments.target.mean) == 1 and not shrinkage.present:
         _refuse_separated_classes(moments)

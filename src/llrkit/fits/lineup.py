@@ -13,12 +13,11 @@ from llrkit.base.arguments import Array, FloatArray, IntArray, Numbers, one_of
 from llrkit.core.groups import decoded, positions_by_value
 from llrkit.core.summaries import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
-from llrkit.fits.judge import fits_map
 from llrkit.fits.training import provenance, training_moments
-from llrkit.maps.map import Columns, Map
+from llrkit.maps.map import Columns, Map, reading_of
 from llrkit.maps.training_range import RangeWatch
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import Labels, as_source
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.source import rows_in_memory
 
 if TYPE_CHECKING:
@@ -438,9 +437,9 @@ TIES = ("spread", "pessimistic")
 LARGEST_COHORT = 4095
 
 
-@fits_map
 def fit_lineup(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     by: str = "test",
     smoothing: str = "add-one",
@@ -461,6 +460,11 @@ def fit_lineup(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     by
         Column that says which trials are compared with each other.
     smoothing
@@ -488,14 +492,15 @@ def fit_lineup(
     >>> np.exp(lineup.llr_of_rank([1, 2, 3], 2))  # 3 (1 + 1) / (2 + 3), ...
     array([1.2, 1.2, 0.6])
     """
+    source = as_source(source, labels)
     one_of(smoothing, SMOOTHING, "smoothing")
     one_of(ties, TIES, "way with ties")
     if cohort is not None and not (isinstance(cohort, int) and 1 <= cohort <= LARGEST_COHORT):
         raise InputError(f"cohort must be a whole number from 1 to {LARGEST_COHORT}, got {cohort!r}")
-    if as_source(source).roles.weight is not None:
+    if source.roles.weight is not None:
         raise InputError("a line-up ranks the trials of each test, so trials cannot have weights")
     moments = training_moments(source)
-    wide = as_source(source).with_columns(by)
+    wide = source.with_columns(by)
     targets = wide.reduce(lambda chunk: Foils.of(chunk, by, targets=True))
     above, tied, sizes = wide.reduce(targets.counter(by)).arrays
     if not sizes.any():
@@ -517,5 +522,5 @@ def fit_lineup(
         by=by, smoothing=smoothing, ties=ties, cohort=size, share=share,
         d_prime=best_d_prime(share) if smoothing == "gaussian" else 0.0, method="lineup",
         options={"by": by, "smoothing": smoothing, "ties": ties, "cohort": cohort},
-        details=details, provenance=provenance(moments),
+        details=details, provenance=provenance(moments), reading=reading_of(source.roles),
     )  # fmt: skip

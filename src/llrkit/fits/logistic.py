@@ -28,13 +28,13 @@ from llrkit.errors import (
     SystemCountError,
     UnknownNameError,
 )
-from llrkit.fits.judge import TOLERATED, TrainingSample, fits_map
+from llrkit.fits.judge import TOLERATED, TrainingSample
 from llrkit.fits.linear import LinearFit, Shrinkage, fit_linear
 from llrkit.fits.training import check_moments, provenance
-from llrkit.maps.map import AffineMap, Columns, Map
+from llrkit.maps.map import AffineMap, Columns, Map, reading_of
 from llrkit.maps.several import LinearMap, quality
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource, as_source
+from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
 from llrkit.scores.source import unnamed_systems
 from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 
@@ -126,9 +126,14 @@ class ByMap(Map):
         return f"ByMap({self.method}: {counted(len(self.maps), 'value')} of {self.column!r})"
 
 
-@fits_map
 def fit_by(
-    source: ScoreSource, column: str, method: Callable[..., Map], *, fallback: bool = False, **options: object
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    column: str,
+    method: Callable[..., Map],
+    fallback: bool = False,
+    **options: object,
 ) -> ByMap:
     """One calibration for each value of a column, each fitted by ``method(part, **options)``.
 
@@ -141,6 +146,11 @@ def fit_by(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     column
         Name of a column of the source, of words or of numbers.
     method
@@ -160,10 +170,11 @@ def fit_by(
     >>> fitted.maps[2], fitted(30.0, {"room": 2})
     (AffineMap(cmlg: llr = 0.2 * score -4), 2.0)
     """
+    source = as_source(source, labels)
     if not callable(method):
         raise InputError(f"method must be a fit function such as fit_cmlg, got {method!r}")
     fallback = yes_or_no(fallback, "fallback")
-    values = as_source(source).with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column))
+    values = source.with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column))
     name = getattr(method, "__name__", str(method))
     maps = {}
     for value in sorted(values.counts, key=lambda value: (value is None, value)):
@@ -179,6 +190,7 @@ def fit_by(
         options={"column": column, "method": name, "fallback": fallback, **options},
         details={"n_target": {key: n[0] for key, n in values.counts.items()},
                  "n_nontarget": {key: n[1] for key, n in values.counts.items()}},
+        reading=reading_of(source.roles),
     )  # fmt: skip
 
 
@@ -243,9 +255,9 @@ def tempered(rule: ScoringRule, sample: TrainingSample, prior: float) -> Scoring
     return TemperedRule(rule.a, rule.b, SHARES[-1])
 
 
-@fits_map
 def fit_logistic(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     prior: float = 0.5,
     robust: float = 0.0,
@@ -262,6 +274,11 @@ def fit_logistic(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     prior
         Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
     robust
@@ -277,14 +294,15 @@ def fit_logistic(
     >>> lk.fit_logistic(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]))
     AffineMap(logistic: llr = 1.93179 * score -1.97446)
     """
+    source = as_source(source, labels)
     fit = fit_linear(source, prior=prior, shrinkage=Shrinkage(robust, regularization, df))
     options = {"prior": prior, "robust": robust, "regularization": regularization, "df": df}
-    return _affine_map_of_fit(fit, "logistic", options)
+    return _affine_map_of_fit(fit, "logistic", options).with_reading(source.roles)
 
 
-@fits_map
 def fit_rule(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     rule: ScoringRule | str | tuple[float, float] = "brier",
     prior: float = 0.5,
@@ -301,6 +319,11 @@ def fit_rule(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     rule
         Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
     prior
@@ -312,14 +335,16 @@ def fit_rule(
     >>> lk.fit_rule(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]), rule="boosting")
     AffineMap(rule: llr = 2.73287 * score -3.04513)
     """
+    source = as_source(source, labels)
     chosen_rule, prior = scoring_rule(rule), probability(prior, "prior")
-    sample = as_source(source).reduce(both(Moments.of, TrainingSample.of))
+    sample = source.reduce(both(Moments.of, TrainingSample.of))
     check_moments(source, sample.summaries[0])
     used = tempered(chosen_rule, sample.summaries[1], prior)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReversedScoresWarning)  # said once, above
         fit = fit_linear(source, prior=prior, rule=used)
-    fitted = _affine_map_of_fit(fit, "rule", {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior})
+    options = {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior}
+    fitted = _affine_map_of_fit(fit, "rule", options).with_reading(source.roles)
     if not isinstance(used, TemperedRule):
         return fitted
     warn_caller(
@@ -347,9 +372,9 @@ METHODS = ("logistic", "gaussian", "precalibrated")
 MISSING = ("error", "drop", "subset")
 
 
-@fits_map
 def fit_fusion(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     method: str = "logistic",
     prior: float = 0.5,
@@ -366,6 +391,11 @@ def fit_fusion(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     method
         ``logistic``: prior-weighted logistic regression (FoCal); ``gaussian``: closed form
         ``w = V^-1 (m_e - m_d)``, ``b = -w (m_e + m_d) / 2``, ``V = alpha V_e + (1 - alpha) V_d``, the
@@ -398,10 +428,11 @@ def fit_fusion(
     >>> lk.fit_fusion(lk.Scores(target, nontarget), method="gaussian")
     LinearMap(gaussian: llr = 10.42 system1 +9.201 system2 -14.83)
     """
+    source = as_source(source, labels)
     one_of(method, METHODS, "fusion method")
     one_of(missing, MISSING, "policy for missing scores")
     prior, alpha = probability(prior, "prior"), class_weight(alpha)
-    names = list(as_source(source).roles.score)
+    names = list(source.roles.score)
     if systems is not None:
         if names != list(unnamed_systems(len(names))):
             raise InputError(f"systems= is for arrays: these trials call their systems {', '.join(names)}")
@@ -451,6 +482,7 @@ def fit_fusion(
         options=options,
         details=details,
         provenance=provenance(moments),
+        reading=reading_of(source.roles),
     )
     if missing != "subset" or k == 1:
         return fitted
@@ -466,7 +498,7 @@ def fit_fusion(
 def _gaussian_fusion(
     source: ScoreSource, alpha: float
 ) -> tuple[FloatArray, float, dict[str, object], Moments]:
-    moments = as_source(source).reduce(Moments.of)
+    moments = source.reduce(Moments.of)
     check_moments(source, moments)
     target, nontarget = moments.target, moments.nontarget
     fusion = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
@@ -481,7 +513,7 @@ def _gaussian_fusion(
 def _precalibrated_systems(
     source: ScoreSource, alpha: float
 ) -> tuple[FloatArray, float, dict[str, object], Moments]:
-    moments = as_source(source).reduce(Moments.of)
+    moments = source.reduce(Moments.of)
     check_moments(source, moments)
     losses = source.reduce(both(*(_losses_of_systems(i) for i in range(len(moments.target.mean))))).summaries
     cllrs = [
@@ -526,9 +558,9 @@ def _choose_systems(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
     return Scores.part(chunk.target[:, pick], chunk.nontarget[:, pick], chunk.columns, chunk.categories)
 
 
-@fits_map
 def fit_quality(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     columns: Sequence[str] | str,
     features: str = "linear",
@@ -544,6 +576,11 @@ def fit_quality(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     columns
         Columns with quality measures.
     features
@@ -562,6 +599,7 @@ def fit_quality(
     >>> lk.fit_quality(scores, columns="snr", regularization=1).needs
     ('snr',)
     """
+    source = as_source(source, labels)
     wanted = names_of(columns, "columns")
     if not wanted:
         raise InputError("columns must name at least one column")

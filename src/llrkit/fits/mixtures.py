@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
-from typing import ParamSpec, TypeAlias, TypeVar, cast
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from llrkit.base.arguments import Array, BoolArray, FloatArray, takes
+from llrkit.base.arguments import Array, BoolArray, FloatArray, of_kind
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
 from llrkit.core.functions import SHARES, Minimum, logit, newton, probability, sigmoid
@@ -32,7 +31,6 @@ from llrkit.errors import (
     TooFewTrialsError,
 )
 from llrkit.fits.cmlg import cmlg_from_moments
-from llrkit.fits.judge import FitFunction, fits_map, without_guard
 from llrkit.fits.ratio import Objective, maximize
 from llrkit.fits.training import (
     TrainingPoints,
@@ -47,7 +45,7 @@ from llrkit.maps.map import AffineMap, Map
 from llrkit.metrics.discrimination import Curve, as_floats, same_length
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.arrays import score_array
-from llrkit.scores.derived import as_source
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import GaussianLLR, MixtureLLR
 
 GRID = "grid"
@@ -151,9 +149,9 @@ MU = (0.02, 1e4)
 """Bounds of mu: a narrower component would only stand for single trials."""
 
 
-@fits_map
 def fit_mixture(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     components: int | str | Sequence[float] = 2,
     alpha: float = 0.5,
@@ -171,6 +169,11 @@ def fit_mixture(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     components
         Number of components whose ``mu_k`` (between 0.02 and 1e4) are free, or given values of ``mu_k``
         of which only the weights are free, or "grid": weights on 41 values around that of CMLG, the
@@ -192,6 +195,7 @@ def fit_mixture(
     >>> round(calibrate.a, 1), abs(round(calibrate.b, 1)), round(calibrate.details["eer"], 2)
     (1.0, 0.0, 0.11)
     """
+    source = as_source(source, labels)
     share = probability(alpha, "alpha")
     on_grid = isinstance(components, str) and components == GRID
     grid = None if on_grid else _fixed_mu_of_mixture(components)
@@ -203,8 +207,9 @@ def fit_mixture(
     cells = source.reduce(make if point_mass is None else _grid_without_point_mass(float(point_mass), make))
     training = points_of_grid(cells, moments)
     if on_grid:
-        return _mixture_map_from_grid(training, share, point_mass)
-    return mixture_from_training(training, components, grid, share, point_mass)  # type: ignore[arg-type]
+        return _mixture_map_from_grid(training, share, point_mass).with_reading(source.roles)
+    fitted = mixture_from_training(training, components, grid, share, point_mass)  # type: ignore[arg-type]
+    return fitted.with_reading(source.roles)
 
 
 def _mixture_map_from_grid(training: TrainingPoints, alpha: float, point_mass: float | None) -> AffineMap:
@@ -398,7 +403,6 @@ class MixingCurve(Curve):
         return np.asarray(np.cumsum(self.weights))
 
 
-@takes(fitted=Map)
 def mixing_curve(fitted: Map) -> MixingCurve:
     """Weights w(mu) of a map that ``fit_mixture`` made, bounded or not.
 
@@ -416,11 +420,7 @@ def mixing_curve(fitted: Map) -> MixingCurve:
     >>> len(curve.mu), round(curve.mean_eer, 2)
     (41, 0.11)
     """
-    if not isinstance(fitted, Map):
-        raise InputError(
-            f"mixing_curve takes a map that fit_mixture made, got {type(fitted).__name__}; "
-            "mixing_curve(fit_mixture(scores))"
-        )
+    of_kind(fitted, Map, "fitted")
     inner = fitted.map if isinstance(fitted, BoundedMap) else fitted
     if inner.method != "mixture" or "mu" not in inner.details:
         raise InputError(f"w(mu) comes from fit_mixture; this map is of {fitted.method}")
@@ -428,43 +428,18 @@ def mixing_curve(fitted: Map) -> MixingCurve:
     return MixingCurve(mu, weights)
 
 
-P = ParamSpec("P")
-M_co = TypeVar("M_co", bound=Map, covariant=True)
 TwoGrids: TypeAlias = Both[tuple[DensityGrid, DensityGrid]]
 FEWEST = 4
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 _LOG_SD = (-9.0, 1.0)
 
 
-def takes_labels_or_none(fit: FitFunction[P, M_co]) -> FitFunction[P, M_co]:
-    """A fit that does not look at labels, and so takes an array of scores alone as well."""
-
-    fit_any = cast(Callable[..., Map], fit)
-
-    @wraps(fit)
-    def fitting(source: object, labels: object = None, **options: object) -> Map:
-        if (
-            labels is not None
-            or not hasattr(source, "__len__")
-            or isinstance(source, (ScoreSource, str, tuple, Mapping))
-            or hasattr(source, "columns")
-        ):
-            return fit_any(source, labels, **options)
-        values = score_array(source, "scores")
-        if len(values) < FEWEST:
-            raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
-        # any two classes do, as long as nothing is concluded from them
-        with without_guard():
-            fitted = fit_any(Scores.from_classes(values[::2], values[1::2]), **options)
-        return replace(fitted, densities=None)
-
-    return cast("FitFunction[P, M_co]", fitting)
-
-
-@takes_labels_or_none
-@fits_map
 def fit_unsupervised(
-    source: ScoreSource, *, prior: float | None = None, supervised: str | None = None
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    prior: float | None = None,
+    supervised: str | None = None,
 ) -> AffineMap:
     """Affine calibration from scores without labels: two Gaussians of one variance in their mixture.
 
@@ -475,11 +450,16 @@ def fit_unsupervised(
 
     The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr
     that two such Gaussians promise. Whether the scores *are* two Gaussians the fit cannot tell. If all
-    labels are given, the map is judged by them afterwards, and a :class:`PoorFitWarning` says if it does
-    badly; from scores alone, or with ``supervised``, nothing is checked.
+    labels are given, :func:`llrkit.calibrate` judges the map by them, and a :class:`PoorFitWarning` says if
+    it does badly; from scores alone, or with ``supervised``, nothing is checked.
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores, with or without ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     prior
         Share ``P`` of targets among the trials, if known; ``None`` estimates it. It is no
         :term:`training prior`.
@@ -502,8 +482,9 @@ def fit_unsupervised(
     >>> round(calibrate.a, 1), round(calibrate.details["prior"], 2)
     (1.0, 0.1)
     """
+    source = as_source(source, labels) if labels is not None else _trials_or_scores(source)
     known = None if prior is None else probability(prior, "prior")
-    moments = as_source(source).reduce(Moments.of)
+    moments = source.reduce(Moments.of)
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     with warnings.catch_warnings():  # labels that may be anything can also be reversed
@@ -520,7 +501,21 @@ def fit_unsupervised(
         WeightedPoints.of(labeled.nontarget, low, high),
     )
     options = {"prior": prior, "supervised": supervised}
-    return unsupervised_from_points(by_label, moments, known, options)
+    return unsupervised_from_points(by_label, moments, known, options).with_reading(source.roles)
+
+
+def _trials_or_scores(given: AnyTrials) -> ScoreSource:
+    """Trials, or an array of scores without labels: any two classes do if the labels are not looked at."""
+    if (
+        not hasattr(given, "__len__")
+        or isinstance(given, (ScoreSource, str, tuple, Mapping))
+        or hasattr(given, "columns")
+    ):
+        return as_source(given)
+    values = score_array(given, "scores")
+    if len(values) < FEWEST:
+        raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
+    return Scores.from_classes(values[::2], values[1::2])
 
 
 def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Summarizer[TwoGrids]:

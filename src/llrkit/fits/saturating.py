@@ -28,10 +28,10 @@ from llrkit.core.histograms import DensityGrid
 from llrkit.core.losses import ClassNewtonSums
 from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning
-from llrkit.fits.judge import fits_map
 from llrkit.fits.training import WeightedPoints, provenance, training_moments
-from llrkit.maps.map import AffineMap, Columns, Map
+from llrkit.maps.map import AffineMap, Columns, Map, reading_of
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 
 NEGLIGIBLE = 1e-13
 """A step that promises less of the cross-entropy than this is the last one."""
@@ -266,8 +266,9 @@ class SaturatingInverse(Map):
         return SaturatingMap(a=self.a, b=self.b, r=self.r, s=self.s, method=f"inverse of {self.method}")
 
 
-@fits_map
-def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int = 30) -> SaturatingMap:
+def fit_saturating(
+    source: AnyTrials, labels: Labels | None = None, *, prior: float = 0.5, max_passes: int = 30
+) -> SaturatingMap:
     """Affine calibration that saturates, by minimal prior-weighted cross-entropy.
 
     ``x = a * score + b`` and ``llr = log(e^x + e^r) + log(1 + e^-s) - log(e^x + e^-s) - log(1 + e^r)``.
@@ -284,6 +285,11 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     prior
         Prior probability of a target in the cross-entropy that is minimized (:term:`training prior`).
     max_passes
@@ -303,6 +309,7 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     >>> round(fitted.limits[0], 1)  # log(0.02) = -3.9
     -3.7
     """
+    source = as_source(source, labels)
     prior = probability(prior, "prior")
     whole_number(max_passes, 1, "max_passes")
     moments = training_moments(source, at_least=2)
@@ -340,6 +347,7 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     return SaturatingMap(
         a=fitted.a, b=fitted.b, r=r, s=s, method="saturating", details=details,
         options={"prior": prior, "max_passes": max_passes}, provenance=provenance(moments),
+        reading=reading_of(source.roles),
     )  # fmt: skip
 
 
@@ -449,8 +457,9 @@ PASSES = 12
 _NEGLIGIBLE = 1e-16  # of half the sum of squares: the next step would be the square of this one
 
 
-@fits_map
-def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> AffineMap:
+def fit_expectation(
+    source: AnyTrials, labels: Labels | None = None, *, regularization: float = 1.0
+) -> AffineMap:
     """Affine calibration that makes the mean LR of non-targets and the mean 1/LR of targets equal to 1.
 
     Without regularization ``log mean_non e^(a s + b) = 0`` and ``log mean_tar e^-(a s + b) = 0`` are
@@ -470,6 +479,11 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     regularization
         How strongly the map is drawn to that of CMLG, L above; 0 for not at all.
 
@@ -485,6 +499,7 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     >>> fit_expectation(scores, regularization=0)
     AffineMap(expectation: llr = 1.00347 * score -0.497916)
     """
+    source = as_source(source, labels)
     if not (isinstance(regularization, (int, float)) and 0.0 <= regularization < math.inf):
         raise InputError(f"regularization must be a number of at least 0, got {regularization!r}")
     moments = training_moments(source)
@@ -525,6 +540,7 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     return AffineMap(
         a=a / problem.scale, b=b - a * problem.center / problem.scale, method="expectation",
         options={"regularization": float(regularization)}, details=details, provenance=provenance(moments),
+        reading=reading_of(source.roles),
     )  # fmt: skip
 
 

@@ -196,6 +196,10 @@ class SavedMap(ABC):
         """The same map with more known of where it comes from."""
         return replace(self, provenance={**self.provenance, **more})
 
+    def with_reading(self, roles: Roles) -> Self:
+        """The same map, which knows how its training scores were read."""
+        return replace(self, reading=reading_of(roles))
+
     def detail(self, name: str) -> float:
         """A number that the fit found out besides the parameters."""
         value = self.details[name]

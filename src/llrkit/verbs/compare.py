@@ -29,7 +29,6 @@ from llrkit.fits.folds import (
     make_folds,
     training_source,
 )
-from llrkit.fits.judge import without_guard
 from llrkit.maps.map import Map
 from llrkit.metrics.costs import c_primary
 from llrkit.metrics.discrimination import Curve, as_floats, named_arrays, same_length
@@ -264,8 +263,7 @@ def alpha_scan(
         values = []
         for x in tracked(at, f"scanning {name}", len(at), "fits"):
             try:
-                with without_guard():  # the cost judges the maps
-                    llrs = calibrate(method, {_OPTIONS[method]: float(sigmoid(x))})
+                llrs = calibrate(method, {_OPTIONS[method]: float(sigmoid(x))})
             except InputError as error:
                 values.append(float("nan"))
                 refused.setdefault(name, str(error))
