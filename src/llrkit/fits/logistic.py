@@ -31,7 +31,7 @@ from llrkit.errors import (
 from llrkit.fits.judge import TOLERATED, TrainingSample
 from llrkit.fits.linear import LinearFit, Shrinkage, fit_linear
 from llrkit.fits.training import check_moments, provenance
-from llrkit.maps.map import AffineMap, Columns, Map, reading_of
+from llrkit.maps.map import AffineMap, Columns, Map, MapOfMaps, reading_of
 from llrkit.maps.several import LinearMap, quality
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
@@ -40,7 +40,7 @@ from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class ByMap(Map):
+class ByMap(MapOfMaps):
     """A map for each value of a column, and perhaps one for values that have none.
 
     Examples
@@ -65,35 +65,25 @@ class ByMap(Map):
         """Check that there is a map for at least one value, and that all take the same scores."""
         if not isinstance(self.column, str) or not isinstance(self.maps, Mapping) or not self.maps:
             raise InputError("a map by value needs the name of a column and at least one map")
-        if not all(isinstance(fitted, Map) for fitted in self._all_maps):
+        if not all(isinstance(fitted, Map) for fitted in self.inner_maps):
             raise InputError("some value has something other than a map")
-        if len({fitted.n_systems for fitted in self._all_maps}) > 1:
+        if len({fitted.n_systems for fitted in self.inner_maps}) > 1:
             raise SystemCountError("the maps take different numbers of systems")
 
     @property
-    def n_systems(self) -> int:
-        """As many as the maps take."""
-        return next(iter(self.maps.values())).n_systems
+    def inner_maps(self) -> tuple[Map, ...]:
+        """Those of the values, then that of all others."""
+        return (*self.maps.values(), *((self.fallback,) if self.fallback is not None else ()))
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The column, and what the maps need."""
-        inner = [name for fitted in self._all_maps for name in fitted.needs]
-        return tuple(dict.fromkeys((self.column, *inner)))
+        return tuple(dict.fromkeys((self.column, *super().needs)))
 
     @property
-    def accepts_missing(self) -> bool:
-        """When all maps do."""
-        return all(fitted.accepts_missing for fitted in self._all_maps)
-
-    @property
-    def system_names(self) -> list[str]:
-        """Those of the maps."""
-        return next(iter(self.maps.values())).system_names
-
-    @property
-    def _all_maps(self) -> tuple[Map, ...]:
-        return (*self.maps.values(), *((self.fallback,) if self.fallback is not None else ()))
+    def condition_ranges(self) -> dict[str, list[float]]:
+        """None: each value has ranges of its own."""
+        return {}
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """Each score through the map of its value."""
@@ -109,9 +99,6 @@ class ByMap(Map):
             own_columns = {name: values[where] for name, values in columns.items()}
             llrs[where] = fitted.checked(scores[where], own_columns)
         return llrs
-
-    def _tried(self, scores: FloatArray) -> FloatArray:
-        return np.concatenate([fitted._tried(scores) for fitted in self._all_maps])[-len(scores) :]
 
     def back_to_scores(self) -> ByMap:
         """The inverse of each map."""

@@ -17,7 +17,7 @@ from llrkit.core.groups import DistinctNumbers, JoinedNumbers, ValueCounts, numb
 from llrkit.core.losses import LossSums
 from llrkit.core.summaries import Moments, both
 from llrkit.errors import InputError, NotInvertibleError, UnknownNameError
-from llrkit.maps.map import Columns, ComposedMap, Map
+from llrkit.maps.map import Columns, ComposedMap, Map, MapOfMaps
 from llrkit.maps.training_range import gap_of_moments, gap_sentence, highest_score, lowest_score
 from llrkit.results.vocabulary import LN10
 from llrkit.scores import Scores, ScoreSource
@@ -25,7 +25,7 @@ from llrkit.scores.derived import as_source
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class BoundedMap(Map):
+class BoundedMap(MapOfMaps):
     """Another map whose LLRs are clipped to ``low`` (at most 0) and ``high`` (at least 0), in nats.
 
     Examples
@@ -47,34 +47,14 @@ class BoundedMap(Map):
             object.__setattr__(self, "reading", self.map.reading)
 
     @property
-    def n_systems(self) -> int:
-        """As many as the map inside takes."""
-        return self.map.n_systems
-
-    @property
-    def condition_ranges(self) -> dict[str, list[float]]:
-        """Those of the map inside."""
-        return self.map.condition_ranges
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Columns the map inside needs."""
-        return self.map.needs
-
-    @property
-    def accepts_missing(self) -> bool:
-        """As the map inside."""
-        return self.map.accepts_missing
+    def inner_maps(self) -> tuple[Map, ...]:
+        """The map inside."""
+        return (self.map,)
 
     @property
     def has_bounds(self) -> bool:
         """They are what it is for."""
         return True
-
-    @property
-    def system_names(self) -> list[str]:
-        """Those of the map inside."""
-        return self.map.system_names
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The clipped LLRs."""

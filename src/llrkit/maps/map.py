@@ -344,7 +344,8 @@ class Map(DecidingMap, SavedMap):
         back = self.back_to_scores()
         if self.input_factor == 1.0:
             return back
-        return then_divided(back, self.input_factor, method=f"inverse of {self.method}")
+        undone = AffineMap(a=1.0 / self.input_factor, b=0.0)  # what reading multiplied scores by
+        return ComposedMap(first=back, second=undone, method=f"inverse of {self.method}")
 
     @overload
     def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
@@ -505,7 +506,7 @@ class Map(DecidingMap, SavedMap):
         """
         if other.n_systems != 1:
             raise SystemCountError(f"a map of {other.n_systems} systems cannot follow another map")
-        return composed(self, other, method=f"{self.method}+{other.method}")
+        return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
 
     def try_out(self) -> None:
         """Map some scores: parameters of the wrong type or shape fail here."""
@@ -695,7 +696,45 @@ class InverseMap(Map):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class ComposedMap(Map):
+class MapOfMaps(Map):
+    """A map made of others, which take the same scores: it needs what they need."""
+
+    @property
+    @abstractmethod
+    def inner_maps(self) -> tuple[Map, ...]:
+        """The maps inside; the first of them meets the scores."""
+
+    @property
+    def n_systems(self) -> int:
+        """As many as the first map takes."""
+        return self.inner_maps[0].n_systems
+
+    @property
+    def system_names(self) -> list[str]:
+        """Those of the first map."""
+        return self.inner_maps[0].system_names
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns of all maps."""
+        return tuple(dict.fromkeys(name for inner in self.inner_maps for name in inner.needs))
+
+    @property
+    def condition_ranges(self) -> dict[str, list[float]]:
+        """Those of all maps."""
+        return {name: ends for inner in self.inner_maps for name, ends in inner.condition_ranges.items()}
+
+    @property
+    def accepts_missing(self) -> bool:
+        """When all maps do."""
+        return all(inner.accepts_missing for inner in self.inner_maps)
+
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return np.concatenate([inner._tried(scores) for inner in self.inner_maps])[-len(scores) :]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ComposedMap(MapOfMaps):
     """One map after another."""
 
     first: Map
@@ -708,29 +747,14 @@ class ComposedMap(Map):
             object.__setattr__(self, "reading", self.first.reading)
 
     @property
-    def n_systems(self) -> int:
-        """As many as the first map takes."""
-        return self.first.n_systems
-
-    @property
-    def condition_ranges(self) -> dict[str, list[float]]:
-        """Those of both maps."""
-        return {**self.first.condition_ranges, **self.second.condition_ranges}
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Columns of either map."""
-        return tuple(dict.fromkeys((*self.first.needs, *self.second.needs)))
+    def inner_maps(self) -> tuple[Map, ...]:
+        """Both, in their order."""
+        return self.first, self.second
 
     @property
     def accepts_missing(self) -> bool:
-        """As the first map."""
+        """As the first map: the second takes its LLRs."""
         return self.first.accepts_missing
-
-    @property
-    def system_names(self) -> list[str]:
-        """Those of the first map."""
-        return self.first.system_names
 
     @property
     def training_range(self) -> tuple[FloatArray, FloatArray] | None:
@@ -751,19 +775,3 @@ class ComposedMap(Map):
             second=self.first.back_to_scores(),
             method=f"inverse of {self.method}",
         )
-
-
-def composed(first: Map, second: Map, *, method: str) -> Map:
-    """One map, then another; the maps that are composed need not know how."""
-    return ComposedMap(first=first, second=second, method=method)
-
-
-def then_divided(first: Map, factor: float, *, method: str) -> Map:
-    """A map, then a division by what scores were multiplied by when they were read.
-
-    Examples
-    --------
-    >>> then_divided(AffineMap(a=3.0, b=0.0), 2.0, method="an example")(4.0)
-    6.0
-    """
-    return composed(first, AffineMap(a=1.0 / factor, b=0.0), method=method)
