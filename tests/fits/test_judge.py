@@ -9,10 +9,10 @@ from pieces import Pieces
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.fits import judge as guard
 from llrkit.fits.folds import METHODS
 from llrkit.fits.judge import OWN_SHAPES as OWN_SHAPES_OF_MAPS
-from llrkit.fits.judge import TrainingSample, judge_fit, keeping_sample, with_densities
+from llrkit.fits.judge import judge_fit, keeping_sample, with_densities
+from llrkit.fits.logistic import TOLERATED, TrainingSample
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")  # saturated() has probabilities
 
@@ -84,9 +84,9 @@ def test_just_below_and_just_above_the_limit():
 
     shifts = np.linspace(0.0, 1.2, 25)
     found = [off(shift) for shift in shifts]
-    assert {lost > guard.TOLERATED for lost, _ in found} == {True, False}
+    assert {lost > TOLERATED for lost, _ in found} == {True, False}
     for lost, problem in found:
-        assert bool(problem) == (lost > guard.TOLERATED)
+        assert bool(problem) == (lost > TOLERATED)
 
 
 def test_the_loss_is_that_of_the_prior_the_fit_was_made_for():

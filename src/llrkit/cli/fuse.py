@@ -165,8 +165,8 @@ def fuse_command(
 
 def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
     """One LLR from the scores of several systems."""
+    from llrkit.fits.fusion import fit_fusion
     from llrkit.fits.judge import judge_fit, with_densities
-    from llrkit.fits.logistic import fit_fusion
     from llrkit.maps.bounds import bound_map, bound_sentence, parse_bound
     from llrkit.maps.training_range import with_group_spread
     from llrkit.scores.trials import Trials

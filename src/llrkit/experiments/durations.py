@@ -24,7 +24,7 @@ from llrkit.experiments.lists import (
     pool_lists,
 )
 from llrkit.fits.conditions import condition_cells, conditioned_from_cells
-from llrkit.fits.logistic import fit_quality
+from llrkit.fits.fusion import fit_quality
 from llrkit.maps.map import AffineMap, Map
 from llrkit.scores import Scores
 from llrkit.simulate.speakers import (

@@ -51,8 +51,7 @@ from llrkit.fits.folds import (
     training_sets,
     training_source,
 )
-from llrkit.fits.judge import TOLERATED
-from llrkit.fits.logistic import fit_logistic
+from llrkit.fits.logistic import TOLERATED, fit_logistic
 from llrkit.fits.training import TiedScores, training_moments
 from llrkit.maps.bounds import BoundedMap, SourceCounts, count_groups
 from llrkit.maps.map import Map, reading_of

@@ -13,38 +13,25 @@ To judge a map takes a sample of its training trials, and to record their densit
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-import numpy as np
-
-from llrkit.base.arguments import Array, FloatArray
 from llrkit.base.text import as_list, as_number
-from llrkit.core.functions import binary_entropy, logit, softplus
 from llrkit.core.histograms import ScoreHistogram
-from llrkit.core.summaries import FieldwiseSums, SummaryBase, both
-from llrkit.errors import LlrkitWarning, SeparationError
-from llrkit.fits.linear import Shrinkage, fit_linear
+from llrkit.core.summaries import both
+from llrkit.fits.logistic import TOLERATED, TrainingSample
 from llrkit.fits.ratio import RatioMap
 from llrkit.fits.training import TiedScores, few_to_train
 from llrkit.maps.map import Map
 from llrkit.maps.training_range import TrainingDensities, gap_sentence
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import weigh
 from llrkit.scores.source import Roles, S, WrappedSource
 
 M = TypeVar("M", bound=Map)
 
-MOST_JUDGED = 100_000
-"""Trials of a class that are looked at; of more, every second, fourth, ... one."""
-TOLERATED = 0.05
-"""Bits that a map may lose against logistic regression on its training trials."""
 ROUNDING = 1e-4
 """Bits above 1 that the tilt of PAV or the knots of a curve may cost."""
-MOST_FITTED = 8_192
-"""Trials of a class that logistic regression is fitted on to compare; its loss is right to about 1e-4."""
 FEWEST_COMPARED = 20
 """Trials of each class from which on the comparison with logistic regression is made: with fewer its two
 parameters follow the trials so closely that other maps are several hundredths of a bit behind by right."""
@@ -201,98 +188,3 @@ def _sample_of(source: ScoreSource) -> TrainingSample:
     if isinstance(source, SampledSource):
         return source.sample
     return TrainingSample.of(source) if isinstance(source, Scores) else source.reduce(TrainingSample.of)
-
-
-@dataclass(frozen=True, eq=False)
-class ClassTrials(SummaryBase):
-    """Every ``stride``-th trial of one class, at most ``MOST_JUDGED`` of them, and how often each counts."""
-
-    values: FloatArray
-    weights: FloatArray
-    """Of each trial, or one for all."""
-    stride: int
-
-    @classmethod
-    def of(cls, values: Array) -> ClassTrials:
-        """Thin an array; scores that are missing are left out."""
-        stride = 1
-        while len(values) > MOST_JUDGED * stride:
-            stride *= 2
-        kept = values[::stride].astype(np.float64)
-        whole = ~np.isnan(kept) if kept.ndim == 1 else ~np.isnan(kept).any(axis=1)
-        kept = kept if whole.all() else kept[whole]
-        return cls(kept, np.ones(1), stride)
-
-    def __add__(self, other: ClassTrials) -> ClassTrials:
-        stride = max(self.stride, other.stride)
-        while True:
-            steps = [stride // part.stride for part in (self, other)]
-            own, more = self.values[:: steps[0]], other.values[:: steps[1]]
-            if len(own) + len(more) <= MOST_JUDGED:
-                break
-            stride *= 2
-        weights = self.weights if len(own) else other.weights
-        if len(own) and len(more) and (len(weights) > 1 or not np.array_equal(weights, other.weights)):
-            weights = np.concatenate([self.of_each[:: steps[0]], other.of_each[:: steps[1]]])
-        return ClassTrials(np.concatenate([own, more]), weights, stride)
-
-    @property
-    def of_each(self) -> FloatArray:
-        """The weight of each trial."""
-        return np.broadcast_to(self.weights, len(self.values)) if len(self.weights) == 1 else self.weights
-
-    @property
-    def n(self) -> int:
-        """Trials that were kept."""
-        return len(self.values)
-
-    def __mul__(self, weight: float) -> ClassTrials:
-        return ClassTrials(self.values, self.weights * weight, self.stride)
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingSample(FieldwiseSums):
-    """The trials of both classes by which a map is judged: all, or a bounded and evenly spread part."""
-
-    target: ClassTrials
-    nontarget: ClassTrials
-
-    @classmethod
-    def of(cls, chunk: Scores) -> TrainingSample:
-        """Of a chunk."""
-        return cls(ClassTrials.of(chunk.target), ClassTrials.of(chunk.nontarget))
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether these are all trials, and each counts once."""
-        classes = (self.target, self.nontarget)
-        return all(part.stride == 1 and bool((part.weights == 1.0).all()) for part in classes)
-
-    def scores(self) -> Scores:
-        """The trials, each once."""
-        return Scores.part(self.target.values, self.nontarget.values)
-
-    def loss(self, llrs: Callable[[FloatArray], FloatArray], prior: float) -> float:
-        """Cross-entropy at a prior as a share of the prior's entropy: Cllr at 1/2."""
-        total, log_odds = 0.0, float(logit(prior))
-        for part, share, sign in ((self.target, prior, -1.0), (self.nontarget, 1.0 - prior, 1.0)):
-            losses = softplus(sign * (llrs(part.values) + log_odds))
-            total += share * float((losses * part.of_each).sum() / part.of_each.sum())
-        return total / float(binary_entropy(prior))
-
-    def logistic_loss(self, prior: float) -> float:
-        """The same of logistic regression on these trials, regularized where they do not overlap."""
-        some = [slice(None, None, -(-part.n // MOST_FITTED)) for part in (self.target, self.nontarget)]
-        weights = self.target.of_each[some[0]], self.nontarget.of_each[some[1]]
-        source: ScoreSource = Scores.part(
-            self.target.values[some[0]], self.nontarget.values[some[1]], {"weight": weights}
-        )
-        if any((each != each[0]).any() for each in weights):
-            source = weigh(source, "weight")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LlrkitWarning)  # of reversed scores the fit has warned
-            try:
-                line = fit_linear(source, prior=prior)
-            except SeparationError:
-                line = fit_linear(source, prior=prior, shrinkage=Shrinkage(regularization=1.0))
-        return self.loss(line.llrs, prior)

@@ -55,10 +55,10 @@ from llrkit.errors import (
 from llrkit.fits.cmlg import fit_cmlg
 from llrkit.fits.densities import fit_gaussian, fit_kde, fit_student_t
 from llrkit.fits.folds import M
+from llrkit.fits.fusion import fit_fusion
 from llrkit.fits.gaussian import fit_bayes
 from llrkit.fits.heavy_tails import fit_gamma, fit_nig, fit_tied_nig
-from llrkit.fits.linear import fit_linear
-from llrkit.fits.logistic import fit_fusion, fit_logistic, fit_rule
+from llrkit.fits.logistic import fit_linear, fit_logistic, fit_rule
 from llrkit.fits.mixtures import fit_mixture, fit_unsupervised
 from llrkit.fits.monotone import fit_bigaussian, fit_pav
 from llrkit.fits.saturating import fit_expectation, fit_saturating

@@ -20,8 +20,9 @@ from llrkit.errors import (
 )
 from llrkit.fits.best import fit_best
 from llrkit.fits.folds import METHODS, Fit, fit_of
+from llrkit.fits.fusion import fit_by
 from llrkit.fits.judge import few_if_unbounded, gap_if_unbounded, judge_fit, keeping_sample, with_densities
-from llrkit.fits.logistic import fit_by, fit_rule
+from llrkit.fits.logistic import fit_rule
 from llrkit.fits.mixtures import fit_unsupervised
 from llrkit.maps.bounds import bound_map, parse_bound
 from llrkit.maps.map import Map
