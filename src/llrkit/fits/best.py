@@ -26,7 +26,7 @@ from llrkit.base.process import tracked
 from llrkit.base.text import Json, as_list, as_number, as_object, as_text, counted
 from llrkit.core.functions import SHARES, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.losses import NewtonSums
-from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase, both
+from llrkit.core.summaries import FieldwiseSums, SummaryBase, both
 from llrkit.errors import InputError, SeparationError
 from llrkit.fits.folds import (
     CANDIDATES,
@@ -235,23 +235,15 @@ _AT_ONCE = 1 << 16  # trials: the LLRs of all methods are in memory at the same 
 _KEPT = 1 << 23  # LLRs that are kept from one step to the next; more are made again
 
 
-@dataclass(frozen=True)
-class Blend:
-    """The weights of methods, and the loss that cross-validation expects of their weighted mean."""
-
-    weights: Mapping[str, float]
-    """Of the methods that count."""
-    cllr: float
-    """Slightly too low: the weights are those that make it low."""
-
-
 def best_blend(
     source: ScoreSource,
     deals: Sequence[Folds],
     maps: Mapping[str, Sequence[Mapping[Pair, Map]]],
     losses: Mapping[str, MethodLoss],
-) -> Blend:
-    """The weights w of methods with the lowest cross-validated loss of their weighted mean LLR.
+) -> tuple[dict[str, float], float]:
+    """The weights w of methods with the lowest cross-validated loss of their weighted mean LLR, and it.
+
+    It is slightly too low: the weights are those that make it low. Methods that do not count have no weight.
 
     The loss is corrected for the size of the folds by ``sum_j w_j^2 c_j``, where ``c_j`` corrects that of
     method j: the correction is of second order in the errors of a map, and those of different methods are
@@ -311,7 +303,7 @@ def best_blend(
     else:
         shares, loss = best, float(single.min())
     kept = {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0.0}
-    return Blend(kept, max(loss, 0.0))
+    return kept, max(loss, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -450,8 +442,7 @@ REGULARIZATION = 1.0
 """Of logistic regression where the classes do not overlap."""
 
 
-@dataclass(frozen=True)
-class LlrLimits:
+def llr_limits(n_target: float, n_nontarget: float) -> tuple[float, float]:
     """The LLRs that methods are held to before they are compared, blended and returned.
 
     The upper one is ``log(1 + 4 n)`` of n non-targets, the lower one ``-log(1 + 4 n)`` of n targets: had a
@@ -460,56 +451,28 @@ class LlrLimits:
 
     Examples
     --------
-    >>> limits = LlrLimits(100, 1000)
-    >>> round(limits.low, 2), round(limits.high, 2)
-    (-5.99, 8.29)
+    >>> [round(limit, 2) for limit in llr_limits(100, 1000)]
+    [-5.99, 8.29]
     """
-
-    n_target: float
-    n_nontarget: float
-
-    @classmethod
-    def of(cls, moments: Moments) -> LlrLimits:
-        """Those of the training trials."""
-        return cls(float(moments.target.n), float(moments.nontarget.n))
-
-    @classmethod
-    def of_groups(cls, counts: SourceCounts) -> LlrLimits:
-        """Those of groups (attacks, devices): no LLR speaks for more of them than were seen."""
-        n_target, n_nontarget = (
-            n / BEYOND if what.startswith("groups") else n
-            for n, what in ((counts.n_target, counts.target), (counts.n_nontarget, counts.nontarget))
-        )
-        return cls(n_target, n_nontarget)
-
-    @property
-    def low(self) -> float:
-        """The lowest LLR."""
-        return -math.log1p(BEYOND * self.n_target)
-
-    @property
-    def high(self) -> float:
-        """The highest LLR."""
-        return math.log1p(BEYOND * self.n_nontarget)
-
-    def around(self, fitted: Map) -> BoundedMap:
-        """A map held to these limits."""
-        return BoundedMap(
-            map=fitted,
-            low=self.low,
-            high=self.high,
-            method=fitted.method,
-            options=fitted.options,
-            provenance=fitted.provenance,
-        )
+    return -math.log1p(BEYOND * n_target), math.log1p(BEYOND * n_nontarget)
 
 
-@dataclass(frozen=True)
-class FoldMaps:
-    """The maps of one deal of the folds, and for how many of them the classes did not overlap."""
+def group_limits_of(counts: SourceCounts) -> tuple[float, float]:
+    """Those of groups (attacks, devices): no LLR speaks for more of them than were seen."""
+    n_target, n_nontarget = (
+        n / BEYOND if what.startswith("groups") else n
+        for n, what in ((counts.n_target, counts.target), (counts.n_nontarget, counts.nontarget))
+    )
+    return llr_limits(n_target, n_nontarget)
 
-    maps: Mapping[Pair, BoundedMap]
-    n_regularized: int
+
+def held_to(limits: tuple[float, float], fitted: Map) -> BoundedMap:
+    """A map whose LLRs are within limits."""
+    low, high = limits
+    return BoundedMap(
+        map=fitted, low=low, high=high, method=fitted.method, options=fitted.options,
+        provenance=fitted.provenance,
+    )  # fmt: skip
 
 
 def fit_folds(
@@ -523,21 +486,26 @@ def fit_folds(
     return {pair: quietly(fit, training(pair), options) for pair in tracked(pairs, name, len(pairs), "fits")}
 
 
-def fit_whole(method: Callable[..., Map], source: ScoreSource, limits: LlrLimits) -> tuple[BoundedMap, str]:
+def fit_whole(
+    method: Callable[..., Map], source: ScoreSource, limits: tuple[float, float]
+) -> tuple[BoundedMap, str]:
     """A method on all trials, and what was done where logistic regression finds no overlap."""
     try:
-        return limits.around(fit_quietly(method, source, {})), ""
+        return held_to(limits, fit_quietly(method, source, {})), ""
     except SeparationError:
         if method is not fit_logistic:
             raise
         fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
-        return limits.around(fitted), "the classes do not overlap: regularized (regularization=1)"
+        return held_to(limits, fitted), "the classes do not overlap: regularized (regularization=1)"
 
 
 def fit_bounded_folds(
-    method: Callable[..., Map], training: Mapping[Pair, ScoreSource], limits: LlrLimits
-) -> FoldMaps:
-    """A method on each pair of folds left out; regularized logistic regression where it finds no overlap."""
+    method: Callable[..., Map], training: Mapping[Pair, ScoreSource], limits: tuple[float, float]
+) -> tuple[dict[Pair, BoundedMap], int]:
+    """A method on each pair of folds left out, and how often regularized logistic regression stood in.
+
+    It does where the classes of the trials that are left do not overlap.
+    """
     maps, n_regularized = {}, 0
     for pair, trials in tracked(training.items(), method_name(method), len(training), "fits"):
         try:
@@ -545,8 +513,8 @@ def fit_bounded_folds(
         except SeparationError:
             fitted = fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
             n_regularized += 1
-        maps[pair] = limits.around(fitted)
-    return FoldMaps(maps, n_regularized)
+        maps[pair] = held_to(limits, fitted)
+    return maps, n_regularized
 
 
 Crossed = TypeVar("Crossed")
@@ -723,9 +691,9 @@ def fit_best(
     blend, group_limits = yes_or_no(blend, "blend"), yes_or_no(group_limits, "group_limits")
     prior, fits = probability(prior, "prior"), named_fits(methods, METHODS)
     moments = training_moments(source)  # what all methods would refuse or warn of is said once
-    limits = LlrLimits.of(moments)
+    limits = llr_limits(float(moments.target.n), float(moments.nontarget.n))
     if groups is not None and group_limits and len(names_of(groups, "groups")) == 1:
-        limits = LlrLimits.of_groups(count_groups(source, groups, moments=moments))
+        limits = group_limits_of(count_groups(source, groups, moments=moments))
     first = make_folds(source, groups, folds, seed)
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
     wide = source.with_columns(*first.carried)  # once: what it has read and coded is kept
@@ -743,10 +711,10 @@ def fit_best(
         except InputError as error:
             failed[name] = str(error)
             continue
-        maps = [deal.maps for deal in fitted]
+        maps = [of_deal for of_deal, _ in fitted]
         smooth = name not in NOT_SMOOTH
         loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, everything, corrected=smooth)
-        regularized = sum(deal.n_regularized for deal in fitted)
+        regularized = sum(n for _, n in fitted)
         candidates[name] = Candidate(loss, full_map, maps, regularized, note)
     if not candidates:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
@@ -758,22 +726,22 @@ def fit_best(
         "chosen": chosen,
         "cross_validation": table_of(candidates, failed),
         "tied": TiedScores.of_source(source).sentences(),
-        "low": limits.low,
-        "high": limits.high,
+        "low": limits[0],
+        "high": limits[1],
         **how,
     }
     if not blend or len(losses) == 1:
-        mix = Blend({chosen: 1.0}, losses[chosen].cllr)
+        weights, expected = {chosen: 1.0}, losses[chosen].cllr
     else:
         crossed = {name: candidate.fold_maps for name, candidate in candidates.items()}
-        mix = best_blend(wide, deals, crossed, losses)
-    details |= {"weights": mix.weights, "expected_cllr": mix.cllr}
-    if len(mix.weights) == 1:
-        (only,) = (candidates[name].full_map for name in mix.weights)
+        weights, expected = best_blend(wide, deals, crossed, losses)
+    details |= {"weights": weights, "expected_cllr": expected}
+    if len(weights) == 1:
+        (only,) = (candidates[name].full_map for name in weights)
         return replace(only, details={**only.map.details, **details}, reading=reading_of(source.roles))
     return MeanMap(
-        maps={name: candidates[name].full_map for name in mix.weights},
-        weights=mix.weights,
+        maps={name: candidates[name].full_map for name in weights},
+        weights=weights,
         method="blend",
         options={**how, "methods": list(fits)},
         details=details,

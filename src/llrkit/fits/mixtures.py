@@ -51,6 +51,8 @@ from llrkit.theory import GaussianLLR, MixtureLLR
 GRID = "grid"
 GRID_CELLS = 2048
 """Cells of scores: fewer than other fits take, because every cell meets every value of mu many times."""
+MU = (0.02, 1e4)
+"""Bounds of mu: a narrower component would only stand for single trials."""
 SIZE, BELOW, ABOVE = 41, 50.0, 20.0
 """Values of mu, evenly spaced in their logarithm from mu / 50 to 20 mu of CMLG."""
 
@@ -81,18 +83,13 @@ def weighted_trials(training: TrainingPoints, alpha: float) -> tuple[FloatArray,
 
 
 def mixture_on_grid(
-    training: TrainingPoints,
-    alpha: float,
-    gaussian: AffineMap,
-    limits: tuple[float, float],
-    point_mass: float | None = None,
+    training: TrainingPoints, alpha: float, gaussian: AffineMap, pile: float | None = None
 ) -> FittedMixture:
     """Weights on a grid around the mu of CMLG, with the map that suits them best."""
-    scale = training.scale
-    mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * limits[0], 0.5 * limits[1]))
-    mu = np.geomspace(max(mu0 / BELOW, limits[0]), min(mu0 * ABOVE, limits[1]), SIZE)
+    mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
+    mu = np.geomspace(max(mu0 / BELOW, MU[0]), min(mu0 * ABOVE, MU[1]), SIZE)
     t, w, sign = weighted_trials(training, alpha)
-    mass, pile = float(w.sum()), None if point_mass is None else (point_mass - training.center) / scale
+    mass = float(w.sum())
     last: list[Minimum] = []
 
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
@@ -113,7 +110,7 @@ def mixture_on_grid(
         value = mass * theta[0] + float((w * (0.5 * sign * x + top)).sum()) - found.value
         return value, np.array([by_log_a, by_b if pile is None else 0.0])
 
-    start = [float(np.log(max(gaussian.a * scale, 1e-3))), 0.0]
+    start = [float(np.log(max(gaussian.a * training.scale, 1e-3))), 0.0]
     best = maximize(objective, [start], [(-12.0, 12.0), (-1e3, 1e3)])
     value, _ = objective(best.x)
     gap = float(last[-1].gradient @ last[-1].x - last[-1].gradient.min())
@@ -143,10 +140,6 @@ def best_weights(likelihood: FloatArray, w: FloatArray, start: FloatArray | None
         return -float((w * np.log(total)).sum()), gradient, scaled @ scaled.T
 
     return newton(objective, first, over=SHARES, tolerance=1e-9)
-
-
-MU = (0.02, 1e4)
-"""Bounds of mu: a narrower component would only stand for single trials."""
 
 
 def fit_mixture(
@@ -204,19 +197,59 @@ def fit_mixture(
     if point_mass is not None and not (isinstance(point_mass, (int, float)) and np.isfinite(point_mass)):
         raise InputError(f"point_mass must be a finite score, got {point_mass!r}")
     make = DensityGrid.at(low, high, GRID_CELLS) if on_grid else DensityGrid.at(low, high)
-    cells = source.reduce(make if point_mass is None else _grid_without_point_mass(float(point_mass), make))
+
+    def without_point_mass(chunk: Scores) -> DensityGrid:
+        target, nontarget = (side[side != point_mass] for side in (chunk.target, chunk.nontarget))
+        return make(Scores.part(target, nontarget))
+
+    cells = source.reduce(make if point_mass is None else without_point_mass)
     training = points_of_grid(cells, moments)
-    if on_grid:
-        return _mixture_map_from_grid(training, share, point_mass).with_reading(source.roles)
-    fitted = mixture_from_training(training, components, grid, share, point_mass)  # type: ignore[arg-type]
-    return fitted.with_reading(source.roles)
+    return mixture_from_training(training, components, grid, share, point_mass).with_reading(source.roles)
 
 
-def _mixture_map_from_grid(training: TrainingPoints, alpha: float, point_mass: float | None) -> AffineMap:
-    """The nonparametric estimate as a map."""
-    gaussian = cmlg_from_moments(training.moments, alpha)
-    found = mixture_on_grid(training, alpha, gaussian, MU, point_mass)
-    return _map_of_mixture(training, alpha, point_mass, found, gaussian, {"components": GRID})
+def mixture_from_training(
+    training: TrainingPoints,
+    components: int | str | Sequence[float],
+    grid: FloatArray | None,
+    alpha: float,
+    point_mass: float | None,
+) -> AffineMap:
+    """The fit, from points that stand for the scores; ``grid`` holds the values of mu that were given."""
+    moments, center, scale = training.moments, training.center, training.scale
+    gaussian = cmlg_from_moments(moments, alpha)
+    pile = None if point_mass is None else (float(point_mass) - center) / scale
+    asked: Json = GRID if grid is None else grid.tolist()
+    if isinstance(components, str):
+        found = mixture_on_grid(training, alpha, gaussian, pile)
+    else:
+        found = mixture_of_few(training, alpha, gaussian, components if grid is None else grid, pile)
+        asked = len(found.mu) if grid is None else asked
+
+    # the map of scores as they are, from what was fitted to standardized ones
+    a = found.a / scale
+    b = -a * float(point_mass) if point_mass is not None else found.b - a * center
+    weights, mu = found.weights, found.mu
+    # class-weighted share of the trials that are not in the point mass
+    rest = alpha * training.target.total / float(moments.target.n) + (
+        1.0 - alpha
+    ) * training.nontarget.total / float(moments.nontarget.n)
+    if point_mass is not None:
+        weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
+    order = np.argsort(mu)
+    pair = MixtureLLR(tuple(weights[order] / weights.sum()), tuple(mu[order]))
+    details: dict[str, Json] = {
+        "weights": list(pair.weights),
+        "mu": list(pair.mu),
+        "eer": pair.eer,
+        "cllr": pair.cllr,
+        "log_likelihood": found.value - rest * float(np.log(abs(scale))),
+        "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
+        **found.accuracy,
+    }
+    options = {"components": asked, "alpha": alpha, "point_mass": point_mass}
+    return AffineMap(
+        a=a, b=b, method="mixture", options=options, details=details, provenance=provenance(moments)
+    )
 
 
 def _fixed_mu_of_mixture(components: int | str | Sequence[float]) -> FloatArray | None:
@@ -235,34 +268,21 @@ def _fixed_mu_of_mixture(components: int | str | Sequence[float]) -> FloatArray 
     return mu
 
 
-def _grid_without_point_mass(
-    score: float, make: Callable[[Scores], DensityGrid]
-) -> Callable[[Scores], DensityGrid]:
-    def cells(chunk: Scores) -> DensityGrid:
-        return make(
-            Scores.part(chunk.target[chunk.target != score], chunk.nontarget[chunk.nontarget != score])
-        )
-
-    return cells
-
-
-def mixture_from_training(
+def mixture_of_few(
     training: TrainingPoints,
-    components: int | Sequence[float],
-    grid: FloatArray | None,
     alpha: float,
-    point_mass: float | None,
-) -> AffineMap:
-    """The fit, from points that stand for the scores."""
+    gaussian: AffineMap,
+    components: int | str | Sequence[float] | FloatArray,
+    pile: float | None,
+) -> FittedMixture:
+    """So many components whose mu are free, or the weights of given mu, with the map that suits them best."""
     from scipy.special import logsumexp
 
-    center, scale = training.center, training.scale
-    gaussian = cmlg_from_moments(training.moments, alpha)
-    pile = None if point_mass is None else (float(point_mass) - center) / scale
+    grid = components if isinstance(components, np.ndarray) else None
     k = len(grid) if grid is not None else int(components)  # type: ignore[arg-type]
     objective = _mixture_objective(training, alpha, k, grid, pile)
     mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
-    log_a = float(np.log(max(gaussian.a * scale, 1e-3)))
+    log_a = float(np.log(max(gaussian.a * training.scale, 1e-3)))
     starts, bounds = [], [(-12.0, 12.0), (-1e3, 1e3)] + [(-40.0, 40.0)] * (k - 1)
     for spread in (1.5, 3.0, 8.0) if k > 1 and grid is None else (1.0,):
         spots = np.log(mu0) + np.log(spread) * np.linspace(-1.0, 1.0, k) if k > 1 else [np.log(mu0)]
@@ -272,51 +292,9 @@ def mixture_from_training(
     best = maximize(objective, starts, bounds)
     log_w = np.append(best.x[2 : k + 1], 0.0)
     weights, mu = np.exp(log_w - logsumexp(log_w)), grid if grid is not None else np.exp(best.x[k + 1 :])
-    found = FittedMixture(
+    return FittedMixture(
         float(np.exp(best.x[0])), float(best.x[1]), weights, mu, best.value, {"gradient_left": best.gradient}
     )
-    options: dict[str, Json] = {"components": k if grid is None else grid.tolist()}
-    return _map_of_mixture(training, alpha, point_mass, found, gaussian, options)
-
-
-def _map_of_mixture(
-    training: TrainingPoints,
-    alpha: float,
-    point_mass: float | None,
-    found: FittedMixture,
-    gaussian: AffineMap,
-    options: dict[str, Json],
-) -> AffineMap:
-    """The map of scores as they are, from what was fitted to standardized ones."""
-    moments, center, scale = training.moments, training.center, training.scale
-    a = found.a / scale
-    b = -a * float(point_mass) if point_mass is not None else found.b - a * center
-    weights, mu = found.weights, found.mu
-    rest = _mass_left(training, moments, alpha)
-    if point_mass is not None:
-        weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
-    order = np.argsort(mu)
-    pair = MixtureLLR(tuple(weights[order] / weights.sum()), tuple(mu[order]))
-    details: dict[str, Json] = {
-        "weights": list(pair.weights),
-        "mu": list(pair.mu),
-        "eer": pair.eer,
-        "cllr": pair.cllr,
-        "log_likelihood": found.value - rest * float(np.log(abs(scale))),
-        "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
-        **found.accuracy,
-    }
-    options |= {"alpha": alpha, "point_mass": point_mass}
-    return AffineMap(
-        a=a, b=b, method="mixture", options=options, details=details, provenance=provenance(moments)
-    )
-
-
-def _mass_left(training: TrainingPoints, moments: Moments, alpha: float) -> float:
-    """Class-weighted share of the trials that are not in the point mass."""
-    return alpha * training.target.total / float(moments.target.n) + (
-        1.0 - alpha
-    ) * training.nontarget.total / float(moments.nontarget.n)
 
 
 def _mixture_objective(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypedDict
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,17 +53,10 @@ def llr_blocks(bins: ScoreBins, laplace: str) -> tuple[PavBlocks, FloatArray]:
     return blocks, np.log(blocks.target) - np.log(blocks.nontarget) - offset
 
 
-class Knots(TypedDict):
-    """Scores and LLRs of knots, and the LLRs beyond the first and the last."""
-
-    x: FloatArray
-    y: FloatArray
-    below: float
-    above: float
-
-
-def tilted_knots(blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float) -> Knots:
-    """Knots of the tilted blocks, and the LLRs at and beyond the first and the last."""
+def tilted_knots(
+    blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Scores and LLRs of the knots of tilted blocks, and the LLRs at and beyond the first and the last."""
     low, high = blocks.low.copy(), blocks.high.copy()
     finite = np.flatnonzero(np.isfinite(llr))
     pure_low, pure_high = llr[0] == -np.inf, llr[-1] == np.inf
@@ -71,7 +64,7 @@ def tilted_knots(blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float) -> 
         if ends == "nearest":
             raise SeparationError("the classes do not overlap: PAV has no finite LLR; use laplace=...")
         x, y = np.array([high[0], low[-1]]), np.array([-tilt, tilt])
-        return {"x": x, "y": y, "below": -np.inf, "above": np.inf}
+        return x, y, -np.inf, np.inf
     if ends == "nearest":
         low[finite[0]], high[finite[-1]] = low[0], high[-1]
         pure_low = pure_high = False
@@ -90,7 +83,7 @@ def tilted_knots(blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float) -> 
         x, y, below = np.append(high[0], x), np.append(inner[0] - 2.0 * tilt, y), -np.inf
     if pure_high:
         x, y, above = np.append(x, low[-1]), np.append(y, inner[-1] + 2.0 * tilt), np.inf
-    return {"x": x, "y": y, "below": below, "above": above}
+    return x, y, below, above
 
 
 LAPLACE = ("none", "pairs", "misleading")
@@ -243,8 +236,8 @@ def fit_pav(
     check_moments(source, moments)
     bins = source.reduce(count_on(collect_again(source, grid))).bins()
     blocks, llr = llr_blocks(bins, laplace)
-    knots = tilted_knots(blocks, llr, ends, float(tilt))
-    x, y, error = thin_knots(knots["x"], knots["y"], max_knots)
+    x, y, below, above = tilted_knots(blocks, llr, ends, float(tilt))
+    x, y, error = thin_knots(x, y, max_knots)
     low, high = moments.extremes
     details: dict[str, Json] = {
         "blocks": len(llr), "knots": len(x), "thinning_error": error, "passes": 2 + (grid.points is None),
@@ -252,7 +245,7 @@ def fit_pav(
     }  # fmt: skip
     options = {"laplace": laplace, "ends": ends, "outside": outside, "tilt": tilt, "max_knots": max_knots}
     return PavMap(
-        x=x, y=y, below=knots["below"], above=knots["above"], low=low, high=high, outside=outside,
+        x=x, y=y, below=below, above=above, low=low, high=high, outside=outside,
         tilt=float(tilt), method="pav", options=options, details=details, provenance=provenance(moments),
         reading=reading_of(source.roles),
     )  # fmt: skip
