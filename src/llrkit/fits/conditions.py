@@ -201,7 +201,13 @@ def conditioned_from_cells(cells: ConditionCells, alpha: float) -> ConditionedMa
         details=_details_of_fit(cells, terms, fits, alpha),
         provenance=provenance(cells.moments),
     )
-    _warn_of_reversed(cells, terms, fits)
+    gap = terms.at(cells.target.units) @ (fits["target"].mean - fits["nontarget"].mean)
+    if (gap <= 0.0).any():
+        warn_caller(
+            f"in {int((gap <= 0.0).sum())} of {len(gap)} cells of the conditions targets do not score higher "
+            "than non-targets: the slope is negative there",
+            ReversedScoresWarning,
+        )
     return fitted
 
 
@@ -312,17 +318,6 @@ def _details_of_fit(
         **errors,
         "cllr": float(np.average(cllr_from_sigma(np.maximum(sigma, 0.0)), weights=cells.target.n)),
     }
-
-
-def _warn_of_reversed(cells: ConditionCells, terms: ConditionTerms, fits: dict[str, SmoothMoments]) -> None:
-    design = terms.at(cells.target.units)
-    gap = design @ (fits["target"].mean - fits["nontarget"].mean)
-    if (gap <= 0.0).any():
-        warn_caller(
-            f"in {int((gap <= 0.0).sum())} of {len(gap)} cells of the conditions targets do not score higher "
-            "than non-targets: the slope is negative there",
-            ReversedScoresWarning,
-        )
 
 
 def residual_moments(cells: ConditionCells, fitted: ConditionedMap) -> Moments:

@@ -7,7 +7,6 @@ each of which is one pass over mergeable sums.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray
+from llrkit.base.arguments import Array, FloatArray, not_negative
 from llrkit.base.process import warn_caller
 from llrkit.core.functions import Minimum, Objective, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.losses import LOGARITHMIC, NewtonSums, ScoringRule, scoring_rule
@@ -297,10 +296,8 @@ class Shrinkage:
     df: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("robust", "regularization"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and 0.0 <= value < math.inf):
-                raise InputError(f"{name} must be a number of at least 0, got {value!r}")
+        not_negative(self.robust, "robust")
+        not_negative(self.regularization, "regularization")
         if self.df is not None and not (isinstance(self.df, (int, float)) and self.df > 0):
             raise InputError(f"df must be positive, got {self.df!r}")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, whole_number
+from llrkit.base.arguments import Array, FloatArray, not_negative, whole_number
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
 from llrkit.core.functions import (
@@ -170,30 +171,28 @@ def saturating_start_points(
         margin = last - first + 1
         low = float(grid.edges[max(first - margin, 0)])
         high = float(grid.edges[min(last + 1 + margin, grid.cells)])
-        grid, passes = source.reduce(_saturating_grid_at(low, high)), passes + 1
+        grid, passes = source.reduce(partial(_grid_with_held_ends, low=low, high=high)), passes + 1
     nodes = [WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
     return (nodes[0], nodes[1]), passes
 
 
-def _saturating_grid_at(low: float, high: float) -> Callable[[Scores], DensityGrid]:
-    return lambda chunk: DensityGrid.of(
-        Scores.part(np.clip(chunk.target, low, high), np.clip(chunk.nontarget, low, high)), low, high
-    )
+def _grid_with_held_ends(chunk: Scores, low: float, high: float) -> DensityGrid:
+    target, nontarget = (np.clip(side, low, high) for side in (chunk.target, chunk.nontarget))
+    return DensityGrid.of(Scores.part(target, nontarget), low, high)
 
 
 def saturating_start_scale(nodes: tuple[WeightedPoints, WeightedPoints]) -> tuple[float, float, float]:
     """Where the scores lie, how wide, and how far apart the classes: by quartiles, blind to outliers."""
-    quartiles = np.array([_quartiles_of_start(weighted) for weighted in nodes])
-    low, middle, high = quartiles.T
+    shares = [np.cumsum(weighted.weights) / weighted.total for weighted in nodes]
+    quartiles = [
+        weighted.points[np.searchsorted(share, [0.25, 0.5, 0.75])]
+        for weighted, share in zip(nodes, shares, strict=True)
+    ]
+    low, middle, high = np.array(quartiles).T
     gap = float(middle[0] - middle[1])
     scale = float(high.max() - low.min())
     points = np.concatenate([weighted.points for weighted in nodes])
     return float(middle.mean()), scale if scale > 0 else float(np.ptp(points)), gap
-
-
-def _quartiles_of_start(nodes: WeightedPoints) -> FloatArray:
-    share = np.cumsum(nodes.weights) / nodes.total
-    return nodes.points[np.searchsorted(share, [0.25, 0.5, 0.75])]
 
 
 STARTS = (-2.0, -5.0)
@@ -335,7 +334,13 @@ def fit_saturating(
     on_cells = saturating_descent(on_points(nodes), min(starts, key=lambda end: end.value).x, prior, 300)
     descent = saturating_descent(on_trials, on_cells.x, prior, max_passes)
     if not descent.converged or abs(descent.x[0]) > STEEP:
-        _warn_of_descent(descent)
+        what = f"has not converged after {descent.evaluations} passes"
+        if descent.converged:
+            what = "has become a step: its slope grows without end"
+        warn_caller(
+            f"saturating calibration {what}. There may be too few trials: compare with fit_logistic.",
+            ShapeWarning,
+        )
     a, b, r, s = (float(value) for value in descent.x)
     fitted = SaturatingMap(a=a / scale, b=b - a * center / scale, r=r, s=s)
     lower, upper = fitted.limits
@@ -349,16 +354,6 @@ def fit_saturating(
         options={"prior": prior, "max_passes": max_passes}, provenance=provenance(moments),
         reading=reading_of(source.roles),
     )  # fmt: skip
-
-
-def _warn_of_descent(descent: Minimum) -> None:
-    what = f"has not converged after {descent.evaluations} passes"
-    if descent.converged:
-        what = "has become a step: its slope grows without end"
-    warn_caller(
-        f"saturating calibration {what}. There may be too few trials: compare with fit_logistic.",
-        ShapeWarning,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,10 +495,9 @@ def fit_expectation(
     AffineMap(expectation: llr = 1.00347 * score -0.497916)
     """
     source = as_source(source, labels)
-    if not (isinstance(regularization, (int, float)) and 0.0 <= regularization < math.inf):
-        raise InputError(f"regularization must be a number of at least 0, got {regularization!r}")
+    regularization = not_negative(regularization, "regularization")
     moments = training_moments(source)
-    problem = _ExpectationEquations(moments, float(regularization))
+    problem = _ExpectationEquations(moments, regularization)
     grid = source.reduce(DensityGrid.at(*moments.extremes))
     nodes = [WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
     scaled = [((weighted.points - problem.center) / problem.scale, weighted.weights) for weighted in nodes]
@@ -539,7 +533,7 @@ def fit_expectation(
     }
     return AffineMap(
         a=a / problem.scale, b=b - a * problem.center / problem.scale, method="expectation",
-        options={"regularization": float(regularization)}, details=details, provenance=provenance(moments),
+        options={"regularization": regularization}, details=details, provenance=provenance(moments),
         reading=reading_of(source.roles),
     )  # fmt: skip
 

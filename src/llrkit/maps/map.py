@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeAlias, TypedDict, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeAlias, TypedDict, cast, overload
 
 import numpy as np
 
@@ -32,81 +32,6 @@ Columns: TypeAlias = Mapping[str, Array]
 Point: TypeAlias = OperatingPoint | str | float
 
 
-class DecidingMap:
-    """Posteriors and decisions of whatever can be called with scores and gives LLRs."""
-
-    @abstractmethod
-    def __call__(
-        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float | FloatArray | Scores:
-        """LLRs of scores."""
-
-    @overload
-    def posteriors(
-        self, scores: float, prior: float, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float: ...
-    @overload
-    def posteriors(
-        self,
-        scores: Numbers | Trials,
-        prior: float,
-        columns: Columns | None = None,
-        *,
-        outside: str | None = None,
-    ) -> FloatArray: ...
-    def posteriors(
-        self, scores: object, prior: float, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float | FloatArray:
-        """The probability of a target after each score, ``sigmoid(llr + logit prior)``.
-
-        Scores are numbers as the training file held them, or ``Trials``; ``columns`` and ``outside`` are as
-        when the map is called.
-
-        Examples
-        --------
-        >>> import llrkit as lk
-        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
-        >>> calibrate.posteriors([0.5, 0.5 + np.log(99) / 2], 0.01)
-        array([0.01, 0.5 ])
-        """
-        return posterior(self._llrs_of_rows(scores, columns, outside), prior)
-
-    @overload
-    def decide(
-        self, scores: float, point: Point, columns: Columns | None = None, *, outside: str | None = None
-    ) -> bool: ...
-    @overload
-    def decide(
-        self,
-        scores: Numbers | Trials,
-        point: Point,
-        columns: Columns | None = None,
-        *,
-        outside: str | None = None,
-    ) -> BoolArray: ...
-    def decide(
-        self, scores: object, point: Point, columns: Columns | None = None, *, outside: str | None = None
-    ) -> bool | BoolArray:
-        """Which scores to accept at an operating point: those whose LLR is at least its Bayes threshold.
-
-        Examples
-        --------
-        >>> import llrkit as lk
-        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
-        >>> calibrate.decide([0.5, 3.0], "sre08")
-        array([False,  True])
-        """
-        accepted = self._llrs_of_rows(scores, columns, outside) >= operating_point(point).threshold
-        return np.asarray(accepted) if np.ndim(accepted) else bool(accepted)
-
-    def _llrs_of_rows(self, scores: object, columns: Columns | None, outside: str | None) -> FloatArray:
-        if isinstance(scores, Scores):
-            raise InputError(
-                "Scores keep the classes in separate arrays, so there are no rows; give an array, or Trials"
-            )
-        return np.asarray(self(scores, columns, outside=outside), dtype=np.float64)
-
-
 class RecordedReading(TypedDict, total=False):
     """How the training scores were read; files of earlier versions say less."""
 
@@ -115,11 +40,6 @@ class RecordedReading(TypedDict, total=False):
     distance: bool
     positive: str | None
     calibrated: bool
-
-
-def is_reading(plain: object) -> TypeGuard[RecordedReading]:
-    """Whether something in a calibration file can be this; its values are looked at when they are used."""
-    return isinstance(plain, dict)
 
 
 def reading_of(roles: Roles) -> RecordedReading:
@@ -229,7 +149,7 @@ class SavedMap(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Map(DecidingMap, SavedMap):
+class Map(SavedMap):
     """A map from scores to natural-log LLRs.
 
     Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other
@@ -388,6 +308,71 @@ class Map(DecidingMap, SavedMap):
             llrs = self._of_numbers(scores, columns, watch)
         watch.warn()
         return llrs
+
+    @overload
+    def posteriors(
+        self, scores: float, prior: float, columns: Columns | None = None, *, outside: str | None = None
+    ) -> float: ...
+    @overload
+    def posteriors(
+        self,
+        scores: Numbers | Trials,
+        prior: float,
+        columns: Columns | None = None,
+        *,
+        outside: str | None = None,
+    ) -> FloatArray: ...
+    def posteriors(
+        self, scores: object, prior: float, columns: Columns | None = None, *, outside: str | None = None
+    ) -> float | FloatArray:
+        """The probability of a target after each score, ``sigmoid(llr + logit prior)``.
+
+        Scores are numbers as the training file held them, or ``Trials``; ``columns`` and ``outside`` are as
+        when the map is called.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
+        >>> calibrate.posteriors([0.5, 0.5 + np.log(99) / 2], 0.01)
+        array([0.01, 0.5 ])
+        """
+        return posterior(self._llrs_of_rows(scores, columns, outside), prior)
+
+    @overload
+    def decide(
+        self, scores: float, point: Point, columns: Columns | None = None, *, outside: str | None = None
+    ) -> bool: ...
+    @overload
+    def decide(
+        self,
+        scores: Numbers | Trials,
+        point: Point,
+        columns: Columns | None = None,
+        *,
+        outside: str | None = None,
+    ) -> BoolArray: ...
+    def decide(
+        self, scores: object, point: Point, columns: Columns | None = None, *, outside: str | None = None
+    ) -> bool | BoolArray:
+        """Which scores to accept at an operating point: those whose LLR is at least its Bayes threshold.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
+        >>> calibrate.decide([0.5, 3.0], "sre08")
+        array([False,  True])
+        """
+        accepted = self._llrs_of_rows(scores, columns, outside) >= operating_point(point).threshold
+        return np.asarray(accepted) if np.ndim(accepted) else bool(accepted)
+
+    def _llrs_of_rows(self, scores: object, columns: Columns | None, outside: str | None) -> FloatArray:
+        if isinstance(scores, Scores):
+            raise InputError(
+                "Scores keep the classes in separate arrays, so there are no rows; give an array, or Trials"
+            )
+        return np.asarray(self(scores, columns, outside=outside), dtype=np.float64)
 
     def _of_numbers(self, scores: object, columns: Columns | None, watch: RangeWatch) -> float | FloatArray:
         try:
