@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, IntArray, Numbers, one_of
+from llrkit.base.arguments import Array, FloatArray, IntArray, one_of
 from llrkit.core.groups import decoded, positions_by_value
 from llrkit.core.summaries import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
@@ -18,7 +18,6 @@ from llrkit.maps.map import Columns, Map, reading_of
 from llrkit.maps.training_range import RangeWatch
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.scores.source import rows_in_memory
 
 if TYPE_CHECKING:
     from llrkit.scores import Trials
@@ -312,37 +311,17 @@ class LineupMap(Map):
             "a line-up needs foils: give Trials or Scores, use .against(foils), or .llr_of_rank(rank, cohort)"
         )
 
-    @overload
-    def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
-    @overload
-    def __call__(
-        self, scores: float, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float: ...
-    @overload
-    def __call__(
-        self, scores: Numbers | Trials, columns: Columns | None = None, *, outside: str | None = None
-    ) -> FloatArray: ...
-    @overload
-    def __call__(
-        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float | FloatArray | Scores: ...
-    def __call__(
-        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float | FloatArray | Scores:
-        """LLRs of ``Trials`` (in row order) or ``Scores``, each trial among its own foils.
+    # each trial among its own foils; a rank is never outside the training range, so nothing is watched
 
-        A rank is never outside the training range, whatever the scores: ``outside`` has nothing to look at.
-        """
-        if isinstance(scores, Scores):
-            foils = self.against(scores).foils
-            return LineupAgainst(lineup=self, foils=foils, own=1, method=self.method)(scores)
-        if isinstance(scores, ScoreSource):
-            trials = rows_in_memory(scores)
-            mapped = self(trials.with_columns(self.by).scores())
-            llrs = np.empty(len(trials))
-            llrs[trials.is_target], llrs[~trials.is_target] = mapped.target, mapped.nontarget
-            return llrs
-        return super().__call__(scores, columns, outside=outside)
+    def _of_scores(self, scores: Scores, watch: RangeWatch) -> Scores:
+        foils = self.against(scores).foils
+        return LineupAgainst(lineup=self, foils=foils, own=1, method=self.method)(scores)
+
+    def _of_rows(self, trials: Trials, watch: RangeWatch) -> FloatArray:
+        mapped = self(trials.with_columns(self.by).scores())
+        llrs = np.empty(len(trials))
+        llrs[trials.is_target], llrs[~trials.is_target] = mapped.target, mapped.nontarget
+        return llrs
 
     def _tried(self, scores: FloatArray) -> FloatArray:
         ranks = np.minimum(np.arange(len(scores)), self.cohort) + 1

@@ -71,6 +71,166 @@ class BoundedMap(MapOfMaps):
         return f"BoundedMap({self.map!r}, llr from {self.low:.4g} to {self.high:.4g})"
 
 
+BOUNDS = ("none", "elub", "invariance", "sources", "fixed:LOW,HIGH")
+"""What :func:`bound_map` accepts."""
+
+
+def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
+    """The name of a bound, and the two limits (in nats) of a fixed one; anything else is refused.
+
+    Examples
+    --------
+    >>> parse_bound("elub"), parse_bound("fixed:-3,4.5")
+    (('elub', None), ('fixed', (-3.0, 4.5)))
+    >>> parse_bound("tight")
+    Traceback (most recent call last):
+    llrkit.errors.UnknownNameError: unknown bound 'tight'; known are none, elub, invariance, sources,
+    fixed:LOW,HIGH (natural logarithms)
+    """
+    typed = bound.strip().lower() if isinstance(bound, str) else ""
+    if typed in BOUNDS[:-1]:
+        return typed, None
+    name, _, rest = typed.partition(":")
+    if name != "fixed":
+        raise UnknownNameError(f"unknown bound {not_among(bound, BOUNDS)} (natural logarithms)")
+    try:
+        low, high = (float(text) for text in rest.split(","))
+    except ValueError:
+        low = high = float("nan")
+    if not low <= 0.0 <= high:
+        raise InputError(
+            f"bound {bound!r}: write fixed:LOW,HIGH with two LLRs in nats (natural logarithms) and "
+            "LOW <= 0 <= HIGH, such as fixed:-4.6,6.9"
+        )
+    return name, (low, high)
+
+
+def bound_map(
+    fitted: Map,
+    source: ScoreSource,
+    bound: str = "sources",
+    *,
+    speakers: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
+) -> Map:
+    """Bound the LLRs of a map by the data it was trained on.
+
+    The ``details`` of the bounded map hold ``bound``, ``low`` and ``high`` in nats, ``low_log10`` and
+    ``high_log10``, what was counted, and ``gap`` if the classes do not overlap in the training scores;
+    those of the fit are in ``bounded.map.details``. :func:`bound_sentence` says the same in words.
+
+    Parameters
+    ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        The training data.
+    bound
+        ``"sources"``: :func:`bound_sources`. ``"elub"``: :func:`bound_elub`. ``"invariance"``:
+        :func:`bound_invariance`. ``"fixed:LOW,HIGH"``: :func:`bound_fixed`, in nats (natural logarithms, as
+        all LLRs here). ``"none"``: the map itself.
+    speakers
+        For ``"sources"``: the column, or the two columns, with the speakers of the two sides of a trial.
+    groups
+        For ``"sources"``: the column with what may be new in use: attacks, devices, speakers. LLRs are
+        bounded by ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers
+        or trials.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> dev = lk.Scores(rng.normal(2, 1, 30), rng.normal(0, 1, 200))
+    >>> bounded = lk.bound_map(lk.fit_cmlg(dev), dev)
+    >>> bounded([-9.0, 0.9, 9.0]).round(2)
+    array([-3.43, -0.13,  5.3 ])
+    >>> print(lk.bound_sentence(bounded))
+    LLRs are bounded to [-3.43, 5.30] (log10: -1.49, 2.30): 30 target trials, 200 non-target trials.
+    """
+    of_kind(fitted, Map, "fitted")
+    kind, limits = parse_bound(bound)
+    if groups is not None and kind != "sources":
+        raise InputError(f"groups bound the LLRs: leave out bound={bound!r} or the groups")
+    if speakers is not None and kind != "sources":
+        raise InputError(f"bound {kind!r} does not use speakers, only 'sources' does; leave the speakers out")
+    if kind == "none":
+        return fitted
+    source = as_source(source)
+    if groups is not None:
+        return bound_groups(fitted, source, groups, speakers)
+    if kind == "sources":
+        return bound_sources(fitted, source, speakers=speakers)
+    if limits is not None:
+        bounded = bound_fixed(fitted, *limits)
+    else:
+        bounded = (bound_elub if kind == "elub" else bound_invariance)(fitted, source)
+    _, gap = training_gap(fitted, source)
+    details = {**bounded.details, **gap, "passes": as_number(bounded.details.get("passes", 0)) + 1}
+    return replace(bounded, details=details)
+
+
+def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
+    """The bounds of a map and what they rest on, in words.
+
+    Parameters
+    ----------
+    fitted
+        A map with bounds.
+    base_10
+        Show them to base ten only, not in nats.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> line = AffineMap(a=1.0, b=0.0)
+    >>> print(bound_sentence(bound_sources(line, n_sources=(39, 780))))
+    LLRs are bounded to [-3.69, 6.66] (log10: -1.60, 2.89): 39 target sources, 780 non-target sources.
+    >>> bound_sentence(line)
+    'LLRs are not bounded.'
+    """
+    of_kind(fitted, Map, "fitted")
+    base_10 = yes_or_no(base_10, "base_10")
+    while isinstance(fitted, ComposedMap):
+        fitted = fitted.second
+    if not isinstance(fitted, BoundedMap):
+        return "LLRs are not bounded."
+    nats, logs = (f"{number(fitted.low / unit, 2)}, {number(fitted.high / unit, 2)}" for unit in (1.0, LN10))
+    details = fitted.details
+    said = (
+        f"LLRs are bounded to [{logs}] in log10 LR"
+        if base_10
+        else f"LLRs are bounded to [{nats}] (log10: {logs})"
+    )
+    why = counted_for_bounds(fitted)
+    said += f": {why}." if why else "."
+    gap = ""
+    if "gap" in details:
+        low, high = map(as_number, as_list(details["gap"]))
+        gap = gap_sentence((low, high), as_text(details["gap_of"]))
+    return f"{said} {gap[0].upper()}{gap[1:]}." if gap else said
+
+
+def counted_for_bounds(bounded: BoundedMap) -> str:
+    """What the bounds of a map rest on, in words; empty where it is not known.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> counted_for_bounds(bound_sources(AffineMap(a=1.0, b=0.0), n_sources=(39, 780)))
+    '39 target sources, 780 non-target sources'
+    """
+    kind, details = bounded.method.rpartition("+")[2], bounded.details
+    if kind == "sources" and "target_sources" in details:
+        n_target, n_nontarget = (as_number(details[f"n_{name}_sources"]) for name in ("target", "nontarget"))
+        target, nontarget = (as_text(details[f"{name}_sources"]) for name in ("target", "nontarget"))
+        return str(SourceCounts(n_target, n_nontarget, target, nontarget, details["exact"] is True))
+    if kind in ("elub", "invariance") and "n_target" in details:
+        method = "empirical lower and upper bounds" if kind == "elub" else "invariance verification"
+        return f"{method}, {details['n_target']:,} target and {details['n_nontarget']:,} non-target trials"
+    return "as given" if kind == "fixed" else ""
+
+
 ONE = "trials of one speaker"
 
 
@@ -541,163 +701,3 @@ def bound_groups(
     counts = count_groups(source, groups, speakers, moments=moments)
     bounded = bound_by_counts(fitted, replace(counts, passes=counts.passes + 1), gap)
     return replace(bounded, details={**fitted.details, **bounded.details})  # a choice stays in sight
-
-
-BOUNDS = ("none", "elub", "invariance", "sources", "fixed:LOW,HIGH")
-"""What :func:`bound_map` accepts."""
-
-
-def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
-    """The name of a bound, and the two limits (in nats) of a fixed one; anything else is refused.
-
-    Examples
-    --------
-    >>> parse_bound("elub"), parse_bound("fixed:-3,4.5")
-    (('elub', None), ('fixed', (-3.0, 4.5)))
-    >>> parse_bound("tight")
-    Traceback (most recent call last):
-    llrkit.errors.UnknownNameError: unknown bound 'tight'; known are none, elub, invariance, sources,
-    fixed:LOW,HIGH (natural logarithms)
-    """
-    typed = bound.strip().lower() if isinstance(bound, str) else ""
-    if typed in BOUNDS[:-1]:
-        return typed, None
-    name, _, rest = typed.partition(":")
-    if name != "fixed":
-        raise UnknownNameError(f"unknown bound {not_among(bound, BOUNDS)} (natural logarithms)")
-    try:
-        low, high = (float(text) for text in rest.split(","))
-    except ValueError:
-        low = high = float("nan")
-    if not low <= 0.0 <= high:
-        raise InputError(
-            f"bound {bound!r}: write fixed:LOW,HIGH with two LLRs in nats (natural logarithms) and "
-            "LOW <= 0 <= HIGH, such as fixed:-4.6,6.9"
-        )
-    return name, (low, high)
-
-
-def bound_map(
-    fitted: Map,
-    source: ScoreSource,
-    bound: str = "sources",
-    *,
-    speakers: str | Sequence[str] | None = None,
-    groups: str | Sequence[str] | None = None,
-) -> Map:
-    """Bound the LLRs of a map by the data it was trained on.
-
-    The ``details`` of the bounded map hold ``bound``, ``low`` and ``high`` in nats, ``low_log10`` and
-    ``high_log10``, what was counted, and ``gap`` if the classes do not overlap in the training scores;
-    those of the fit are in ``bounded.map.details``. :func:`bound_sentence` says the same in words.
-
-    Parameters
-    ----------
-    fitted
-        The map whose LLRs are bounded.
-    source
-        The training data.
-    bound
-        ``"sources"``: :func:`bound_sources`. ``"elub"``: :func:`bound_elub`. ``"invariance"``:
-        :func:`bound_invariance`. ``"fixed:LOW,HIGH"``: :func:`bound_fixed`, in nats (natural logarithms, as
-        all LLRs here). ``"none"``: the map itself.
-    speakers
-        For ``"sources"``: the column, or the two columns, with the speakers of the two sides of a trial.
-    groups
-        For ``"sources"``: the column with what may be new in use: attacks, devices, speakers. LLRs are
-        bounded by ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers
-        or trials.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> dev = lk.Scores(rng.normal(2, 1, 30), rng.normal(0, 1, 200))
-    >>> bounded = lk.bound_map(lk.fit_cmlg(dev), dev)
-    >>> bounded([-9.0, 0.9, 9.0]).round(2)
-    array([-3.43, -0.13,  5.3 ])
-    >>> print(lk.bound_sentence(bounded))
-    LLRs are bounded to [-3.43, 5.30] (log10: -1.49, 2.30): 30 target trials, 200 non-target trials.
-    """
-    of_kind(fitted, Map, "fitted")
-    kind, limits = parse_bound(bound)
-    if groups is not None and kind != "sources":
-        raise InputError(f"groups bound the LLRs: leave out bound={bound!r} or the groups")
-    if speakers is not None and kind != "sources":
-        raise InputError(f"bound {kind!r} does not use speakers, only 'sources' does; leave the speakers out")
-    if kind == "none":
-        return fitted
-    source = as_source(source)
-    if groups is not None:
-        return bound_groups(fitted, source, groups, speakers)
-    if kind == "sources":
-        return bound_sources(fitted, source, speakers=speakers)
-    if limits is not None:
-        bounded = bound_fixed(fitted, *limits)
-    else:
-        bounded = (bound_elub if kind == "elub" else bound_invariance)(fitted, source)
-    _, gap = training_gap(fitted, source)
-    details = {**bounded.details, **gap, "passes": as_number(bounded.details.get("passes", 0)) + 1}
-    return replace(bounded, details=details)
-
-
-def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
-    """The bounds of a map and what they rest on, in words.
-
-    Parameters
-    ----------
-    fitted
-        A map with bounds.
-    base_10
-        Show them to base ten only, not in nats.
-
-    Examples
-    --------
-    >>> from llrkit.maps.map import AffineMap
-    >>> line = AffineMap(a=1.0, b=0.0)
-    >>> print(bound_sentence(bound_sources(line, n_sources=(39, 780))))
-    LLRs are bounded to [-3.69, 6.66] (log10: -1.60, 2.89): 39 target sources, 780 non-target sources.
-    >>> bound_sentence(line)
-    'LLRs are not bounded.'
-    """
-    of_kind(fitted, Map, "fitted")
-    base_10 = yes_or_no(base_10, "base_10")
-    while isinstance(fitted, ComposedMap):
-        fitted = fitted.second
-    if not isinstance(fitted, BoundedMap):
-        return "LLRs are not bounded."
-    nats, logs = (f"{number(fitted.low / unit, 2)}, {number(fitted.high / unit, 2)}" for unit in (1.0, LN10))
-    details = fitted.details
-    said = (
-        f"LLRs are bounded to [{logs}] in log10 LR"
-        if base_10
-        else f"LLRs are bounded to [{nats}] (log10: {logs})"
-    )
-    why = counted_for_bounds(fitted)
-    said += f": {why}." if why else "."
-    gap = ""
-    if "gap" in details:
-        low, high = map(as_number, as_list(details["gap"]))
-        gap = gap_sentence((low, high), as_text(details["gap_of"]))
-    return f"{said} {gap[0].upper()}{gap[1:]}." if gap else said
-
-
-def counted_for_bounds(bounded: BoundedMap) -> str:
-    """What the bounds of a map rest on, in words; empty where it is not known.
-
-    Examples
-    --------
-    >>> from llrkit.maps.map import AffineMap
-    >>> counted_for_bounds(bound_sources(AffineMap(a=1.0, b=0.0), n_sources=(39, 780)))
-    '39 target sources, 780 non-target sources'
-    """
-    kind, details = bounded.method.rpartition("+")[2], bounded.details
-    if kind == "sources" and "target_sources" in details:
-        n_target, n_nontarget = (as_number(details[f"n_{name}_sources"]) for name in ("target", "nontarget"))
-        target, nontarget = (as_text(details[f"{name}_sources"]) for name in ("target", "nontarget"))
-        return str(SourceCounts(n_target, n_nontarget, target, nontarget, details["exact"] is True))
-    if kind in ("elub", "invariance") and "n_target" in details:
-        method = "empirical lower and upper bounds" if kind == "elub" else "invariance verification"
-        return f"{method}, {details['n_target']:,} target and {details['n_nontarget']:,} non-target trials"
-    return "as given" if kind == "fixed" else ""

@@ -298,10 +298,9 @@ class Map(SavedMap):
         """
         usual = "ignore" if isinstance(scores, Scores) else "warn"
         watch = self.watch(usual if outside is None else outside)
+        llrs: float | FloatArray | Scores
         if isinstance(scores, Scores):
-            order = self.system_order(scores.roles.score)
-            chunk = scores if order is None else chosen_systems(scores, order)
-            llrs: float | FloatArray | Scores = self._of_chunk(chunk, self._read_factor(scores), watch)
+            llrs = self._of_scores(scores, watch)
         elif isinstance(scores, ScoreSource):
             llrs = self._of_rows(rows_in_memory(scores), watch)
         else:
@@ -396,6 +395,11 @@ class Map(SavedMap):
         if self.n_systems > 1:
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
+
+    def _of_scores(self, scores: Scores, watch: RangeWatch) -> Scores:
+        order = self.system_order(scores.roles.score)
+        chunk = scores if order is None else chosen_systems(scores, order)
+        return self._of_chunk(chunk, self._read_factor(scores), watch)
 
     def _of_rows(self, trials: Trials, watch: RangeWatch) -> FloatArray:
         order = self.system_order(trials.score)
