@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import FloatArray, IntArray, names_of, of_kind, whole_number, yes_or_no
+from llrkit.base.arguments import FloatArray, names_of, of_kind, whole_number, yes_or_no
 from llrkit.base.text import Json, as_list, as_number, as_text, not_among, number
 from llrkit.core.cells import require_both_classes
 from llrkit.core.groups import DistinctNumbers, JoinedNumbers, ValueCounts, numbered
@@ -337,43 +337,24 @@ def count_sources(
         return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], passes=passes + 1)
 
     numbers = {value: i for i, value in enumerate(values)}
-    joined, pairs = wide.reduce(
-        both(_joined_by_targets(columns, numbers), _pairs_of_sources(columns, numbers))
-    ).summaries
+
+    def joined_by_targets(chunk: Scores) -> JoinedNumbers:
+        return JoinedNumbers.of(len(values), *(numbered(chunk, name, 0, numbers) for name in columns))
+
+    def pairs_of_sources(chunk: Scores) -> DistinctNumbers:
+        left, right = (numbered(chunk, name, 1, numbers) for name in columns)
+        return DistinctNumbers.of(np.minimum(left, right) * len(values) + np.maximum(left, right))
+
+    joined, pairs = wide.reduce(both(joined_by_targets, pairs_of_sources)).summaries
     if joined.any_joined:  # the values are not speakers: those that share a target trial are one
-        numbers = {value: int(joined.lowest[i]) for value, i in numbers.items()}
-        pairs, passes = wide.reduce(_pairs_of_sources(columns, numbers)), passes + 1
+        numbers = {value: int(joined.lowest[i]) for value, i in numbers.items()}  # pairs are of these now
+        pairs, passes = wide.reduce(pairs_of_sources), passes + 1
     n_speakers = [len({numbers[value] for value in seen}) for seen in of_class]
     target = (n_speakers[0], "speakers") if n_speakers[0] > 1 else (trials[0], ONE)
     nontarget = (pairs.count, "pairs")
     if pairs.count == 1:
         nontarget = (n_speakers[1], "speakers") if n_speakers[1] > 1 else (trials[1], ONE)
     return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], pairs.exact, passes + 2)
-
-
-def _sides_of_trial(
-    chunk: Scores, columns: Sequence[str], numbers: Mapping[Hashable, int], class_index: int
-) -> tuple[IntArray, IntArray]:
-    left, right = (numbered(chunk, name, class_index, numbers) for name in columns)
-    return left, right
-
-
-def _joined_by_targets(
-    columns: Sequence[str], numbers: Mapping[Hashable, int]
-) -> Callable[[Scores], JoinedNumbers]:
-    return lambda chunk: JoinedNumbers.of(len(numbers), *_sides_of_trial(chunk, columns, numbers, 0))
-
-
-def _pairs_of_sources(
-    columns: Sequence[str], numbers: Mapping[Hashable, int]
-) -> Callable[[Scores], DistinctNumbers]:
-    n = len(numbers)
-
-    def make(chunk: Scores) -> DistinctNumbers:
-        left, right = _sides_of_trial(chunk, columns, numbers, 1)
-        return DistinctNumbers.of(np.minimum(left, right) * n + np.maximum(left, right))
-
-    return make
 
 
 def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
