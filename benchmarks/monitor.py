@@ -35,7 +35,8 @@ SHIFTED = (  # name, gain, offset, training trials, scores in a batch, most batc
 
 
 def trained(n: int, rng: np.random.Generator) -> lk.Map:
-    return lk.fit_logistic(lk.Scores(rng.normal(4.0, 1.0, n // 10), rng.normal(0.0, 1.0, n - n // 10)))
+    dev = lk.Scores(rng.normal(4.0, 1.0, n // 10), rng.normal(0.0, 1.0, n - n // 10))
+    return lk.calibrate(dev, bound="none").map
 
 
 def batch(n: int, share: float, rng: np.random.Generator) -> Array:

@@ -43,7 +43,7 @@ def real_table(data: Path) -> None:
     print("|---|--:|--:|--:|--:|---|--:|--:|--:|")
     bounds = []
     for name, (train, test, speakers) in real(data).items():
-        fitted = lk.fit_logistic(train)
+        fitted = lk.calibrate(train, bound="none").map
         oracle = lk.cllr(lk.fit_logistic(test).on(test))
         after, how = adapted_cllr(fitted, test)
         check = lk.check_shift(fitted, test)
@@ -56,7 +56,7 @@ def real_table(data: Path) -> None:
         )
         if name.startswith("cm_"):
             best = lk.fit_best(train)
-            by_groups = [fit(train, groups="attack") for fit in (lk.fit_logistic, lk.fit_best)]
+            by_groups = [lk.calibrate(train, method=one, groups="attack").map for one in ("logistic", "best")]
             bounds.append(
                 (name, *(lk.cllr(one.on(test)) for one in (fitted, by_groups[0], best, by_groups[1])))
             )
@@ -70,7 +70,10 @@ def few_table(data: Path, draws: int) -> None:
     print("| set | labeled | old map | the few alone | worst | refused | with `labeled` | worst | oracle |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for name, (train, test, _) in real(data).items():
-        fitted, whole = lk.fit_logistic(train), test if isinstance(test, lk.Scores) else test.scores()
+        fitted, whole = (
+            lk.calibrate(train, bound="none").map,
+            test if isinstance(test, lk.Scores) else test.scores(),
+        )
         old, oracle = lk.cllr(fitted.on(whole)), lk.cllr(lk.fit_logistic(whole).on(whole))
         for n in (10, 30, 100, 200):
             alone, adapted = [], []
@@ -130,7 +133,7 @@ def halves_table(data: Path, n: int) -> None:
         after: dict[bool, list[float]] = {True: [], False: []}
         before = []
         for train, test in halvings(table, n):
-            fitted = lk.fit_logistic(train)
+            fitted = lk.calibrate(train, bound="none").map
             before.append(lk.cllr(fitted.on(test)))
             for known in (True, False):
                 speakers = columns if known else None
@@ -158,7 +161,7 @@ def simulated_table(n_train: int, n_new: int, seed: int) -> int:
         train = lk.Scores(old(rng, n_train // 10, True), old(rng, n_train, False))
         n_target = max(round(share * n_new), 1)
         test = lk.Scores(new(rng, n_target, True), new(rng, n_new - n_target, False))
-        fitted = lk.fit_logistic(train)
+        fitted = lk.calibrate(train, bound="none").map
         before, oracle = lk.cllr(fitted.on(test)), lk.cllr(lk.fit_logistic(test).on(test))
         after, how = adapted_cllr(fitted, test)
         found = lk.check_shift(fitted, test).share

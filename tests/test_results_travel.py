@@ -48,7 +48,8 @@ RESULTS = {
     "CrossCalibration": lambda: lk.cross_calibrate(TRIALS, method="cmlg", groups="left", folds=3),
     "Threshold": lambda: lk.threshold_for(TRIALS),
     "PriorScan": lambda: lk.alpha_scan(TRIALS, test=TRIALS),
-    "ShiftCheck": lambda: lk.check_shift(lk.fit_cmlg(TRIALS), TRIALS),
+    "Calibration": lambda: lk.calibrate(TRIALS, method="cmlg"),
+    "ShiftCheck": lambda: lk.check_shift(lk.calibrate(TRIALS, method="cmlg").map, TRIALS),
     "CalibrationCheck": lambda: lk.check_calibration(TRIALS),
     "CalibrationLoss": lambda: lk.calibration_loss(TRIALS),
     "CalibrationNull": lambda: lk.calibration_null(

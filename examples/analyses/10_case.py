@@ -12,7 +12,7 @@ population = lk.theory.GaussianLLR.from_eer(0.05)
 train, held_out = (
     lk.simulate_trials(population, n_target=300, n_nontarget=3000, rng=seed).scores() for seed in (1, 2)
 )
-calibration = lk.fit_logistic(train, bound="sources")
+calibration = lk.calibrate(train).map
 case = lk.case_report(
     calibration, 2.5, train=train, validation=held_out,
     h1="the suspect is the speaker", h2="another man of the region is the speaker",

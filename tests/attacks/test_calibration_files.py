@@ -9,7 +9,7 @@ from commands import run
 
 import llrkit as lk
 from llrkit.errors import LlrkitError, MapFileError
-from llrkit.fits.logistic import ByMap
+from llrkit.fits.fusion import ByMap
 from llrkit.maps.bounds import BoundedMap
 from llrkit.maps.files import map_from_dict
 from llrkit.maps.map import AffineMap

@@ -181,17 +181,18 @@ def test_intervals_equal_those_of_memory(options, table, stored, client):
 
 
 def test_a_shift_is_the_same_in_memory_files_and_on_a_cluster(table, stored, client, small_partitions):
-    trained = lk.fit_logistic(lk.Trials(table))
+    trained = lk.calibrate(lk.Trials(table), bound="none").map
     old = lk.Scores(*(1.3 * values + 1.0 for values in _classes(lk.Trials(table).scores())))
-    before = lk.fit_logistic(old)
+    before = lk.calibrate(old, bound="none").map
     expected, adapted = lk.check_shift(before, lk.Trials(table)), _adapted(before, lk.Trials(table))
     assert expected.is_shifted
     for source in (lk.scan_trials(stored), scattered(stored, client)):
-        assert lk.fit_logistic(source).densities == trained.densities
+        assert lk.calibrate(source, bound="none").map.densities == trained.densities
         assert lk.check_shift(before, source).to_dict() == expected.to_dict()
         assert _adapted(before, source) == adapted
-    fused = lk.fit_fusion(lk.Trials(table, score=["score", "other"]))
-    expected = lk.check_shift(fused, lk.Trials(table, score=["score", "other"])).to_dict()
+    both = lk.Trials(table, score=["score", "other"])
+    fused = lk.calibrate(both, method=lk.fit_fusion, bound="none").map
+    expected = lk.check_shift(fused, both).to_dict()
     for read in (lk.scan_trials, partial(scattered, client=client)):
         assert lk.check_shift(fused, read(stored, score=["score", "other"])).to_dict() == expected
 

@@ -15,7 +15,7 @@ from llrkit.core.groups import trials_with_value
 from llrkit.core.summaries import Moments, both, grouped, subclasses_of
 from llrkit.engine.batches import Files
 from llrkit.engine.dask_source import DaskSource
-from llrkit.fits.judge import WatchedSource
+from llrkit.fits.judge import SampledSource
 from llrkit.multiclass.metrics import DetectionSource
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import DerivedSource, WeightedSource
@@ -80,7 +80,7 @@ EXAMPLES = {
     DaskSource: (on_cluster, "room"),
     DerivedSource: (lambda *_: trials_with_value(in_memory(), "room", "q"), "segment"),
     WeightedSource: (lambda *_: lk.weigh(in_memory()._replace(weight=None), "times"), "room"),
-    WatchedSource: (lambda *_: WatchedSource(in_memory()), "room"),
+    SampledSource: (lambda *_: SampledSource(in_memory()), "room"),
     SimulatedTrials: (lambda *_: independent_trials(), "test"),
     CrossTrials: (lambda *_: plda_trials().sources[0], "test"),
     SparseTrials: (lambda *_: sparse_trials(), "test"),

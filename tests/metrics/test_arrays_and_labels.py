@@ -123,7 +123,7 @@ def test_labels_come_second_and_further_arguments_after_them():
     assert lk.evaluate(VALUES, LABELS, points=[0.01]).cllr == lk.evaluate(SOURCE, points=[0.01]).cllr
     assert lk.evaluate(VALUES, labels=LABELS).eer == lk.eer((VALUES, LABELS)) == lk.eer(SOURCE)
     assert lk.fit_logistic(VALUES, LABELS, prior=0.1).a == lk.fit_logistic(SOURCE, prior=0.1).a
-    bounded = lk.fit_cmlg(VALUES, LABELS, bound="fixed:-1,1")
+    bounded = lk.calibrate(VALUES, LABELS, method="cmlg", bound="fixed:-1,1").map
     assert bounded([-9.0, 9.0], outside="ignore").tolist() == [-1.0, 1.0]
 
 

@@ -46,12 +46,12 @@ def results(tmp_path_factory):
     """A case, a validation and an evaluation, with all there is to say."""
     rng = np.random.default_rng(4)
     train, check = (some_trials(rng) for _ in range(2))
-    line = lk.fit_logistic(train, bound="sources", speakers=["left", "right"])
+    line = lk.calibrate(train, speakers=["left", "right"]).map
     case = lk.case_report(
         line, [0.31, 9.0], h1=H1, h2=H2, train=train, validation=check, speakers=["left", "right"]
     )
     checked = lk.validate(check, criteria=CRITERIA, calibration=line, apply=True, curves=True, replicates=20)
-    biased = lk.fit_logistic(train, bound="none").then(lk.AffineMap(a=1.0, b=1.0)).on(check)
+    biased = lk.fit_logistic(train).then(lk.AffineMap(a=1.0, b=1.0)).on(check)
     evaluated = lk.evaluate(biased, by="room", ece=True, ci="trial")
     tested = lk.check_calibration(biased, speakers=["left", "right"], replicates=20)
     return {

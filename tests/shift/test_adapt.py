@@ -16,7 +16,7 @@ def pair(rng, n_target, n_nontarget, slope=1.0, offset=0.0, **moves):
 
 @pytest.fixture(scope="module")
 def trained():
-    return lk.fit_logistic(pair(np.random.default_rng(1), 2_000, 20_000))
+    return lk.calibrate(pair(np.random.default_rng(1), 2_000, 20_000), bound="none").map
 
 
 def loss(fitted, trials):
@@ -189,7 +189,7 @@ def test_a_fusion_is_checked_and_adapted():
         return lk.Scores(slope * target + offset, slope * nontarget + offset)
 
     train, same, moved = trials(1_000, 4_000), trials(300, 3_000), trials(500, 4_500, 1.4, 0.7)
-    fused = lk.fit_fusion(train, bound="sources")
+    fused = lk.calibrate(train, method=lk.fit_fusion).map
     assert not lk.check_shift(fused, same).is_shifted
     assert lk.check_shift(fused, moved).is_harmful
     adapted = lk.fit_adapted(fused, moved)
@@ -208,7 +208,7 @@ def real(shared):
 @pytest.mark.slow
 def test_the_shift_of_speakers_is_undone(real):
     train, test = real
-    fitted = lk.fit_logistic(train)
+    fitted = lk.calibrate(train, bound="none").map
     assert loss(fitted, test) > 0.68
     assert loss(lk.fit_adapted(fitted, test), test) < 0.010
     check = lk.check_shift(fitted, test)
@@ -248,6 +248,6 @@ def test_new_attacks_are_refused_and_bounds_by_attack_hold(shared, score, limit)
     check = lk.check_shift(train, test)
     assert check.is_harmful
     assert np.isnan(check.harm)
-    bounded = lk.fit_logistic(train, groups="attack")
+    bounded = lk.calibrate(train, groups="attack").map
     assert_allclose(bounded.high, np.log(7.0))  # six attacks
     assert loss(bounded, test) < limit

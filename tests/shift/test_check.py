@@ -25,7 +25,7 @@ def pooled(scores):
 
 @pytest.fixture(scope="module")
 def trained():
-    return lk.fit_logistic(pair(np.random.default_rng(1), 2_000, 10_000))
+    return lk.calibrate(pair(np.random.default_rng(1), 2_000, 10_000), bound="none").map
 
 
 def result_of(train, new, speakers=None):
@@ -74,7 +74,7 @@ def test_harm_against_the_labels(trained, slope, offset):
 def test_labels_are_not_looked_at_and_a_map_its_file_and_its_trials_tell_the_same(tmp_path, slope):
     rng = np.random.default_rng(6)
     train, new = pair(rng, 500, 3_000), pair(rng, 200, 2_000, slope)
-    fitted = lk.fit_logistic(train)
+    fitted = lk.calibrate(train, bound="none").map
     fitted.save(tmp_path / "map.json")
     assert (tmp_path / "map.json").stat().st_size < 20_000
     expected = lk.check_shift(fitted, pooled(new)).to_dict()
@@ -117,8 +117,8 @@ def test_distances_and_log10_scores_are_checked_as_they_were_read(tmp_path):
         paths[name] = tmp_path / f"{name}.csv"
         rows = [f"{-s},target" for s in scores.target] + [f"{-s},nontarget" for s in scores.nontarget]
         paths[name].write_text("\n".join(["score,label", *rows]) + "\n")
-    fitted = lk.fit_logistic(lk.read_trials(paths["train"], distance=True))
-    expected = lk.check_shift(lk.fit_logistic(train), pooled(new))
+    fitted = lk.calibrate(lk.read_trials(paths["train"], distance=True), bound="none").map
+    expected = lk.check_shift(train, pooled(new))
     for given in (-pooled(new), lk.read_trials(paths["new"]), lk.read_trials(paths["new"], distance=True)):
         got = lk.check_shift(fitted, given)
         assert_allclose(got.share, expected.share, rtol=1e-3)
@@ -139,10 +139,10 @@ def test_a_file_with_densities_is_one_of_the_known_format_and_one_without_is_rea
 def test_densities_merge_whatever_the_parts():
     rng = np.random.default_rng(14)
     scores = pair(rng, 1_000, 5_000)
-    whole = lk.fit_logistic(scores).densities
+    whole = lk.calibrate(scores).map.map.densities
     order = rng.permutation(5_000)
     parts = lk.Scores(scores.target[::-1], scores.nontarget[order])
-    assert lk.fit_logistic(parts).densities == whole
+    assert lk.calibrate(parts).map.map.densities == whole
     assert TrainingDensities.from_plain(whole).to_plain() == whole
 
 

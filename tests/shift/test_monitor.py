@@ -22,7 +22,8 @@ def batch(rng, n, share, slope=1.0):
 @pytest.fixture(scope="module")
 def trained():
     rng = np.random.default_rng(1)
-    return lk.fit_logistic(lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 20_000)))
+    dev = lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 20_000))
+    return lk.calibrate(dev, bound="none").map
 
 
 def test_predicted_probabilities_of_all_sequences_sum_to_one_against_brute_force():
@@ -103,7 +104,7 @@ def test_few_speakers_are_no_alarm_if_each_is_counted_once():
     rng = np.random.default_rng(6)
     scores, who, is_target = spoken(rng, 400, 10)
     train = lk.Scores(scores[is_target], scores[~is_target], {"who": (who[is_target], who[~is_target])})
-    trained = lk.fit_logistic(train, speakers="who", bound="sources")
+    trained = lk.calibrate(train, speakers="who").map
     known, alone = lk.ShiftMonitor(trained), lk.ShiftMonitor(trained)
     for _ in range(12):
         scores, who, _ = spoken(rng, 5, 400)

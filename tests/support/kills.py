@@ -345,7 +345,8 @@ def make_inputs(folder: Path) -> None:
     asv, cm = rng.normal(size=300) + 2 * (kinds != "nontarget"), rng.normal(size=300) + 2 * (kinds != "spoof")
     pl.DataFrame({"asv": asv, "cm": cm, "label": kinds, "attack": attacks}).write_csv(folder / "w.csv")
     lk.AffineMap(a=2.0, b=1.0).save(folder / "a.json")
-    lk.fit_cmlg(lk.Scores(rng.normal(1.5, 1.0, 300), rng.normal(0.0, 1.0, 300))).save(folder / "t.json")
+    train = lk.Scores(rng.normal(1.5, 1.0, 300), rng.normal(0.0, 1.0, 300))
+    lk.calibrate(train, method="cmlg", bound="none").map.save(folder / "t.json")
     lk.AffineMap(a=0.5, b=-1.0).save(folder / "b.json")
     (folder / "c.toml").write_text(
         '[[criterion]]\ncharacteristic = "accuracy"\nmetric = "cllr"\nat_most = 2.0\n'

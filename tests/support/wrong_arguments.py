@@ -107,7 +107,7 @@ def spoofs():
 def good_values():
     """An argument that can be used, by the type and by the name of a parameter."""
     several, pair = drawn.some_classes(), lk.theory.GaussianLLR(2.0)
-    fitted, evaluated = lk.fit_cmlg(trials()), drawn.some_evaluation()
+    fitted, evaluated = lk.calibrate(trials(), method="cmlg", bound="none").map, drawn.some_evaluation()
     rng = np.random.default_rng(3)
     frames = [rng.normal(size=(50, 3)) for _ in range(4)]
     gmm = lk.speech.train_ubm(frames, 2, iterations=1)

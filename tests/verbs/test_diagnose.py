@@ -62,7 +62,7 @@ def test_ties_without_a_loss_change_no_advice():
     assert [row[:2] for row in found.advice] == [row[:2] for row in lk.diagnose(plain).advice]
     assert (found.problems, found.advised("cmlg")) == ((), True)
     train, test = (lk.Scores(tied.target[i::2], tied.nontarget[i::2]) for i in (0, 1))
-    held = [lk.cllr(fit(train, bound="sources").on(test)) for fit in (lk.fit_logistic, lk.fit_pav)]
+    held = [lk.cllr(lk.bound_map(fit(train), train).on(test)) for fit in (lk.fit_logistic, lk.fit_pav)]
     assert held[0] < held[1]  # what the advice rests on, another way
 
 
@@ -71,7 +71,7 @@ def test_saturation_that_costs_is_told_with_both_costs():
     cut = lk.Scores(*(3 * np.clip(values, -1.5, 1.5) for values in (target, nontarget)))
     found = lk.diagnose(cut)
     train, test = (lk.Scores(cut.target[i::2], cut.nontarget[i::2]) for i in (0, 1))
-    held = [lk.cllr(fit(train, bound="sources").on(test)) for fit in (lk.fit_logistic, lk.fit_pav)]
+    held = [lk.cllr(lk.bound_map(fit(train), train).on(test)) for fit in (lk.fit_logistic, lk.fit_pav)]
     assert held[1] < 0.98 * held[0]
     assert found.advised("pav")
     assert not found.advised("logistic")

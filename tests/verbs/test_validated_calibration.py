@@ -66,8 +66,7 @@ def test_training_trials_are_recognized_where_the_classes_do_not_overlap():
     apart, others = (
         lk.Scores(rng.normal(9.0, 1.0, 40), rng.normal(-9.0, 1.0, 90)) for _ in range(2)
     )  # fmt: skip
-    with pytest.warns(lk.errors.LlrkitWarning):
-        calibration = lk.fit_cmlg(apart)
+    calibration = lk.fit_cmlg(apart)
     assert use_calibration(apart, calibration, apply=True).on_training_trials
     assert not use_calibration(others, calibration, apply=True).on_training_trials
 

@@ -23,7 +23,7 @@ from llrkit.cli.shown_warnings import is_told, trained_without, unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.cli.typed_values import parse_options, parse_points, split_names
-from llrkit.errors import InputError, NoOverlapWarning, ReversedScoresWarning, ShapeWarning
+from llrkit.errors import InputError, NoOverlapWarning, ShapeWarning
 
 if TYPE_CHECKING:
     from llrkit.io.read_options import PathArg
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
     from llrkit.verbs.evaluation import Evaluation
 
-COMMAND_OPTIONS = ("bound", "groups", "speakers")
-"""Options of fits that are options of the command, too."""
+COMMAND_OPTIONS = ("labels", "groups", "group_limits")
+"""Parameters of fits that are not given by --option: the command has its own, or none."""
 
 
 def _show_methods(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -116,12 +116,10 @@ def calibrate_command(
 def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     """Train a map of scores of targets and non-targets and save it."""
     from llrkit.fits.best import fit_best
-    from llrkit.fits.folds import METHODS, method_name
-    from llrkit.fits.judge import bound_map, bound_sentence, parse_bound
-    from llrkit.fits.logistic import fit_by
-    from llrkit.maps.bounds import BoundedMap
+    from llrkit.fits.folds import METHODS, fit_of
+    from llrkit.maps.bounds import BoundedMap, bound_sentence, parse_bound
     from llrkit.maps.training_range import class_gap, gap_sentence
-    from llrkit.verbs.evaluate import evaluate
+    from llrkit.verbs.calibrate import calibrate
     from llrkit.verbs.evaluation import saturation
 
     parse_bound(asked.bound)  # a word nobody knows is refused before anything is read
@@ -132,46 +130,36 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
         raise InputError(f"calibrate --by takes one column, got {asked.by!r}")
     if asked.method == "best" and asked.by:
         raise InputError("--by and --method best cannot be combined")
-    fit: Callable[..., Map] = fit_best if asked.method == "best" else METHODS[method_name(asked.method)]
+    fit: Callable[..., Map] = fit_best if asked.method == "best" else fit_of(asked.method, METHODS)
     refuse_unknown(fit, options, asked.method)
     if options.get("point") is not None:
         options["point"] = parse_points([str(options["point"])])[0]
-    by_groups, speakers = False, split_names(asked.speakers)
-    if asked.groups:
-        if asked.by:
-            raise InputError("--groups and --by cannot be combined")
-        columns, deals = split_names(asked.groups), asked.method == "best" or options.get("alpha") == "auto"
-        by_groups = asked.bound == "sources" and (len(columns or ()) == 1 or not deals)
-        if not by_groups and not deals:
-            raise InputError(f"--groups bound the LLRs: leave out --bound {asked.bound} or --groups")
-        # a fit bounds LLRs by its groups itself; if it only deals its folds by them, another bound may follow
-        options |= {
-            "groups": columns,
-            **({"speakers": speakers} if by_groups else {"bound": "none"}),
-        }
-        if asked.bound == "sources" and not by_groups and speakers is None:
-            speakers = columns  # two columns are the speakers of the two sides, whose number bounds LLRs too
-    # reversed scores are told by the evaluation, which tests for them, and classes without overlap below
-    with options_as_typed(), unwarned(ReversedScoresWarning, when=not asked.by), unwarned(NoOverlapWarning):
-        fitted = (
-            fit_by(trials, column=asked.by, method=fit, fallback=False, **options)
-            if asked.by
-            else fit(trials, **options)
+    if asked.groups and asked.by:
+        raise InputError("--groups and --by cannot be combined")
+    deals_folds = asked.method == "best" or options.get("alpha") == "auto"
+    if asked.groups and asked.bound != "sources" and not deals_folds:
+        raise InputError(f"--groups bound the LLRs: leave out --bound {asked.bound} or --groups")
+    with options_as_typed(), unwarned(NoOverlapWarning):  # of classes without overlap it is told below
+        made = calibrate(
+            trials,
+            None,
+            method=fit,
+            bound=asked.bound,
+            speakers=split_names(asked.speakers),
+            groups=split_names(asked.groups),
+            by=asked.by,
+            **options,
         )
-    chosen = fitted.details
-    with unwarned(NoOverlapWarning):
-        fitted = fitted if by_groups else bound_map(fitted, trials, asked.bound, speakers=speakers)
-    before, after = evaluate(trials), evaluate(fitted.on(trials))
-    fitted = fitted.with_provenance(
+    before, after = made.before, made.after
+    assert before is not None  # the methods are of one system
+    fitted = made.map.with_provenance(
         training_file=Path(train).name,
         **trained_without(),
         training_sha256=sha256_of(train),
         **_hashes_of_other_files(key=files.given.reading.key, nontargets=files.given.reading.nontargets),
-        training_cllr_before=before.cllr,
-        training_cllr=after.cllr,
-        training_min_cllr=after.min_cllr,
-        training_eer=after.eer,
     )
+    # what a choice found out stays with the map that was chosen, which is inside its bounds
+    chosen = {**fitted.map.details, **fitted.details} if isinstance(fitted, BoundedMap) else fitted.details
     fitted.save(asked.output)
     click.echo(f"{fitted!r}", err=asked.to_stderr)
     if "cross_validation" in chosen:

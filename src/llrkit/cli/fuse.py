@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from llrkit.base.process import warn_caller
 from llrkit.cli.calibrate import sha256_of, warn_of_few
 from llrkit.cli.class_options import classes_option
 from llrkit.cli.kinds.asked_options import ToFuse
@@ -21,7 +22,7 @@ from llrkit.cli.spoof import parse_costs
 from llrkit.cli.trial_input import TrialInput, reading_options
 from llrkit.cli.typed_options import Command, ReadingAsTyped, asking
 from llrkit.cli.typed_values import parse_share, split_names
-from llrkit.errors import InputError, PooledClassesWarning
+from llrkit.errors import InputError, PooledClassesWarning, PoorFitWarning
 
 if TYPE_CHECKING:
     from llrkit.spoof.trials import SpoofTrials
@@ -163,8 +164,10 @@ def fuse_command(
 
 def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
     """One LLR from the scores of several systems."""
-    from llrkit.fits.judge import bound_map, bound_sentence, parse_bound
-    from llrkit.fits.logistic import fit_fusion
+    from llrkit.fits.fusion import fit_fusion
+    from llrkit.fits.judge import judge_fit, with_densities
+    from llrkit.maps.bounds import bound_map, bound_sentence, parse_bound
+    from llrkit.maps.training_range import with_group_spread
     from llrkit.scores.trials import Trials
     from llrkit.verbs.evaluate import evaluate
 
@@ -180,19 +183,25 @@ def fuse_scores(files: TwoClassFiles, asked: ToFuse) -> None:
         raise InputError("--nontargets is for one system; a fusion needs to know which trials are the same")
     parse_bound(asked.bound)
     columns = tuple(asked.score_columns.split(",")) if asked.score_columns else given.reading.score
-    trials = given.open(*scores, score=columns)
+    trials, prior = given.open(*scores, score=columns), parse_share(asked.prior or "0.5", "--prior")
     fitted = fit_fusion(
         trials,
         method=asked.method,
-        prior=parse_share(asked.prior or "0.5", "--prior"),
+        prior=prior,
         quality_columns=asked.quality.split(",") if asked.quality else (),
         features=asked.features,
         missing=missing,
         regularization=asked.regularization,
     )
     complete = trials.complete() if isinstance(trials, Trials) and missing != "error" else trials
+    fitted = with_densities(fitted, complete)
+    if problem := judge_fit(fitted, complete, prior=prior, compared=not asked.regularization):
+        warn_caller(problem, PoorFitWarning)
+    speakers = split_names(asked.speakers)
+    if speakers:
+        fitted = with_group_spread(fitted, complete, speakers)
     linear = repr(fitted)
-    bounded = bound_map(fitted, complete, asked.bound, speakers=split_names(asked.speakers))
+    bounded = bound_map(fitted, complete, asked.bound, speakers=speakers)
     fused = evaluate(bounded.on(complete))
     bounded = bounded.with_provenance(
         training_files=list(scores),

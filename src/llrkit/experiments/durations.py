@@ -16,7 +16,7 @@ from llrkit.errors import InputError
 from llrkit.experiments import lists
 from llrkit.experiments.lists import ListTable
 from llrkit.fits.conditions import condition_cells, conditioned_from_cells
-from llrkit.fits.logistic import fit_quality
+from llrkit.fits.fusion import fit_quality
 from llrkit.maps.map import AffineMap, Map
 from llrkit.scores import Scores
 from llrkit.simulate.speakers import (

@@ -31,7 +31,6 @@ from llrkit.core.pav import pav_blocks
 from llrkit.core.summaries import both
 from llrkit.errors import InputError, SeparationError
 from llrkit.fits.folds import fit_quietly
-from llrkit.fits.judge import without_guard
 from llrkit.maps.map import Map
 from llrkit.metrics import discrimination
 from llrkit.metrics.costs import cross_entropy_from_losses
@@ -193,12 +192,11 @@ def fit_both(source: ScoreSource) -> dict[str, Map]:
     Where the classes do not overlap, logistic regression is kept finite by a regularization of 0.01
     (:func:`is_regularized` tells).
     """
-    with without_guard():  # its warnings would not be heard, and the maps are judged on other trials
-        try:
-            logistic = fit_quietly("logistic", source, {})
-        except SeparationError:
-            logistic = fit_quietly("logistic", source, {"regularization": REGULARIZATION})
-        return {"cmlg": fit_quietly("cmlg", source, {}), "logistic": logistic}
+    try:
+        logistic = fit_quietly("logistic", source, {})
+    except SeparationError:
+        logistic = fit_quietly("logistic", source, {"regularization": REGULARIZATION})
+    return {"cmlg": fit_quietly("cmlg", source, {}), "logistic": logistic}
 
 
 def is_regularized(maps: Mapping[str, Map]) -> bool:

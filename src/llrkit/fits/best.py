@@ -21,12 +21,12 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from llrkit.base.arguments import RNG, FloatArray, seed_of, whole_number, yes_or_no
+from llrkit.base.arguments import RNG, FloatArray, names_of, seed_of, whole_number, yes_or_no
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, as_list, as_number, as_object, as_text, counted
 from llrkit.core.functions import SHARES, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.losses import NewtonSums
-from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase, both
+from llrkit.core.summaries import FieldwiseSums, SummaryBase, both
 from llrkit.errors import InputError, SeparationError
 from llrkit.fits.folds import (
     CANDIDATES,
@@ -51,17 +51,249 @@ from llrkit.fits.folds import (
     training_sets,
     training_source,
 )
-from llrkit.fits.judge import TOLERATED, fits_map, without_guard
-from llrkit.fits.logistic import fit_logistic
+from llrkit.fits.logistic import TOLERATED, fit_logistic
 from llrkit.fits.training import TiedScores, training_moments
-from llrkit.maps.bounds import BoundedMap, SourceCounts, count_groups, groups_bound_llrs
-from llrkit.maps.map import Map
+from llrkit.maps.bounds import BoundedMap, SourceCounts, count_groups
+from llrkit.maps.map import Map, reading_of
 from llrkit.maps.several import MeanMap
 from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 
 SETS = 64
+"""Sets that groups or trials are dealt into, for standard errors of losses."""
+
+Crossed = TypeVar("Crossed")
+
+
+@dataclass(frozen=True, repr=False)
+class CrossCalibration(Result, Generic[Crossed, M]):
+    """Cross-validated LLRs as a source, and the maps that made them; log-likelihoods of several classes."""
+
+    source: Crossed
+    """The trials with cross-validated LLRs in place of scores."""
+    maps: Mapping[Pair, M]
+    """For each pair of folds that was left out, the map trained on the rest."""
+    folds: Folds
+    """How trials were dealt out."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """Plain numbers: the folds, and the map of each pair of folds that was left out."""
+        maps: list[Json] = [
+            {"left_out": list(pair), "map": fitted.to_dict()} for pair, fitted in self.maps.items()
+        ]
+        return {"folds": self.folds.n, "groups": self.folds.groups, "maps": maps}
+
+    def _frame_rows(self) -> list[dict[str, Json]]:
+        return [
+            {"first_fold": f, "second_fold": g, "map": repr(fitted)} for (f, g), fitted in self.maps.items()
+        ]
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people: the map of each pair of folds that was left out."""
+        rows = [[", ".join(map(str, sorted({*pair}))), repr(fitted)] for pair, fitted in self.maps.items()]
+        return ["folds left out", "map"], rows
+
+    def __repr__(self) -> str:
+        return f"CrossCalibration({counted(len(self.maps), 'map')}, {counted(self.folds.n, 'fold')})"
+
+
+def cross_calibrate(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    method: str | Fit[Map] = "logistic",
+    *,
+    groups: str | Sequence[str] | None = None,
+    leave_out: str | None = None,
+    folds: int | str = 5,
+    rng: RNG = 0,
+    **options: object,
+) -> CrossCalibration[ScoreSource, Map]:
+    """LLRs for reporting: each trial is calibrated by a map that has not seen it, nor its speakers.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    method, **options
+        The calibrator, by name or as a function, and its options.
+    groups
+        One column, or the two columns with the speakers of the two sides. A trial whose speakers are in
+        folds f and g gets the map trained on the trials without a speaker in f or g. By default the
+        enrollment and test ids of a table that has both; without any, trials are taken to be independent.
+    leave_out
+        In place of ``groups``: a column whose values (attacks, devices) are left out one at a time, so that
+        every trial tells what happens with a group that was not there in training. A class of a single
+        group, such as bona fide speech, is dealt out trial by trial.
+    folds
+        How many, or the name of a column whose values are the folds.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> scores = lk.Scores([1.0, 2.0, 4.0, 2.5, 3.0], [-1.0, 0.0, 1.5, -2.0, 2.2])
+    >>> crossed = lk.cross_calibrate(scores, method="cmlg", folds=2)
+    >>> lk.evaluate(crossed.source).n_target
+    5
+    """
+    source = as_source(source, labels)
+    seed = seed_of(rng)
+    if leave_out is not None and groups is not None:
+        raise InputError("give groups or leave_out, not both")
+    left = groups if leave_out is None else leave_out
+    assigned = make_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
+    carried = dict.fromkeys((*assigned.carried, *source.roles.carried))  # a method may look at columns
+    wide = source.with_columns(*carried)
+    training = partial(training_source, wide, assigned)
+    maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, method_name(method))
+    return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
+
+
+def fit_best(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    methods: Methods[Map] = CANDIDATES,
+    groups: str | Sequence[str] | None = None,
+    group_limits: bool = True,
+    folds: int = 5,
+    repeats: int = 3,
+    prior: float = 0.5,
+    blend: bool = True,
+    rng: RNG = 0,
+) -> Map:
+    """The blend of calibrators with the lowest cross-validated Cllr, fitted on everything; or a single one.
+
+    Every method is fitted on folds that share no group, as in :func:`cross_calibrate`, and evaluated on the
+    trials left out. The maps of folds have seen fewer trials than the map that is returned, which counts
+    most against methods with much to estimate; Burman's correction takes that out. The folds are dealt
+    several times, and what they say is averaged.
+
+    All LLRs are held to ``log(1 + 4 n)`` of n non-targets and ``-log(1 + 4 n)`` of n targets, before they are
+    judged and in the map that is returned: no method wins or loses by what it says beyond the data. Where the
+    classes of a fold do not overlap, regularized logistic regression (``regularization=1``) takes the place
+    of a method that would refuse.
+
+    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr``, ``low`` and
+    ``high``, the limits of the LLRs, ``tied``, what saturates or ties in the scores, and
+    ``cross_validation``, the table of all methods, best first: ``cllr`` is what decides, ``cllr_crossed`` the
+    value without correction, ``standard_error`` that of the difference from the best, ``flags`` what is wrong
+    with a method: that it loses more than LLRs of 0 would, or clearly more than logistic regression; that
+    many of its LLRs were at the limits; that folds did not overlap. A method that failed has a ``reason``
+    instead.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    methods
+        Names of calibrators.
+    groups
+        As in :func:`cross_calibrate`. Values of one column (attacks, devices, speakers) of which only one
+        class has several are left out one at a time.
+    group_limits
+        Where ``groups`` is one column: hold LLRs to ``log(1 + groups)`` of the other class, where that has
+        several. False: the groups only deal folds.
+    folds
+        Number of folds of the cross-validation.
+    repeats
+        How many times the folds are dealt.
+    prior
+        Where the calibration should be best: losses are cross-entropies at this prior of a target, as
+        shares of its entropy, which at 1/2 is Cllr (:term:`training prior`).
+    blend
+        Return the weighted mean of the LLRs of several methods, with the weights that have the lowest
+        cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.
+        Otherwise the single method with the lowest cross-validated Cllr is returned.
+    rng
+        Seed of the random numbers; the same seed gives the same result.
+
+    References
+    ----------
+    Burman, "A comparative study of ordinary cross-validation, v-fold cross-validation and the repeated
+    learning-testing methods", Biometrika 76 (1989) 503; ``best_blend``.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> model = lk.theory.GaussianLLR.from_eer(0.1)
+    >>> target, nontarget = model.rvs(2000, 2000, np.random.default_rng(3))
+    >>> best = lk.fit_best(lk.Scores(target, nontarget), methods="cmlg,logistic,pav", folds=3)
+    >>> best.details["chosen"], [row["method"] for row in best.details["cross_validation"]]
+    ('logistic', ['logistic', 'cmlg', 'pav'])
+    """
+    source = as_source(source, labels)
+    seed = seed_of(rng)
+    repeats = whole_number(repeats, 1, "repeats")
+    blend, group_limits = yes_or_no(blend, "blend"), yes_or_no(group_limits, "group_limits")
+    prior, fits = probability(prior, "prior"), named_fits(methods, METHODS)
+    moments = training_moments(source)  # what all methods would refuse or warn of is said once
+    limits = llr_limits(float(moments.target.n), float(moments.nontarget.n))
+    if groups is not None and group_limits and len(names_of(groups, "groups")) == 1:
+        limits = group_limits_of(count_groups(source, groups, moments=moments))
+    first = make_folds(source, groups, folds, seed)
+    deals = [replace(first, seed=seed + i) for i in range(repeats)]
+    wide = source.with_columns(*first.carried)  # once: what it has read and coded is kept
+    if source.roles.weight is None and moments.target.n + moments.nontarget.n <= MOST_HELD:
+        sets = [replace(deal, n=SETS) for deal in deals]
+        wide = wide.reduce(CodedTrials.at([*deals, *sets])).scores
+    training = [training_sets(wide, deal) for deal in deals]
+    everything = condensed(wide.target, wide.nontarget) if isinstance(wide, Scores) else wide
+    candidates: dict[str, Candidate] = {}
+    failed: dict[str, str] = {}
+    for name, fit in tracked(fits.items(), "cross-validating", len(fits), "methods"):
+        try:
+            full_map, note = fit_whole(fit, source, limits)
+            fitted = [fit_bounded_folds(fit, sets, limits) for sets in training]
+        except InputError as error:
+            failed[name] = str(error)
+            continue
+        maps = [of_deal for of_deal, _ in fitted]
+        smooth = name not in NOT_SMOOTH
+        loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, everything, corrected=smooth)
+        regularized = sum(n for _, n in fitted)
+        candidates[name] = Candidate(loss, full_map, maps, regularized, note)
+    if not candidates:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise InputError(f"no method could be cross-validated: {reasons}")
+    losses = {name: candidate.loss for name, candidate in candidates.items()}
+    chosen = min(losses, key=lambda name: losses[name].cllr)
+    how = {"folds": folds, "repeats": repeats, "groups": first.groups, "prior": prior, "seed": seed}
+    details = {
+        "chosen": chosen,
+        "cross_validation": table_of(candidates, failed),
+        "tied": TiedScores.of_source(source).sentences(),
+        "low": limits[0],
+        "high": limits[1],
+        **how,
+    }
+    if not blend or len(losses) == 1:
+        weights, expected = {chosen: 1.0}, losses[chosen].cllr
+    else:
+        crossed = {name: candidate.fold_maps for name, candidate in candidates.items()}
+        weights, expected = best_blend(wide, deals, crossed, losses)
+    details |= {"weights": weights, "expected_cllr": expected}
+    if len(weights) == 1:
+        (only,) = (candidates[name].full_map for name in weights)
+        return replace(only, details={**only.map.details, **details}, reading=reading_of(source.roles))
+    return MeanMap(
+        maps={name: candidates[name].full_map for name in weights},
+        weights=weights,
+        method="blend",
+        options={**how, "methods": list(fits)},
+        details=details,
+        provenance=candidates[chosen].full_map.provenance,
+        reading=reading_of(source.roles),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,23 +468,15 @@ _AT_ONCE = 1 << 16  # trials: the LLRs of all methods are in memory at the same 
 _KEPT = 1 << 23  # LLRs that are kept from one step to the next; more are made again
 
 
-@dataclass(frozen=True)
-class Blend:
-    """The weights of methods, and the loss that cross-validation expects of their weighted mean."""
-
-    weights: Mapping[str, float]
-    """Of the methods that count."""
-    cllr: float
-    """Slightly too low: the weights are those that make it low."""
-
-
 def best_blend(
     source: ScoreSource,
     deals: Sequence[Folds],
     maps: Mapping[str, Sequence[Mapping[Pair, Map]]],
     losses: Mapping[str, MethodLoss],
-) -> Blend:
-    """The weights w of methods with the lowest cross-validated loss of their weighted mean LLR.
+) -> tuple[dict[str, float], float]:
+    """The weights w of methods with the lowest cross-validated loss of their weighted mean LLR, and it.
+
+    It is slightly too low: the weights are those that make it low. Methods that do not count have no weight.
 
     The loss is corrected for the size of the folds by ``sum_j w_j^2 c_j``, where ``c_j`` corrects that of
     method j: the correction is of second order in the errors of a map, and those of different methods are
@@ -312,7 +536,7 @@ def best_blend(
     else:
         shares, loss = best, float(single.min())
     kept = {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0.0}
-    return Blend(kept, max(loss, 0.0))
+    return kept, max(loss, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -451,8 +675,7 @@ REGULARIZATION = 1.0
 """Of logistic regression where the classes do not overlap."""
 
 
-@dataclass(frozen=True)
-class LlrLimits:
+def llr_limits(n_target: float, n_nontarget: float) -> tuple[float, float]:
     """The LLRs that methods are held to before they are compared, blended and returned.
 
     The upper one is ``log(1 + 4 n)`` of n non-targets, the lower one ``-log(1 + 4 n)`` of n targets: had a
@@ -461,56 +684,28 @@ class LlrLimits:
 
     Examples
     --------
-    >>> limits = LlrLimits(100, 1000)
-    >>> round(limits.low, 2), round(limits.high, 2)
-    (-5.99, 8.29)
+    >>> [round(limit, 2) for limit in llr_limits(100, 1000)]
+    [-5.99, 8.29]
     """
-
-    n_target: float
-    n_nontarget: float
-
-    @classmethod
-    def of(cls, moments: Moments) -> LlrLimits:
-        """Those of the training trials."""
-        return cls(float(moments.target.n), float(moments.nontarget.n))
-
-    @classmethod
-    def of_groups(cls, counts: SourceCounts) -> LlrLimits:
-        """Those of groups (attacks, devices): no LLR speaks for more of them than were seen."""
-        n_target, n_nontarget = (
-            n / BEYOND if what.startswith("groups") else n
-            for n, what in ((counts.n_target, counts.target), (counts.n_nontarget, counts.nontarget))
-        )
-        return cls(n_target, n_nontarget)
-
-    @property
-    def low(self) -> float:
-        """The lowest LLR."""
-        return -math.log1p(BEYOND * self.n_target)
-
-    @property
-    def high(self) -> float:
-        """The highest LLR."""
-        return math.log1p(BEYOND * self.n_nontarget)
-
-    def around(self, fitted: Map) -> BoundedMap:
-        """A map held to these limits."""
-        return BoundedMap(
-            map=fitted,
-            low=self.low,
-            high=self.high,
-            method=fitted.method,
-            options=fitted.options,
-            provenance=fitted.provenance,
-        )
+    return -math.log1p(BEYOND * n_target), math.log1p(BEYOND * n_nontarget)
 
 
-@dataclass(frozen=True)
-class FoldMaps:
-    """The maps of one deal of the folds, and for how many of them the classes did not overlap."""
+def group_limits_of(counts: SourceCounts) -> tuple[float, float]:
+    """Those of groups (attacks, devices): no LLR speaks for more of them than were seen."""
+    n_target, n_nontarget = (
+        n / BEYOND if what.startswith("groups") else n
+        for n, what in ((counts.n_target, counts.target), (counts.n_nontarget, counts.nontarget))
+    )
+    return llr_limits(n_target, n_nontarget)
 
-    maps: Mapping[Pair, BoundedMap]
-    n_regularized: int
+
+def held_to(limits: tuple[float, float], fitted: Map) -> BoundedMap:
+    """A map whose LLRs are within limits."""
+    low, high = limits
+    return BoundedMap(
+        map=fitted, low=low, high=high, method=fitted.method, options=fitted.options,
+        provenance=fitted.provenance,
+    )  # fmt: skip
 
 
 def fit_folds(
@@ -524,252 +719,32 @@ def fit_folds(
     return {pair: quietly(fit, training(pair), options) for pair in tracked(pairs, name, len(pairs), "fits")}
 
 
-def fit_whole(method: Callable[..., Map], source: ScoreSource, limits: LlrLimits) -> tuple[BoundedMap, str]:
+def fit_whole(
+    method: Callable[..., Map], source: ScoreSource, limits: tuple[float, float]
+) -> tuple[BoundedMap, str]:
     """A method on all trials, and what was done where logistic regression finds no overlap."""
-    with without_guard():
-        try:
-            return limits.around(fit_quietly(method, source, {})), ""
-        except SeparationError:
-            if method is not fit_logistic:
-                raise
-            fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
-            return limits.around(fitted), "the classes do not overlap: regularized (regularization=1)"
+    try:
+        return held_to(limits, fit_quietly(method, source, {})), ""
+    except SeparationError:
+        if method is not fit_logistic:
+            raise
+        fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
+        return held_to(limits, fitted), "the classes do not overlap: regularized (regularization=1)"
 
 
 def fit_bounded_folds(
-    method: Callable[..., Map], training: Mapping[Pair, ScoreSource], limits: LlrLimits
-) -> FoldMaps:
-    """A method on each pair of folds left out; regularized logistic regression where it finds no overlap."""
+    method: Callable[..., Map], training: Mapping[Pair, ScoreSource], limits: tuple[float, float]
+) -> tuple[dict[Pair, BoundedMap], int]:
+    """A method on each pair of folds left out, and how often regularized logistic regression stood in.
+
+    It does where the classes of the trials that are left do not overlap.
+    """
     maps, n_regularized = {}, 0
-    with without_guard():
-        for pair, trials in tracked(training.items(), method_name(method), len(training), "fits"):
-            try:
-                fitted = fit_quietly(method, trials, {})
-            except SeparationError:
-                fitted = fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
-                n_regularized += 1
-            maps[pair] = limits.around(fitted)
-    return FoldMaps(maps, n_regularized)
-
-
-Crossed = TypeVar("Crossed")
-
-
-@dataclass(frozen=True, repr=False)
-class CrossCalibration(Result, Generic[Crossed, M]):
-    """Cross-validated LLRs as a source, and the maps that made them; log-likelihoods of several classes."""
-
-    source: Crossed
-    """The trials with cross-validated LLRs in place of scores."""
-    maps: Mapping[Pair, M]
-    """For each pair of folds that was left out, the map trained on the rest."""
-    folds: Folds
-    """How trials were dealt out."""
-
-    def to_dict(self) -> dict[str, Json]:
-        """Plain numbers: the folds, and the map of each pair of folds that was left out."""
-        maps: list[Json] = [
-            {"left_out": list(pair), "map": fitted.to_dict()} for pair, fitted in self.maps.items()
-        ]
-        return {"folds": self.folds.n, "groups": self.folds.groups, "maps": maps}
-
-    def _frame_rows(self) -> list[dict[str, Json]]:
-        return [
-            {"first_fold": f, "second_fold": g, "map": repr(fitted)} for (f, g), fitted in self.maps.items()
-        ]
-
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows for people: the map of each pair of folds that was left out."""
-        rows = [[", ".join(map(str, sorted({*pair}))), repr(fitted)] for pair, fitted in self.maps.items()]
-        return ["folds left out", "map"], rows
-
-    def __repr__(self) -> str:
-        return f"CrossCalibration({counted(len(self.maps), 'map')}, {counted(self.folds.n, 'fold')})"
-
-
-def cross_calibrate(
-    source: AnyTrials,
-    labels: Labels | None = None,
-    method: str | Fit[Map] = "logistic",
-    *,
-    groups: str | Sequence[str] | None = None,
-    leave_out: str | None = None,
-    folds: int | str = 5,
-    rng: RNG = 0,
-    **options: object,
-) -> CrossCalibration[ScoreSource, Map]:
-    """LLRs for reporting: each trial is calibrated by a map that has not seen it, nor its speakers.
-
-    Parameters
-    ----------
-    source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
-        ``score`` and ``label``, or an array of scores that comes with ``labels``.
-    labels
-        The label of each score, where the first argument is an array.
-    method, **options
-        The calibrator, by name or as a function, and its options.
-    groups
-        One column, or the two columns with the speakers of the two sides. A trial whose speakers are in
-        folds f and g gets the map trained on the trials without a speaker in f or g. By default the
-        enrollment and test ids of a table that has both; without any, trials are taken to be independent.
-    leave_out
-        In place of ``groups``: a column whose values (attacks, devices) are left out one at a time, so that
-        every trial tells what happens with a group that was not there in training. A class of a single
-        group, such as bona fide speech, is dealt out trial by trial.
-    folds
-        How many, or the name of a column whose values are the folds.
-    rng
-        Seed of the random numbers; the same seed gives the same result.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> scores = lk.Scores([1.0, 2.0, 4.0, 2.5, 3.0], [-1.0, 0.0, 1.5, -2.0, 2.2])
-    >>> crossed = lk.cross_calibrate(scores, method="cmlg", folds=2)
-    >>> lk.evaluate(crossed.source).n_target
-    5
-    """
-    source = as_source(source, labels)
-    seed = seed_of(rng)
-    if leave_out is not None and groups is not None:
-        raise InputError("give groups or leave_out, not both")
-    left = groups if leave_out is None else leave_out
-    assigned = make_folds(source, left, folds, seed, leave_one_out=leave_out is not None)
-    carried = dict.fromkeys((*assigned.carried, *source.roles.carried))  # a method may look at columns
-    wide = source.with_columns(*carried)
-    training = partial(training_source, wide, assigned)
-    maps = fit_folds(fit_of(method, METHODS), training, assigned.pairs, options, method_name(method))
-    return CrossCalibration(crossed_source(source, assigned, maps), MappingProxyType(maps), assigned)
-
-
-@fits_map
-def fit_best(
-    source: ScoreSource,
-    *,
-    methods: Methods[Map] = CANDIDATES,
-    groups: str | Sequence[str] | None = None,
-    folds: int = 5,
-    repeats: int = 3,
-    prior: float = 0.5,
-    blend: bool = True,
-    rng: RNG = 0,
-) -> Map:
-    """The blend of calibrators with the lowest cross-validated Cllr, fitted on everything; or a single one.
-
-    Every method is fitted on folds that share no group, as in :func:`cross_calibrate`, and evaluated on the
-    trials left out. The maps of folds have seen fewer trials than the map that is returned, which counts
-    most against methods with much to estimate; Burman's correction takes that out. The folds are dealt
-    several times, and what they say is averaged.
-
-    All LLRs are held to ``log(1 + 4 n)`` of n non-targets and ``-log(1 + 4 n)`` of n targets, before they are
-    judged and in the map that is returned: no method wins or loses by what it says beyond the data. Where the
-    classes of a fold do not overlap, regularized logistic regression (``regularization=1``) takes the place
-    of a method that would refuse.
-
-    The map's ``details`` hold ``chosen``, the best single method, ``weights``, ``expected_cllr``, ``low`` and
-    ``high``, the limits of the LLRs, ``tied``, what saturates or ties in the scores, and
-    ``cross_validation``, the table of all methods, best first: ``cllr`` is what decides, ``cllr_crossed`` the
-    value without correction, ``standard_error`` that of the difference from the best, ``flags`` what is wrong
-    with a method: that it loses more than LLRs of 0 would, or clearly more than logistic regression; that
-    many of its LLRs were at the limits; that folds did not overlap. A method that failed has a ``reason``
-    instead.
-
-    Parameters
-    ----------
-    methods
-        Names of calibrators.
-    groups
-        As in :func:`cross_calibrate`. One column (attacks, devices, speakers) also bounds the LLRs by the
-        number of its values, unless ``bound`` says otherwise; if only one class has several, they are left
-        out one at a time.
-    folds
-        Number of folds of the cross-validation.
-    repeats
-        How many times the folds are dealt.
-    prior
-        Where the calibration should be best: losses are cross-entropies at this prior of a target, as
-        shares of its entropy, which at 1/2 is Cllr (:term:`training prior`).
-    blend
-        Return the weighted mean of the LLRs of several methods, with the weights that have the lowest
-        cross-validated Cllr (stacking). It is never worse in cross-validation than any of the methods alone.
-        Otherwise the single method with the lowest cross-validated Cllr is returned.
-    rng
-        Seed of the random numbers; the same seed gives the same result.
-
-    References
-    ----------
-    Burman, "A comparative study of ordinary cross-validation, v-fold cross-validation and the repeated
-    learning-testing methods", Biometrika 76 (1989) 503; ``best_blend``.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> import numpy as np
-    >>> model = lk.theory.GaussianLLR.from_eer(0.1)
-    >>> target, nontarget = model.rvs(2000, 2000, np.random.default_rng(3))
-    >>> best = lk.fit_best(lk.Scores(target, nontarget), methods="cmlg,logistic,pav", folds=3)
-    >>> best.details["chosen"], [row["method"] for row in best.details["cross_validation"]]
-    ('logistic', ['logistic', 'cmlg', 'pav'])
-    """
-    seed = seed_of(rng)
-    repeats = whole_number(repeats, 1, "repeats")
-    blend = yes_or_no(blend, "blend")
-    prior, fits = probability(prior, "prior"), named_fits(methods, METHODS)
-    moments = training_moments(source)  # what all methods would refuse or warn of is said once
-    limits = LlrLimits.of(moments)
-    if groups is not None and groups_bound_llrs():
-        limits = LlrLimits.of_groups(count_groups(source, groups, moments=moments))
-    first = make_folds(source, groups, folds, seed)
-    deals = [replace(first, seed=seed + i) for i in range(repeats)]
-    wide = source.with_columns(*first.carried)  # once: what it has read and coded is kept
-    if source.roles.weight is None and moments.target.n + moments.nontarget.n <= MOST_HELD:
-        sets = [replace(deal, n=SETS) for deal in deals]
-        wide = wide.reduce(CodedTrials.at([*deals, *sets])).scores
-    training = [training_sets(wide, deal) for deal in deals]
-    everything = condensed(wide.target, wide.nontarget) if isinstance(wide, Scores) else wide
-    candidates: dict[str, Candidate] = {}
-    failed: dict[str, str] = {}
-    for name, fit in tracked(fits.items(), "cross-validating", len(fits), "methods"):
+    for pair, trials in tracked(training.items(), method_name(method), len(training), "fits"):
         try:
-            full_map, note = fit_whole(fit, source, limits)
-            fitted = [fit_bounded_folds(fit, sets, limits) for sets in training]
-        except InputError as error:
-            failed[name] = str(error)
-            continue
-        maps = [deal.maps for deal in fitted]
-        smooth = name not in NOT_SMOOTH
-        loss = MethodLoss.from_source(wide, deals, maps, full_map, prior, everything, corrected=smooth)
-        regularized = sum(deal.n_regularized for deal in fitted)
-        candidates[name] = Candidate(loss, full_map, maps, regularized, note)
-    if not candidates:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-        raise InputError(f"no method could be cross-validated: {reasons}")
-    losses = {name: candidate.loss for name, candidate in candidates.items()}
-    chosen = min(losses, key=lambda name: losses[name].cllr)
-    how = {"folds": folds, "repeats": repeats, "groups": first.groups, "prior": prior, "seed": seed}
-    details = {
-        "chosen": chosen,
-        "cross_validation": table_of(candidates, failed),
-        "tied": TiedScores.of_source(as_source(source)).sentences(),
-        "low": limits.low,
-        "high": limits.high,
-        **how,
-    }
-    if not blend or len(losses) == 1:
-        mix = Blend({chosen: 1.0}, losses[chosen].cllr)
-    else:
-        crossed = {name: candidate.fold_maps for name, candidate in candidates.items()}
-        mix = best_blend(wide, deals, crossed, losses)
-    details |= {"weights": mix.weights, "expected_cllr": mix.cllr}
-    if len(mix.weights) == 1:
-        (only,) = (candidates[name].full_map for name in mix.weights)
-        return replace(only, details={**only.map.details, **details})
-    return MeanMap(
-        maps={name: candidates[name].full_map for name in mix.weights},
-        weights=mix.weights,
-        method="blend",
-        options={**how, "methods": list(fits)},
-        details=details,
-        provenance=candidates[chosen].full_map.provenance,
-    )
+            fitted = fit_quietly(method, trials, {})
+        except SeparationError:
+            fitted = fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
+            n_regularized += 1
+        maps[pair] = held_to(limits, fitted)
+    return maps, n_regularized

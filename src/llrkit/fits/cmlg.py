@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
 from llrkit.base.arguments import FloatArray, IntArray, class_weight, names_of, one_of
 from llrkit.base.process import warn_caller
@@ -26,12 +25,11 @@ from llrkit.core.summaries import ClassMoments, FieldwiseSums, Moments
 from llrkit.errors import ConstantScoreError, InputError, ShapeWarning, TooFewTrialsError
 from llrkit.fits.conditions import condition_cells, conditioned_from_cells, residual_moments
 from llrkit.fits.gaussian import gaussian_tests, shape_problems, shape_statistics
-from llrkit.fits.judge import fits_map
 from llrkit.fits.training import WeightedPoints, provenance, training_moments
-from llrkit.maps.map import AffineMap, Map
+from llrkit.maps.map import AffineMap, reading_of
 from llrkit.maps.several import BASES, ConditionedMap, condition_names
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.source import POSITION
 from llrkit.theory import GaussianLLR
 from llrkit.theory.odds import AnyPoint, Preset, cost_of
@@ -129,7 +127,6 @@ def choose_alpha(
     >>> choice.alpha < 0.2, bool(choice.costs[choice.chosen] < 0.8 * choice.costs[choice.half])
     (True, True)
     """
-    source = as_source(source)
     columns = source.roles.ids if groups is None else names_of(groups, "groups")
     if len(columns) > 2 or (groups is not None and not columns):
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
@@ -389,7 +386,8 @@ AUTO = "auto"
 
 @overload
 def fit_cmlg(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     alpha: float | str = 0.5,
     point: AnyPoint | None = None,
@@ -399,17 +397,16 @@ def fit_cmlg(
 ) -> AffineMap: ...
 @overload
 def fit_cmlg(
-    source: ScoreSource, *, alpha: float = 0.5, conditions: Sequence[str] | str, basis: str | None = None
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    alpha: float = 0.5,
+    conditions: Sequence[str] | str,
+    basis: str | None = None,
 ) -> ConditionedMap: ...
-@overload
-def fit_cmlg(scores: npt.ArrayLike, labels: npt.ArrayLike, /, **options: object) -> AffineMap: ...
-@overload
 def fit_cmlg(
-    source: ScoreSource, *, bound: str, speakers: str | Sequence[str] | None = None, **options: object
-) -> Map: ...
-@fits_map
-def fit_cmlg(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     alpha: float | str = 0.5,
     point: AnyPoint | None = None,
@@ -432,6 +429,11 @@ def fit_cmlg(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     alpha
         Weight of the targets (:term:`alpha`), from 0 to 1, both ends included. It matters only when the
         variances differ.
@@ -467,6 +469,7 @@ def fit_cmlg(
     >>> fitted.options["alpha"] < 0.2, round(choice["cost"], 2), round(choice["cost_at_half"], 2)
     (True, 0.25, 0.4)
     """
+    source = as_source(source, labels)
     if conditions is None and basis is not None:
         raise InputError("basis needs conditions (conditions=...)")
     if conditions is not None:
@@ -476,7 +479,7 @@ def fit_cmlg(
         cells = condition_cells(source, condition_names(conditions), basis or BASES[0])
         conditioned = conditioned_from_cells(cells, class_weight(alpha))
         warn_of_shape(residual_moments(cells, conditioned), fixed_alpha=True)
-        return conditioned
+        return conditioned.with_reading(source.roles)
     cost = None if point is None else cost_of(point)
     chosen: dict[str, Json] = {}
     if isinstance(alpha, str):
@@ -500,7 +503,7 @@ def fit_cmlg(
     if reason := why_unpredicted(moments):
         found["no_predicted_cost"] = reason
     warn_of_shape(moments, predicted, fixed_alpha=bool(chosen))
-    return replace(fitted, details={**fitted.details, **found, **chosen})
+    return replace(fitted, details={**fitted.details, **found, **chosen}, reading=reading_of(source.roles))
 
 
 def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:

@@ -23,7 +23,6 @@ from llrkit.errors import (
 from llrkit.fits.training import check_moments, provenance
 from llrkit.maps.several import ConditionedMap, ConditionTerms, Powers, condition_values, quadratic_powers
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
 from llrkit.theory.gaussian import cllr_from_sigma
 
 _CELLS = 1024
@@ -129,7 +128,7 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
     A cell stands for its trials at the mean of their conditions; where conditions have few values, as when
     recordings were cut to a few durations, nothing is lost.
     """
-    trials = as_source(source).with_columns(*names)
+    trials = source.with_columns(*names)
     moments, ranges = trials.reduce(both(Moments.of, ConditionRange.at(names, basis))).summaries
     check_moments(source, moments)
     if len(moments.target.mean) != 1:
@@ -202,7 +201,13 @@ def conditioned_from_cells(cells: ConditionCells, alpha: float) -> ConditionedMa
         details=_details_of_fit(cells, terms, fits, alpha),
         provenance=provenance(cells.moments),
     )
-    _warn_of_reversed(cells, terms, fits)
+    gap = terms.at(cells.target.units) @ (fits["target"].mean - fits["nontarget"].mean)
+    if (gap <= 0.0).any():
+        warn_caller(
+            f"in {int((gap <= 0.0).sum())} of {len(gap)} cells of the conditions targets do not score higher "
+            "than non-targets: the slope is negative there",
+            ReversedScoresWarning,
+        )
     return fitted
 
 
@@ -313,17 +318,6 @@ def _details_of_fit(
         **errors,
         "cllr": float(np.average(cllr_from_sigma(np.maximum(sigma, 0.0)), weights=cells.target.n)),
     }
-
-
-def _warn_of_reversed(cells: ConditionCells, terms: ConditionTerms, fits: dict[str, SmoothMoments]) -> None:
-    design = terms.at(cells.target.units)
-    gap = design @ (fits["target"].mean - fits["nontarget"].mean)
-    if (gap <= 0.0).any():
-        warn_caller(
-            f"in {int((gap <= 0.0).sum())} of {len(gap)} cells of the conditions targets do not score higher "
-            "than non-targets: the slope is negative there",
-            ReversedScoresWarning,
-        )
 
 
 def residual_moments(cells: ConditionCells, fitted: ConditionedMap) -> Moments:

@@ -14,7 +14,6 @@ from llrkit.core.histograms import CellSums, DensityGrid
 from llrkit.core.pav import pooled_starts
 from llrkit.core.summaries import ClassMoments, Moments
 from llrkit.errors import InputError
-from llrkit.fits.judge import fits_map
 from llrkit.fits.ratio import DensityRatioMap, RatioMap, fit_ratio, maximize
 from llrkit.fits.saturating import saturate
 from llrkit.fits.training import (
@@ -27,7 +26,8 @@ from llrkit.fits.training import (
     training_points,
 )
 from llrkit.maps.knots import CLOSE, MAX_KNOTS, KnotMap, thin_knots
-from llrkit.scores import ScoreSource
+from llrkit.maps.map import reading_of
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 
 _SMALLEST_IN_CELLS = 2.0  # a narrower kernel would see the cells
 _REACH = 8.5  # a kernel ends here: exp(-36) of its height is nothing beside one trial
@@ -35,8 +35,13 @@ _NOISE = 1e-13  # what rounding leaves of the fast convolution, in trials
 _NOTHING = 1e-18  # of a class in a cell where no trial is near; less than 1e9 trials would show
 
 
-@fits_map
-def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monotone: bool = True) -> KnotMap:
+def fit_kde(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    bandwidth: str | float = "silverman",
+    monotone: bool = True,
+) -> KnotMap:
     """Calibration with Gaussian kernel density estimates of both classes.
 
     ``llr = log f_e(s) - log f_d(s)``, ``f_c(s) = mean_i N(s | s_i, h)``, computed on the density grid by
@@ -52,6 +57,11 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     bandwidth
         Standard deviation of the kernel, in units of the score; or ``"silverman"``: the geometric mean of
         ``0.9 min(sd, IQR/1.349) N^(-1/5)`` of the classes. Never below two cells of the grid, which are
@@ -73,6 +83,7 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
     >>> np.abs(fit_kde(scores)([-1.0, 0.0, 1.0]) - [-1.0, 0.0, 1.0]).max() < 0.1
     np.True_
     """
+    source = as_source(source, labels)
     if isinstance(bandwidth, str):
         if bandwidth != "silverman":
             raise InputError(f"bandwidth must be 'silverman' or a number above 0, got {bandwidth!r}")
@@ -81,8 +92,8 @@ def fit_kde(source: ScoreSource, *, bandwidth: str | float = "silverman", monoto
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=2)
     require_spread(moments)
-    low, high = moments.extremes
-    return kde_from_grid(source.reduce(DensityGrid.at(low, high)), moments, bandwidth, monotone)
+    grid = source.reduce(DensityGrid.at(*moments.extremes))
+    return kde_from_grid(grid, moments, bandwidth, monotone).with_reading(source.roles)
 
 
 def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, monotone: bool) -> KnotMap:
@@ -212,8 +223,7 @@ class QuadraticMap(RatioMap):
         return 0.5 * (self.mean_target + self.mean_nontarget), max(self.sd_target, self.sd_nontarget)
 
 
-@fits_map
-def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
+def fit_gaussian(source: AnyTrials, labels: Labels | None = None, *, monotone: bool = True) -> QuadraticMap:
     """Quadratic calibration: a Gaussian for each class, each with a variance of its own.
 
     ``llr = log N(s | m_e, v_e) - log N(s | m_d, v_d)`` with the 1/N means and variances (two-class
@@ -222,11 +232,16 @@ def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
     The map's ``details`` hold the vertex, which side of it is held constant, and the share of each class
     that the fitted Gaussians put there.
 
-    Without ``bound`` a :class:`ShapeWarning` is given if a class has fewer than 30 trials, which do not show
-    the shape of a density.
+    Fewer than 30 trials of a class do not show the shape of a density: :func:`llrkit.calibrate` warns of them
+    if nothing bounds the LLRs.
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     monotone
         Hold the LLR constant beyond the vertex, where the parabola turns back, as in ``RatioMap``.
 
@@ -239,12 +254,11 @@ def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
     --------
     >>> import llrkit as lk
     >>> from llrkit.fits.densities import fit_gaussian
-    >>> import warnings
-    >>> with warnings.catch_warnings(action="ignore"):  # of so few trials
-    ...     calibrate = fit_gaussian(lk.Scores([1.0, 5.0], [-1.0, 1.0]))
+    >>> calibrate = fit_gaussian(lk.Scores([1.0, 5.0], [-1.0, 1.0]))
     >>> calibrate.vertex, calibrate([-9.0, -1.0, 3.0]).round(3)
     (-1.0, array([-2.193, -2.193,  3.807]))
     """
+    source = as_source(source, labels)
     from scipy.special import ndtr
 
     monotone = yes_or_no(monotone, "monotone")
@@ -274,6 +288,7 @@ def fit_gaussian(source: ScoreSource, *, monotone: bool = True) -> QuadraticMap:
         low=low if monotone else -np.inf, high=high if monotone else np.inf,
         direction=direction if monotone or square == 0.0 else 0,
         method="gaussian", options={"monotone": monotone}, details=details, provenance=provenance(moments),
+        reading=reading_of(source.roles),
     )  # fmt: skip
 
 
@@ -362,8 +377,9 @@ class StudentRatioMap(DensityRatioMap):
         return 0.5 * float(self.target[1] + self.nontarget[1]), float(max(self.target[2], self.nontarget[2]))
 
 
-@fits_map
-def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatioMap:
+def fit_student_t(
+    source: AnyTrials, labels: Labels | None = None, *, monotone: bool = True
+) -> StudentRatioMap:
     """Calibration with a Student t density for each class, fitted by maximum likelihood.
 
     ``llr = log t(s | df_e, m_e, s_e) - log t(s | df_d, m_d, s_d)``. Degrees of freedom are between 1 and
@@ -372,11 +388,16 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
     The map's ``details`` hold the interval, the share of the training scores outside it, the
     log-likelihood (classes weighted equally) and what is left of its gradient.
 
-    Without ``bound`` a :class:`ShapeWarning` is given if a class has fewer than 30 trials, which do not show
-    the shape of a density.
+    Fewer than 30 trials of a class do not show the shape of a density: :func:`llrkit.calibrate` warns of them
+    if nothing bounds the LLRs.
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     monotone
         Hold the LLR constant in the tails, where a ratio of t densities turns back, as described in
         ``RatioMap``.
@@ -396,10 +417,11 @@ def fit_student_t(source: ScoreSource, *, monotone: bool = True) -> StudentRatio
     >>> calibrate([0.0, 3.0]).round(1)
     array([-2.9,  3. ])
     """
+    source = as_source(source, labels)
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=3)
     require_spread(moments)
-    return student_from_training(training_points(source, moments), monotone)
+    return student_from_training(training_points(source, moments), monotone).with_reading(source.roles)
 
 
 def student_from_training(training: TrainingPoints, monotone: bool) -> StudentRatioMap:

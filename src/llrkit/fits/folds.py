@@ -36,7 +36,7 @@ from llrkit.maps.map import Map, SavedMap
 from llrkit.results.result import Result, flat, text_table
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.classes import ClassVectors
-from llrkit.scores.derived import DerivedSource, as_source, weigh
+from llrkit.scores.derived import DerivedSource, weigh
 from llrkit.scores.source import POSITION
 
 Pair = tuple[int, int]
@@ -129,7 +129,6 @@ def make_folds(
     Without groups, a table with enrollment and test ids is divided by those; other trials are dealt out
     one by one. Groups are shuffled and dealt out.
     """
-    source = as_source(source)
     seed = whole_number(seed, 0, "seed")
     columns = group_columns(groups, folds, source.roles.ids or None)
     if columns is None:

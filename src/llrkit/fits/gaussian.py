@@ -17,10 +17,10 @@ from llrkit.base.text import Json, p_at_level, told_apart
 from llrkit.core.summaries import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
 from llrkit.fits.densities import StudentRatioMap
-from llrkit.fits.judge import fits_map
 from llrkit.fits.ratio import held_between, interval_details, monotone_interval
 from llrkit.fits.training import TrainingPoints, WeightedPoints, provenance, training_moments
-from llrkit.scores import ScoreSource
+from llrkit.maps.map import reading_of
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class NormalGamma:
             raise InputError(f"the parameters must be finite, got {self}")
 
 
-@fits_map
 def fit_bayes(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     shared_variance: bool = True,
     prior: tuple[NormalGamma, NormalGamma] | None = None,
@@ -69,6 +69,11 @@ def fit_bayes(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     shared_variance
         Whether both classes have the same variance.
     prior
@@ -90,6 +95,7 @@ def fit_bayes(
     >>> calibrate([0.5, 2.0, 1e9]).round(3)
     array([0.   , 0.969, 0.   ])
     """
+    source = as_source(source, labels)
     shared_variance = yes_or_no(shared_variance, "shared_variance")
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=1 if shared_variance or prior else 2)
@@ -124,6 +130,7 @@ def fit_bayes(
         },
         details=interval_details(interval),
         provenance=provenance(moments),
+        reading=reading_of(source.roles),
     )  # fmt: skip
 
 

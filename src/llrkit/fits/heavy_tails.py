@@ -14,7 +14,6 @@ from llrkit.core.functions import probability
 from llrkit.core.summaries import ClassMoments
 from llrkit.errors import InputError
 from llrkit.fits.cmlg import cmlg_from_moments
-from llrkit.fits.judge import fits_map
 from llrkit.fits.ratio import DensityRatioMap, Objective, Optimum, fit_ratio, maximize
 from llrkit.fits.training import (
     TrainingPoints,
@@ -26,7 +25,7 @@ from llrkit.fits.training import (
     training_points,
 )
 from llrkit.maps.map import AffineMap
-from llrkit.scores import ScoreSource
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import GammaLLR
 
 TAIL, BEND = (1e-4, 30.0), (-20.0, 20.0)
@@ -159,8 +158,7 @@ def _mean_sd_of_nig(alpha: float, beta: float, delta: float, loc: float) -> tupl
     return loc + delta * beta / gamma, float(np.sqrt(delta * alpha**2 / gamma**3))
 
 
-@fits_map
-def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
+def fit_nig(source: AnyTrials, labels: Labels | None = None, *, monotone: bool = True) -> NIGRatioMap:
     """Calibration with a normal inverse Gaussian density for each class, by maximum likelihood.
 
     ``llr = log NIG(s | alpha_e, beta_e, delta_e, m_e) - log NIG(s | alpha_d, beta_d, delta_d, m_d)``.
@@ -170,11 +168,16 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     The map's ``details`` hold the interval, the share of the training scores outside it, the
     log-likelihood (classes weighted equally) and what is left of its gradient.
 
-    Without ``bound`` a :class:`ShapeWarning` is given if a class has fewer than 30 trials, which do not show
-    the shape of a density.
+    Fewer than 30 trials of a class do not show the shape of a density: :func:`llrkit.calibrate` warns of them
+    if nothing bounds the LLRs.
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     monotone
         Hold the LLR constant in the tails where the ratio turns back, as described in ``RatioMap``.
 
@@ -193,10 +196,11 @@ def fit_nig(source: ScoreSource, *, monotone: bool = True) -> NIGRatioMap:
     >>> fit_nig(scores)([-1.0, 0.0, 1.0]).round(1)
     array([-1.,  0.,  1.])
     """
+    source = as_source(source, labels)
     monotone = yes_or_no(monotone, "monotone")
     moments = training_moments(source, at_least=4)
     require_spread(moments)
-    return nig_from_training(training_points(source, moments), monotone)
+    return nig_from_training(training_points(source, moments), monotone).with_reading(source.roles)
 
 
 def nig_from_training(training: TrainingPoints, monotone: bool) -> NIGRatioMap:
@@ -264,8 +268,7 @@ _STEEPEST = 100.0
 """Half the slope at which the search ends, for classes with a standard deviation near 1."""
 
 
-@fits_map
-def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
+def fit_tied_nig(source: AnyTrials, labels: Labels | None = None, *, alpha: float = 0.5) -> AffineMap:
     """Affine calibration with normal inverse Gaussian classes that differ in ``beta`` only.
 
     Non-targets ``NIG(A, beta_d, delta, m)`` and targets ``NIG(A, beta_e, delta, m)`` have the LLR
@@ -279,6 +282,11 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     alpha
         Weight of the targets (:term:`alpha`), strictly between 0 and 1.
 
@@ -297,9 +305,10 @@ def fit_tied_nig(source: ScoreSource, *, alpha: float = 0.5) -> AffineMap:
     >>> round(calibrate.a, 1), round(calibrate.b, 1)
     (1.0, 0.0)
     """
+    source = as_source(source, labels)
     share = probability(alpha, "alpha")
     moments = training_moments(source, at_least=2)
-    return tied_from_training(training_points(source, moments), share)
+    return tied_from_training(training_points(source, moments), share).with_reading(source.roles)
 
 
 def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
@@ -422,8 +431,9 @@ def jacobian(function: Callable[[Array], list[list[Array]]], x: FloatArray) -> t
 SHAPE = (1e-3, 1e4)
 
 
-@fits_map
-def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = None) -> AffineMap:
+def fit_gamma(
+    source: AnyTrials, labels: Labels | None = None, *, alpha: float = 0.5, mirror: bool | None = None
+) -> AffineMap:
     """Affine calibration with likelihood ratios that are gamma distributed.
 
     ``x = a s + b`` with ``e^x ~ Gamma(k, rate k)`` for non-targets and ``Gamma(k + 1, rate k)`` for targets:
@@ -436,6 +446,11 @@ def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = 
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     alpha
         Weight of the targets (:term:`alpha`), strictly between 0 and 1.
     mirror
@@ -452,11 +467,12 @@ def fit_gamma(source: ScoreSource, *, alpha: float = 0.5, mirror: bool | None = 
     >>> round(calibrate.a, 1), calibrate.details["mirror"], round(calibrate.details["shape"], 1)
     (1.0, False, 0.3)
     """
+    source = as_source(source, labels)
     share = probability(alpha, "alpha")
     if mirror not in (None, True, False):
         raise InputError(f"mirror must be True, False or None, got {mirror!r}")
     moments = training_moments(source, at_least=2)
-    return gamma_from_training(training_points(source, moments), share, mirror)
+    return gamma_from_training(training_points(source, moments), share, mirror).with_reading(source.roles)
 
 
 def gamma_from_training(training: TrainingPoints, alpha: float, mirror: bool | None) -> AffineMap:

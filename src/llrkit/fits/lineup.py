@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, IntArray, Numbers, one_of
+from llrkit.base.arguments import Array, FloatArray, IntArray, one_of
 from llrkit.core.groups import decoded, positions_by_value
 from llrkit.core.summaries import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
-from llrkit.fits.judge import fits_map
 from llrkit.fits.training import provenance, training_moments
-from llrkit.maps.map import Columns, Map
+from llrkit.maps.map import Columns, Map, reading_of
 from llrkit.maps.training_range import RangeWatch
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import Labels, as_source
-from llrkit.scores.source import rows_in_memory
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 
 if TYPE_CHECKING:
     from llrkit.scores import Trials
@@ -313,37 +311,17 @@ class LineupMap(Map):
             "a line-up needs foils: give Trials or Scores, use .against(foils), or .llr_of_rank(rank, cohort)"
         )
 
-    @overload
-    def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
-    @overload
-    def __call__(
-        self, scores: float, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float: ...
-    @overload
-    def __call__(
-        self, scores: Numbers | Trials, columns: Columns | None = None, *, outside: str | None = None
-    ) -> FloatArray: ...
-    @overload
-    def __call__(
-        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float | FloatArray | Scores: ...
-    def __call__(
-        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float | FloatArray | Scores:
-        """LLRs of ``Trials`` (in row order) or ``Scores``, each trial among its own foils.
+    # each trial among its own foils; a rank is never outside the training range, so nothing is watched
 
-        A rank is never outside the training range, whatever the scores: ``outside`` has nothing to look at.
-        """
-        if isinstance(scores, Scores):
-            foils = self.against(scores).foils
-            return LineupAgainst(lineup=self, foils=foils, own=1, method=self.method)(scores)
-        if isinstance(scores, ScoreSource):
-            trials = rows_in_memory(scores)
-            mapped = self(trials.with_columns(self.by).scores())
-            llrs = np.empty(len(trials))
-            llrs[trials.is_target], llrs[~trials.is_target] = mapped.target, mapped.nontarget
-            return llrs
-        return super().__call__(scores, columns, outside=outside)
+    def _of_scores(self, scores: Scores, watch: RangeWatch) -> Scores:
+        foils = self.against(scores).foils
+        return LineupAgainst(lineup=self, foils=foils, own=1, method=self.method)(scores)
+
+    def _of_rows(self, trials: Trials, watch: RangeWatch) -> FloatArray:
+        mapped = self(trials.with_columns(self.by).scores())
+        llrs = np.empty(len(trials))
+        llrs[trials.is_target], llrs[~trials.is_target] = mapped.target, mapped.nontarget
+        return llrs
 
     def _tried(self, scores: FloatArray) -> FloatArray:
         ranks = np.minimum(np.arange(len(scores)), self.cohort) + 1
@@ -438,9 +416,9 @@ TIES = ("spread", "pessimistic")
 LARGEST_COHORT = 4095
 
 
-@fits_map
 def fit_lineup(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     by: str = "test",
     smoothing: str = "add-one",
@@ -461,6 +439,11 @@ def fit_lineup(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     by
         Column that says which trials are compared with each other.
     smoothing
@@ -488,14 +471,15 @@ def fit_lineup(
     >>> np.exp(lineup.llr_of_rank([1, 2, 3], 2))  # 3 (1 + 1) / (2 + 3), ...
     array([1.2, 1.2, 0.6])
     """
+    source = as_source(source, labels)
     one_of(smoothing, SMOOTHING, "smoothing")
     one_of(ties, TIES, "way with ties")
     if cohort is not None and not (isinstance(cohort, int) and 1 <= cohort <= LARGEST_COHORT):
         raise InputError(f"cohort must be a whole number from 1 to {LARGEST_COHORT}, got {cohort!r}")
-    if as_source(source).roles.weight is not None:
+    if source.roles.weight is not None:
         raise InputError("a line-up ranks the trials of each test, so trials cannot have weights")
     moments = training_moments(source)
-    wide = as_source(source).with_columns(by)
+    wide = source.with_columns(by)
     targets = wide.reduce(lambda chunk: Foils.of(chunk, by, targets=True))
     above, tied, sizes = wide.reduce(targets.counter(by)).arrays
     if not sizes.any():
@@ -517,5 +501,5 @@ def fit_lineup(
         by=by, smoothing=smoothing, ties=ties, cohort=size, share=share,
         d_prime=best_d_prime(share) if smoothing == "gaussian" else 0.0, method="lineup",
         options={"by": by, "smoothing": smoothing, "ties": ties, "cohort": cohort},
-        details=details, provenance=provenance(moments),
+        details=details, provenance=provenance(moments), reading=reading_of(source.roles),
     )  # fmt: skip

@@ -1,185 +1,158 @@
-"""Logistic regression and the other proper scoring rules: of one system or several, by column."""
+"""Logistic regression and the other proper scoring rules: a linear function that minimizes a sum of losses.
+
+The fit itself is shared with fusion and quality measures. A linear function of K columns and an offset
+minimizes a prior-weighted scoring rule: a first guess on a sample, then a few Newton steps on everything,
+each of which is one pass over mergeable sums.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import combinations
-from typing import ClassVar
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import FloatArray, class_weight, names_of, one_of, yes_or_no
+from llrkit.base.arguments import Array, FloatArray, not_negative
 from llrkit.base.process import warn_caller
-from llrkit.base.text import Json, counted
-from llrkit.core.functions import probability
-from llrkit.core.groups import ValueCounts, positions_by_value, trials_with_value
-from llrkit.core.losses import LOGARITHMIC, LossSums, ScoringRule, scoring_rule
-from llrkit.core.summaries import Moments, both
+from llrkit.core.functions import Minimum, Objective, binary_entropy, logit, newton, probability, softplus
+from llrkit.core.losses import LOGARITHMIC, NewtonSums, ScoringRule, scoring_rule
+from llrkit.core.summaries import FieldwiseSums, Moments, Sample, SummaryBase, both
 from llrkit.errors import (
     InputError,
-    LlrkitError,
+    LlrkitWarning,
     ReversedScoresWarning,
     SeparationError,
     ShapeWarning,
     SystemCountError,
-    UnknownNameError,
 )
-from llrkit.fits.judge import TOLERATED, TrainingSample, fits_map
-from llrkit.fits.linear import LinearFit, Shrinkage, fit_linear
 from llrkit.fits.training import check_moments, provenance
-from llrkit.maps.map import AffineMap, Columns, Map
-from llrkit.maps.several import LinearMap, quality
+from llrkit.maps.map import AffineMap
+from llrkit.maps.training_range import REMEDY
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import DerivedSource, as_source
-from llrkit.scores.source import unnamed_systems
-from llrkit.theory import GaussianLLR, fuse_calibrated, fuse_moments
+from llrkit.scores.derived import AnyTrials, Labels, as_source, weigh
+
+MOST_JUDGED = 100_000
+"""Trials of a class that are looked at; of more, every second, fourth, ... one."""
+MOST_FITTED = 8_192
+"""Trials of a class that logistic regression is fitted on to compare; its loss is right to about 1e-4."""
+TOLERATED = 0.05
+"""Bits that a map may lose against logistic regression on its training trials."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class ByMap(Map):
-    """A map for each value of a column, and perhaps one for values that have none.
+def fit_logistic(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    prior: float = 0.5,
+    robust: float = 0.0,
+    regularization: float = 0.0,
+    df: float | None = None,
+) -> AffineMap:
+    """Affine calibration by prior-weighted logistic regression (Brümmer & du Preez 2006; FoCal).
 
-    Examples
-    --------
-    >>> from llrkit.maps.map import AffineMap
-    >>> maps = {"phone": AffineMap(a=2.0, b=0.0), "mic": AffineMap(a=1.0, b=0.0)}
-    >>> channel = ByMap(column="channel", maps=maps)
-    >>> channel([1.0, 1.0], {"channel": ["mic", "phone"]})
-    array([1., 2.])
-    >>> channel(1.0, {"channel": "radio"})
-    Traceback (most recent call last):
-    llrkit.errors.UnknownNameError: no calibration for channel = 'radio'; there are: 'phone', 'mic'
-    """
+    Minimizes ``p mean_target softplus(-z) + (1 - p) mean_nontarget softplus(z)`` with
+    ``z = a s + b + logit p``; the result is an LLR whatever the prior and the class sizes. A first guess
+    on a sample is followed by three to five Newton steps, each one pass.
 
-    column: str
-    maps: Mapping[Hashable, Map]
-    fallback: Map | None = None
-
-    kind: ClassVar[str] = "by"
-
-    def __post_init__(self) -> None:
-        """Check that there is a map for at least one value, and that all take the same scores."""
-        if not isinstance(self.column, str) or not isinstance(self.maps, Mapping) or not self.maps:
-            raise InputError("a map by value needs the name of a column and at least one map")
-        if not all(isinstance(fitted, Map) for fitted in self._all_maps):
-            raise InputError("some value has something other than a map")
-        if len({fitted.n_systems for fitted in self._all_maps}) > 1:
-            raise SystemCountError("the maps take different numbers of systems")
-
-    @property
-    def n_systems(self) -> int:
-        """As many as the maps take."""
-        return next(iter(self.maps.values())).n_systems
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The column, and what the maps need."""
-        inner = [name for fitted in self._all_maps for name in fitted.needs]
-        return tuple(dict.fromkeys((self.column, *inner)))
-
-    @property
-    def accepts_missing(self) -> bool:
-        """When all maps do."""
-        return all(fitted.accepts_missing for fitted in self._all_maps)
-
-    @property
-    def system_names(self) -> list[str]:
-        """Those of the maps."""
-        return next(iter(self.maps.values())).system_names
-
-    @property
-    def _all_maps(self) -> tuple[Map, ...]:
-        return (*self.maps.values(), *((self.fallback,) if self.fallback is not None else ()))
-
-    def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """Each score through the map of its value."""
-        llrs = np.empty(len(scores))
-        for value, where in positions_by_value(columns[self.column]).items():
-            fitted = self.maps.get(value, self.fallback)
-            if fitted is None:
-                known = ", ".join(repr(known) for known in list(self.maps)[:10])
-                more = ", ..." if len(self.maps) > 10 else ""
-                raise UnknownNameError(
-                    f"no calibration for {self.column} = {value!r}; there are: {known}{more}"
-                )
-            own_columns = {name: values[where] for name, values in columns.items()}
-            llrs[where] = fitted.checked(scores[where], own_columns)
-        return llrs
-
-    def _tried(self, scores: FloatArray) -> FloatArray:
-        return np.concatenate([fitted._tried(scores) for fitted in self._all_maps])[-len(scores) :]
-
-    def back_to_scores(self) -> ByMap:
-        """The inverse of each map."""
-        return ByMap(
-            column=self.column,
-            maps={value: fitted.back_to_scores() for value, fitted in self.maps.items()},
-            fallback=None if self.fallback is None else self.fallback.back_to_scores(),
-            method=f"inverse of {self.method}",
-        )
-
-    def __repr__(self) -> str:
-        return f"ByMap({self.method}: {counted(len(self.maps), 'value')} of {self.column!r})"
-
-
-@fits_map
-def fit_by(
-    source: ScoreSource, column: str, method: Callable[..., Map], *, fallback: bool = False, **options: object
-) -> ByMap:
-    """One calibration for each value of a column, each fitted by ``method(part, **options)``.
-
-    A trial is calibrated by the map of its own value. A value that was not there in training is an error
-    that names it, or with ``fallback`` goes through a map fitted on all trials. What goes wrong in a
-    group names the group. A missing value is a value of its own.
-
-    Passes: one to find the values, then those of ``method`` for each value (each sees the whole source
-    and keeps its own part), and once more for the fallback.
+    Classes that do not overlap raise ``SeparationError`` unless ``robust`` or ``regularization`` is given.
 
     Parameters
     ----------
-    column
-        Name of a column of the source, of words or of numbers.
-    method
-        A fit function, for example ``fit_cmlg``.
-    fallback
-        Fit a map to all trials too, for values that training has not seen.
-    **options
-        Keywords of the method.
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    prior
+        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
+    robust
+        Weight of a mislabeled copy of every trial, for instance 0.001.
+    regularization, df
+        Weight ``regularization / df`` of copies that say nothing and pull the LLR towards 0 (Morrison &
+        Poh 2018); ``df`` is by default the number of targets. 0.01 is a numerical safeguard, 1 and more
+        is deliberate shrinkage.
 
     Examples
     --------
-    >>> from llrkit.fits.cmlg import fit_cmlg
-    >>> from llrkit.scores import Scores
-    >>> scores = Scores([2.0, 4.0, 20.0, 40.0], [0.0, 2.0, 0.0, 20.0],
-    ...                 {"room": ([1, 1, 2, 2], [1, 1, 2, 2])})
-    >>> fitted = fit_by(scores, column="room", method=fit_cmlg)
-    >>> fitted.maps[2], fitted(30.0, {"room": 2})
-    (AffineMap(cmlg: llr = 0.2 * score -4), 2.0)
+    >>> import llrkit as lk
+    >>> lk.fit_logistic(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]))
+    AffineMap(logistic: llr = 1.93179 * score -1.97446)
     """
-    if not callable(method):
-        raise InputError(f"method must be a fit function such as fit_cmlg, got {method!r}")
-    fallback = yes_or_no(fallback, "fallback")
-    values = as_source(source).with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column))
-    name = getattr(method, "__name__", str(method))
-    maps = {}
-    for value in sorted(values.counts, key=lambda value: (value is None, value)):
-        try:
-            maps[value] = method(trials_with_value(source, column, value), **options)
-        except LlrkitError as error:
-            raise type(error)(f"{column} = {value!r}: {error}") from error
-    rest = method(source, **options) if fallback else None
-    if len({fitted.n_systems for fitted in maps.values()}) > 1:
-        raise SystemCountError("the maps of the groups take different numbers of systems")
-    return ByMap(
-        column=column, maps=maps, fallback=rest, method=f"{name.removeprefix('fit_')} by {column}",
-        options={"column": column, "method": name, "fallback": fallback, **options},
-        details={"n_target": {key: n[0] for key, n in values.counts.items()},
-                 "n_nontarget": {key: n[1] for key, n in values.counts.items()}},
-    )  # fmt: skip
+    source = as_source(source, labels)
+    fit = fit_linear(source, prior=prior, shrinkage=Shrinkage(robust, regularization, df))
+    options = {"prior": prior, "robust": robust, "regularization": regularization, "df": df}
+    return _affine_map_of_fit(fit, "logistic", options).with_reading(source.roles)
+
+
+def fit_rule(
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    rule: ScoringRule | str | tuple[float, float] = "brier",
+    prior: float = 0.5,
+) -> AffineMap:
+    """Affine calibration that minimizes another proper scoring rule (Brümmer & Doddington 2013).
+
+    ``rule`` is "log", "brier", "boosting", "high-threshold", "low-threshold" or a pair (a, b) of the Beta
+    family. The prior shifts, and the rule shapes, the range of thresholds for which the fit should be best.
+
+    Some rules, Brier's among them, charge a gross error no more than a bound. Where a few labels are wrong
+    and all other trials can be told apart, the best slope is then very large or without end. If the line
+    loses twice as much as logistic regression on the training trials, and 0.05 bits more, 1 to 30 % of the
+    logarithmic rule are mixed in, as few as it takes; ``details["log_share"]`` and a ``ShapeWarning`` say so.
+
+    Parameters
+    ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
+    rule
+        Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
+    prior
+        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> lk.fit_rule(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]), rule="boosting")
+    AffineMap(rule: llr = 2.73287 * score -3.04513)
+    """
+    source = as_source(source, labels)
+    chosen_rule, prior = scoring_rule(rule), probability(prior, "prior")
+    sample = source.reduce(both(Moments.of, TrainingSample.of))
+    check_moments(source, sample.summaries[0])
+    used = tempered(chosen_rule, sample.summaries[1], prior)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReversedScoresWarning)  # said once, above
+        fit = fit_linear(source, prior=prior, rule=used)
+    options = {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior}
+    fitted = _affine_map_of_fit(fit, "rule", options).with_reading(source.roles)
+    if not isinstance(used, TemperedRule):
+        return fitted
+    warn_caller(
+        f"this rule hardly penalizes gross errors, and its slope diverged; adding {100 * used.share:g} % of "
+        "the logarithmic rule kept it finite. Are some trials mislabeled?",
+        ShapeWarning,
+    )
+    return replace(fitted, details={**fitted.details, "log_share": used.share})
+
+
+def _affine_map_of_fit(fit: LinearFit, method: str, options: Mapping[str, object]) -> AffineMap:
+    if len(fit.slopes) != 1:
+        raise SystemCountError(f"one system expected, got {len(fit.slopes)}; use fit_fusion")
+    return AffineMap(
+        a=float(fit.slopes[0]),
+        b=fit.offset,
+        method=method,
+        options=options,
+        details=fit.settled.details(),
+        provenance=provenance(fit.moments),
+    )
 
 
 SHARES = (0.01, 0.03, 0.1, 0.3)
@@ -243,334 +216,282 @@ def tempered(rule: ScoringRule, sample: TrainingSample, prior: float) -> Scoring
     return TemperedRule(rule.a, rule.b, SHARES[-1])
 
 
-@fits_map
-def fit_logistic(
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """How a fit ended: the objective, the largest component of its gradient, and the passes it took."""
+
+    objective: float
+    gradient: float
+    passes: int
+
+    @classmethod
+    def of(cls, minimum: Minimum) -> Self:
+        """What is worth keeping of a minimum; the look at the trials before the first step is a pass too."""
+        largest = float(np.abs(minimum.gradient).max())
+        return cls(float(minimum.value), largest, minimum.evaluations + 1)
+
+    def details(self) -> dict[str, float]:
+        """What is worth keeping in a map."""
+        return {"objective": self.objective, "gradient": self.gradient, "passes": self.passes}
+
+
+def settle(
+    on_sample: Objective,
+    on_all: Objective,
+    start: FloatArray,
+    unit: float,
+    *,
+    max_passes: int,
+    chance: float = 0.0,
+    negligible: float = 0.0,
+) -> Minimum:
+    """A first guess on a sample, then Newton steps on everything, each of which is one pass.
+
+    ``unit`` is what the objective is measured in: at an extreme prior the whole of it is small, and so must
+    be what counts as nothing. ``chance`` is a gain on the sample that others would not have, ``negligible``
+    one on everything that is not worth a pass.
+    """
+    # a sample may be separable where the whole is not: stop before its weights run away
+    guess = newton(on_sample, start, tolerance=1e-6 * unit, good_enough=1e-5 * unit, negligible=chance)
+    return newton(on_all, guess.x, tolerance=1e-13 * unit, max_evaluations=max_passes, negligible=negligible)
+
+
+def refuse_runaway(minimum: Minimum, blind: float, weights: str, remedy: str) -> None:
+    """Refuse a fit that ran off to infinite weights; ``blind`` is the cost of scores that say nothing."""
+    if minimum.value < 1e-7 * blind or float(np.abs(minimum.x).max()) > 1e5 or not minimum.converged:
+        raise SeparationError(
+            "the fit did not converge: the classes are separated without error (or nearly so), and the "
+            f"best {weights} infinite; {remedy}"
+        )
+
+
+_MAX_PASSES = 40
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """What the fit found, in the units of the scores."""
+
+    slopes: FloatArray
+    offset: float
+    settled: Settled
+    """How the fit ended, in standardized units."""
+    moments: Moments
+
+    def llrs(self, scores: FloatArray) -> FloatArray:
+        """The linear function of scores, one row for each trial, or of the scores of one system."""
+        return np.asarray(scores.reshape(len(scores), -1) @ self.slopes + self.offset)
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """Copies of the trials that keep the slope finite: mislabeled ones, or ones that say nothing.
+
+    ``robust`` gives every trial a mislabeled copy of that weight. ``regularization / df`` gives every
+    trial copies of both labels in the proportion of the prior, which pull the LLR towards zero.
+    """
+
+    robust: float = 0.0
+    regularization: float = 0.0
+    df: float | None = None
+
+    def __post_init__(self) -> None:
+        not_negative(self.robust, "robust")
+        not_negative(self.regularization, "regularization")
+        if self.df is not None and not (isinstance(self.df, (int, float)) and self.df > 0):
+            raise InputError(f"df must be positive, got {self.df!r}")
+
+    @property
+    def present(self) -> bool:
+        """Whether anything keeps the slope finite."""
+        return self.robust > 0 or self.regularization > 0
+
+    def weights(self, prior: float, n_target: float, n_nontarget: float) -> tuple[FloatArray, FloatArray]:
+        """Weights of each trial with its own and with the other label, for (targets, non-targets)."""
+        n, share = np.array([n_target, n_nontarget]), np.array([prior, 1.0 - prior])
+        pull = 0.5 * self.regularization / (self.df or n_target)
+        return (share + pull * share) / n, (self.robust * share + pull * share[::-1]) / n
+
+
+def fit_linear(
     source: ScoreSource,
     *,
     prior: float = 0.5,
-    robust: float = 0.0,
-    regularization: float = 0.0,
-    df: float | None = None,
-) -> AffineMap:
-    """Affine calibration by prior-weighted logistic regression (Brümmer & du Preez 2006; FoCal).
-
-    Minimizes ``p mean_target softplus(-z) + (1 - p) mean_nontarget softplus(z)`` with
-    ``z = a s + b + logit p``; the result is an LLR whatever the prior and the class sizes. A first guess
-    on a sample is followed by three to five Newton steps, each one pass.
-
-    Classes that do not overlap raise ``SeparationError`` unless ``robust`` or ``regularization`` is given.
-
-    Parameters
-    ----------
-    prior
-        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
-    robust
-        Weight of a mislabeled copy of every trial, for instance 0.001.
-    regularization, df
-        Weight ``regularization / df`` of copies that say nothing and pull the LLR towards 0 (Morrison &
-        Poh 2018); ``df`` is by default the number of targets. 0.01 is a numerical safeguard, 1 and more
-        is deliberate shrinkage.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> lk.fit_logistic(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]))
-    AffineMap(logistic: llr = 1.93179 * score -1.97446)
-    """
-    fit = fit_linear(source, prior=prior, shrinkage=Shrinkage(robust, regularization, df))
-    options = {"prior": prior, "robust": robust, "regularization": regularization, "df": df}
-    return _affine_map_of_fit(fit, "logistic", options)
-
-
-@fits_map
-def fit_rule(
-    source: ScoreSource,
-    *,
-    rule: ScoringRule | str | tuple[float, float] = "brier",
-    prior: float = 0.5,
-) -> AffineMap:
-    """Affine calibration that minimizes another proper scoring rule (Brümmer & Doddington 2013).
-
-    ``rule`` is "log", "brier", "boosting", "high-threshold", "low-threshold" or a pair (a, b) of the Beta
-    family. The prior shifts, and the rule shapes, the range of thresholds for which the fit should be best.
-
-    Some rules, Brier's among them, charge a gross error no more than a bound. Where a few labels are wrong
-    and all other trials can be told apart, the best slope is then very large or without end. If the line
-    loses twice as much as logistic regression on the training trials, and 0.05 bits more, 1 to 30 % of the
-    logarithmic rule are mixed in, as few as it takes; ``details["log_share"]`` and a ``ShapeWarning`` say so.
-
-    Parameters
-    ----------
-    rule
-        Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
-    prior
-        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> lk.fit_rule(lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0]), rule="boosting")
-    AffineMap(rule: llr = 2.73287 * score -3.04513)
-    """
-    chosen_rule, prior = scoring_rule(rule), probability(prior, "prior")
-    sample = as_source(source).reduce(both(Moments.of, TrainingSample.of))
-    check_moments(source, sample.summaries[0])
-    used = tempered(chosen_rule, sample.summaries[1], prior)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReversedScoresWarning)  # said once, above
-        fit = fit_linear(source, prior=prior, rule=used)
-    fitted = _affine_map_of_fit(fit, "rule", {"rule": [chosen_rule.a, chosen_rule.b], "prior": prior})
-    if not isinstance(used, TemperedRule):
-        return fitted
-    warn_caller(
-        f"this rule hardly penalizes gross errors, and its slope diverged; adding {100 * used.share:g} % of "
-        "the logarithmic rule kept it finite. Are some trials mislabeled?",
-        ShapeWarning,
-    )
-    return replace(fitted, details={**fitted.details, "log_share": used.share})
-
-
-def _affine_map_of_fit(fit: LinearFit, method: str, options: Mapping[str, object]) -> AffineMap:
-    if len(fit.slopes) != 1:
-        raise SystemCountError(f"one system expected, got {len(fit.slopes)}; use fit_fusion")
-    return AffineMap(
-        a=float(fit.slopes[0]),
-        b=fit.offset,
-        method=method,
-        options=options,
-        details=fit.settled.details(),
-        provenance=provenance(fit.moments),
-    )
-
-
-METHODS = ("logistic", "gaussian", "precalibrated")
-MISSING = ("error", "drop", "subset")
-
-
-@fits_map
-def fit_fusion(
-    source: ScoreSource,
-    *,
-    method: str = "logistic",
-    prior: float = 0.5,
-    alpha: float = 0.5,
-    robust: float = 0.0,
-    regularization: float = 0.0,
-    quality_columns: Sequence[str] = (),
-    features: str = "linear",
-    scaled: bool = False,
-    missing: str = "error",
-    systems: Sequence[str] | None = None,
-) -> LinearMap:
-    """Fuse the scores of K systems into one calibrated LLR.
-
-    Parameters
-    ----------
-    method
-        ``logistic``: prior-weighted logistic regression (FoCal); ``gaussian``: closed form
-        ``w = V^-1 (m_e - m_d)``, ``b = -w (m_e + m_d) / 2``, ``V = alpha V_e + (1 - alpha) V_d``, the
-        multivariate CMLG; ``precalibrated``: each system is a calibrated LLR already, and the weights follow
-        from their Cllr and their correlations, which are reported for both classes.
-    prior
-        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
-    alpha
-        For ``method="gaussian"`` and ``"precalibrated"``: weight of the covariance of the targets
-        (:term:`alpha`).
-    robust
-        Weight of a mislabeled copy of every trial.
-    regularization
-        Weight of copies of the trials that say nothing and pull LLRs towards 0.
-    quality_columns, features, scaled
-        Side information by column name (logistic only), see :func:`fit_quality`.
-    missing
-        What to do with trials that lack the score of some system: ``error``; ``drop`` them from the
-        training, refuse them later; ``subset``: train on complete trials, and give an incomplete trial the
-        fusion of the systems it has.
-    systems
-        Names of the systems of arrays, in the order of the scores. Columns of tables and files, and files of
-        one system each, have names already. New trials are matched with the map by these names.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> target = [[2.0, 1.0], [3.0, 2.5], [1.0, 3.0]]
-    >>> nontarget = [[-1.0, 0.0], [0.5, -2.0], [-2.0, 1.0], [0.0, -1.0]]
-    >>> lk.fit_fusion(lk.Scores(target, nontarget), method="gaussian")
-    LinearMap(gaussian: llr = 10.42 system1 +9.201 system2 -14.83)
-    """
-    one_of(method, METHODS, "fusion method")
-    one_of(missing, MISSING, "policy for missing scores")
-    prior, alpha = probability(prior, "prior"), class_weight(alpha)
-    names = list(as_source(source).roles.score)
-    if systems is not None:
-        if names != list(unnamed_systems(len(names))):
-            raise InputError(f"systems= is for arrays: these trials call their systems {', '.join(names)}")
-        given = list(names_of(systems, "systems"))
-        if len(given) != len(names):
-            raise SystemCountError(f"{counted(len(given), 'name')} for {counted(len(names), 'system')}")
-        names = given
-    if missing != "error":
-        from llrkit.scores import Trials
-
-        if not isinstance(source, Trials):
-            raise InputError(f"missing={missing!r} needs a table of trials; arrays always hold every score")
-        source = source.complete_counted(of="the training" if missing == "subset" else "")
-    side_information = quality(quality_columns, features, scaled)
-    if (robust or regularization) and method != "logistic":
-        raise InputError(f"robust and regularization need method='logistic', not {method!r}")
-    if side_information.columns and method != "logistic":
-        raise InputError(f"quality measures need method='logistic', not {method!r}")
-    if side_information.columns and missing == "subset":
-        raise InputError("missing='subset' and quality measures cannot be combined")
-    options: dict[str, Json] = {
-        "prior": prior,
-        "alpha": alpha,
-        "robust": robust,
-        "regularization": regularization,
-    }
-
-    def fit(trials: ScoreSource) -> tuple[FloatArray, float, dict[str, object], Moments]:
-        if method == "logistic":
-            linear = fit_linear(
-                side_information.source(trials), prior=prior, shrinkage=Shrinkage(robust, regularization)
-            )
-            return linear.slopes, linear.offset, {**linear.settled.details()}, linear.moments
-        return (_gaussian_fusion if method == "gaussian" else _precalibrated_systems)(trials, alpha)
-
-    weights, offset, details, moments = fit(source)
-    k = len(names)
-    fitted = LinearMap(
-        weights=weights,
-        offset=offset,
-        systems=names,
-        columns=list(side_information.columns),
-        features=features,
-        scaled=scaled,
-        missing=missing,
-        method=method,
-        options=options,
-        details=details,
-        provenance=provenance(moments),
-    )
-    if missing != "subset" or k == 1:
-        return fitted
-    subsets = {}
-    for size in range(1, k):
-        for chosen in combinations(range(k), size):
-            some = tuple(names[i] for i in chosen)
-            slopes, b, _, _ = fit(DerivedSource(source, partial(_choose_systems, chosen=chosen), score=some))
-            subsets["".join("01"[i in chosen] for i in range(k))] = np.append(slopes, b)
-    return replace(fitted, subsets=subsets)
-
-
-def _gaussian_fusion(
-    source: ScoreSource, alpha: float
-) -> tuple[FloatArray, float, dict[str, object], Moments]:
-    moments = as_source(source).reduce(Moments.of)
+    rule: ScoringRule = LOGARITHMIC,
+    shrinkage: Shrinkage | None = None,
+) -> LinearFit:
+    """Minimize ``p mean_target C_miss(z) + (1 - p) mean_nontarget C_fa(z)``, z = w . s + b + logit p."""
+    prior = probability(prior, "prior")
+    shrinkage = shrinkage or Shrinkage()
+    if shrinkage.present and rule != LOGARITHMIC:
+        raise InputError("robust and regularized fits are for the logarithmic rule only")
+    moments, sample = source.reduce(both(Moments.of, Sample.of)).summaries
     check_moments(source, moments)
+    if len(moments.target.mean) == 1 and not shrinkage.present:
+        _refuse_separated_classes(moments)
+    center, scale, start = _start_of_linear_fit(moments)
+
+    def objective_on(trials: ScoreSource, n_target: float, n_nontarget: float, mean: FloatArray) -> Objective:
+        own, flipped = shrinkage.weights(prior, n_target, n_nontarget)
+        log_odds = float(logit(prior))
+
+        def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+            sums = trials.reduce(NewtonSums.at(x, log_odds, rule, center, scale))
+            value, gradient, hessian = 0.0, np.zeros(len(x)), np.zeros((len(x), len(x)))
+            for class_index, (sign, sum_) in enumerate(((1.0, sums.target), (-1.0, sums.nontarget))):
+                value += own[class_index] * sum_.loss
+                gradient += own[class_index] * sum_.gradient
+                hessian += (own[class_index] + flipped[class_index]) * sum_.hessian
+                if flipped[class_index]:
+                    # softplus(z) = softplus(-z) + z: the other label's sums follow from the sums of z
+                    total = sum_.n * np.append((mean[class_index] - center) / scale, 1.0)
+                    z_sum = float(total @ x) + sum_.n * log_odds
+                    value += flipped[class_index] * (sum_.loss + sign * z_sum)
+                    gradient += flipped[class_index] * (sum_.gradient + sign * total)
+            return value, gradient, hessian
+
+        return objective
+
+    small = sample.scores()
+    mean_small = np.array(
+        [np.atleast_1d(small.target.mean(axis=0)), np.atleast_1d(small.nontarget.mean(axis=0))]
+    )
+    nothing = float(prior * rule.miss(logit(prior)) + (1.0 - prior) * rule.fa(logit(prior)))
+    mean = np.array([moments.target.mean, moments.nontarget.mean])
+    minimum = settle(
+        objective_on(small, small.n_target, small.n_nontarget, mean_small),
+        objective_on(source, moments.target.n, moments.nontarget.n, mean),
+        start,
+        min(1.0, 20.0 * nothing),
+        max_passes=_MAX_PASSES,
+    )
+    if not shrinkage.present:
+        refuse_runaway(minimum, nothing, "slope is", REMEDY)
+    slopes = minimum.x[:-1] / scale
+    return LinearFit(
+        slopes=slopes,
+        offset=float(minimum.x[-1] - slopes @ center),
+        settled=Settled.of(minimum),
+        moments=moments,
+    )
+
+
+def _start_of_linear_fit(moments: Moments) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Center and scale of the columns, and CMLG in those units."""
+    center = (moments.target.mean + moments.nontarget.mean) / 2.0
+    pooled = (moments.target.covariance + moments.nontarget.covariance) / 2.0
+    scale = np.sqrt(np.diag(pooled))
+    spread = np.maximum(moments.target.high, moments.nontarget.high) - np.minimum(
+        moments.target.low, moments.nontarget.low
+    )
+    scale = np.where(scale > 1e-9 * spread, scale, np.where(spread > 0, spread, 1.0))
+    gap = (moments.target.mean - moments.nontarget.mean) / scale
+    slopes = np.linalg.pinv(pooled / np.outer(scale, scale), rcond=1e-10, hermitian=True) @ gap
+    # constant classes would give an endless slope; a modest one is a safe place to start from
+    norm = float(np.abs(slopes).max())
+    return center, scale, np.append(slopes if norm <= 20.0 else slopes * (20.0 / norm), 0.0)
+
+
+def _refuse_separated_classes(moments: Moments) -> None:
     target, nontarget = moments.target, moments.nontarget
-    fusion = fuse_moments(target.mean, nontarget.mean, target.covariance, nontarget.covariance, alpha=alpha)
-    details: dict[str, object] = {
-        "correlation_target": _correlation_of_systems(target.covariance),
-        "passes": 1,
-    }
-    details["correlation_nontarget"] = _correlation_of_systems(nontarget.covariance)
-    return np.asarray(fusion.weights), float(fusion.offset), details, moments
+    for above, below, words in ((target, nontarget, "targets"), (nontarget, target, "non-targets")):
+        if above.low[0] >= below.high[0]:
+            raise SeparationError(
+                f"the classes do not overlap (all {words} score at least {above.low[0]:.6g}, all others at "
+                f"most {below.high[0]:.6g}), so the best slope is infinite; {REMEDY}"
+            )
 
 
-def _precalibrated_systems(
-    source: ScoreSource, alpha: float
-) -> tuple[FloatArray, float, dict[str, object], Moments]:
-    moments = as_source(source).reduce(Moments.of)
-    check_moments(source, moments)
-    losses = source.reduce(both(*(_losses_of_systems(i) for i in range(len(moments.target.mean))))).summaries
-    cllrs = [
-        float(loss.target_loss[0] / loss.n_target + loss.nontarget_loss[0] / loss.n_nontarget)
-        / (2 * np.log(2))
-        for loss in losses
-    ]
-    for i, value in enumerate(cllrs):
-        if not 0.0 < value < 1.0:
-            raise InputError(f"system {i + 1} is not a calibrated LLR: its Cllr is {value:.3f}")
-    by_class = [
-        _correlation_of_systems(class_moments.covariance)
-        for class_moments in (moments.target, moments.nontarget)
-    ]
-    fusion = fuse_calibrated(
-        [GaussianLLR.from_cllr(value) for value in cllrs], (by_class[0] + by_class[1]) / 2
-    )
-    details: dict[str, object] = {
-        "cllr": cllrs,
-        "correlation_target": by_class[0],
-        "correlation_nontarget": by_class[1],
-        "predicted_eer": float(fusion.fused.eer),
-        "predicted_cllr": float(fusion.fused.cllr),
-        "passes": 2,
-    }
-    return np.asarray(fusion.weights), 0.0, details, moments
+@dataclass(frozen=True, eq=False)
+class ClassTrials(SummaryBase):
+    """Every ``stride``-th trial of one class, at most ``MOST_JUDGED`` of them, and how often each counts."""
+
+    values: FloatArray
+    weights: FloatArray
+    """Of each trial, or one for all."""
+    stride: int
+
+    @classmethod
+    def of(cls, values: Array) -> ClassTrials:
+        """Thin an array; scores that are missing are left out."""
+        stride = 1
+        while len(values) > MOST_JUDGED * stride:
+            stride *= 2
+        kept = values[::stride].astype(np.float64)
+        whole = ~np.isnan(kept) if kept.ndim == 1 else ~np.isnan(kept).any(axis=1)
+        kept = kept if whole.all() else kept[whole]
+        return cls(kept, np.ones(1), stride)
+
+    def __add__(self, other: ClassTrials) -> ClassTrials:
+        stride = max(self.stride, other.stride)
+        while True:
+            steps = [stride // part.stride for part in (self, other)]
+            own, more = self.values[:: steps[0]], other.values[:: steps[1]]
+            if len(own) + len(more) <= MOST_JUDGED:
+                break
+            stride *= 2
+        weights = self.weights if len(own) else other.weights
+        if len(own) and len(more) and (len(weights) > 1 or not np.array_equal(weights, other.weights)):
+            weights = np.concatenate([self.of_each[:: steps[0]], other.of_each[:: steps[1]]])
+        return ClassTrials(np.concatenate([own, more]), weights, stride)
+
+    @property
+    def of_each(self) -> FloatArray:
+        """The weight of each trial."""
+        return np.broadcast_to(self.weights, len(self.values)) if len(self.weights) == 1 else self.weights
+
+    @property
+    def n(self) -> int:
+        """Trials that were kept."""
+        return len(self.values)
+
+    def __mul__(self, weight: float) -> ClassTrials:
+        return ClassTrials(self.values, self.weights * weight, self.stride)
 
 
-def _losses_of_systems(i: int) -> Callable[[Scores], LossSums]:
-    return lambda chunk: LossSums.of(_choose_systems(chunk, (i,)))
+@dataclass(frozen=True, eq=False)
+class TrainingSample(FieldwiseSums):
+    """The trials of both classes by which a map is judged: all, or a bounded and evenly spread part."""
 
+    target: ClassTrials
+    nontarget: ClassTrials
 
-def _correlation_of_systems(covariance: FloatArray) -> FloatArray:
-    spread = np.sqrt(np.diag(covariance))
-    return np.asarray(covariance / np.outer(spread, spread))
+    @classmethod
+    def of(cls, chunk: Scores) -> TrainingSample:
+        """Of a chunk."""
+        return cls(ClassTrials.of(chunk.target), ClassTrials.of(chunk.nontarget))
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether these are all trials, and each counts once."""
+        classes = (self.target, self.nontarget)
+        return all(part.stride == 1 and bool((part.weights == 1.0).all()) for part in classes)
 
-def _choose_systems(chunk: Scores, chosen: tuple[int, ...]) -> Scores:
-    if chunk.n_systems == 1:
-        return chunk
-    pick = chosen[0] if len(chosen) == 1 else list(chosen)
-    return Scores.part(chunk.target[:, pick], chunk.nontarget[:, pick], chunk.columns, chunk.categories)
+    def scores(self) -> Scores:
+        """The trials, each once."""
+        return Scores.part(self.target.values, self.nontarget.values)
 
+    def loss(self, llrs: Callable[[FloatArray], FloatArray], prior: float) -> float:
+        """Cross-entropy at a prior as a share of the prior's entropy: Cllr at 1/2."""
+        total, log_odds = 0.0, float(logit(prior))
+        for part, share, sign in ((self.target, prior, -1.0), (self.nontarget, 1.0 - prior, 1.0)):
+            losses = softplus(sign * (llrs(part.values) + log_odds))
+            total += share * float((losses * part.of_each).sum() / part.of_each.sum())
+        return total / float(binary_entropy(prior))
 
-@fits_map
-def fit_quality(
-    source: ScoreSource,
-    *,
-    columns: Sequence[str] | str,
-    features: str = "linear",
-    scaled: bool = False,
-    prior: float = 0.5,
-    regularization: float = 0.0,
-) -> LinearMap:
-    """Calibrate with side information: logistic regression on the score and functions of columns.
-
-    ``features`` is ``linear`` (each column as it is), ``durations`` (two columns in seconds) or
-    ``bilinear`` (qualities of one side, then of the other); ``scaled`` lets the slope depend on them too.
-    The result is ``w_0 + w_1 s + Q(columns)`` (Mandasari et al. 2013; BOSARIS).
-
-    Parameters
-    ----------
-    columns
-        Columns with quality measures.
-    features
-        ``"linear"``, ``"durations"`` or another set of functions of the columns.
-    scaled
-        Let the columns change the slope, too.
-    prior
-        Where the fit should be best: the prior of a target, costs included (:term:`training prior`).
-    regularization
-        Weight of copies of the trials that say nothing and pull LLRs towards 0.
-
-    Examples
-    --------
-    >>> import llrkit as lk
-    >>> scores = lk.Scores([1.0, 2.0, 4.0], [-1.0, 0.0, 1.5, -2.0], {"snr": ([9, 20, 11], [15, 8, 21, 9])})
-    >>> lk.fit_quality(scores, columns="snr", regularization=1).needs
-    ('snr',)
-    """
-    wanted = names_of(columns, "columns")
-    if not wanted:
-        raise InputError("columns must name at least one column")
-    fitted = fit_fusion(
-        source,
-        prior=prior,
-        quality_columns=wanted,
-        features=features,
-        scaled=scaled,
-        regularization=regularization,
-    )
-    return replace(fitted, method="quality")
+    def logistic_loss(self, prior: float) -> float:
+        """The same of logistic regression on these trials, regularized where they do not overlap."""
+        some = [slice(None, None, -(-part.n // MOST_FITTED)) for part in (self.target, self.nontarget)]
+        weights = self.target.of_each[some[0]], self.nontarget.of_each[some[1]]
+        source: ScoreSource = Scores.part(
+            self.target.values[some[0]], self.nontarget.values[some[1]], {"weight": weights}
+        )
+        if any((each != each[0]).any() for each in weights):
+            source = weigh(source, "weight")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LlrkitWarning)  # of reversed scores the fit has warned
+            try:
+                line = fit_linear(source, prior=prior)
+            except SeparationError:
+                line = fit_linear(source, prior=prior, shrinkage=Shrinkage(regularization=1.0))
+        return self.loss(line.llrs, prior)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
-from typing import ParamSpec, TypeAlias, TypeVar, cast
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from llrkit.base.arguments import Array, BoolArray, FloatArray, takes
+from llrkit.base.arguments import Array, BoolArray, FloatArray, of_kind
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
 from llrkit.core.functions import SHARES, Minimum, logit, newton, probability, sigmoid
@@ -32,7 +31,6 @@ from llrkit.errors import (
     TooFewTrialsError,
 )
 from llrkit.fits.cmlg import cmlg_from_moments
-from llrkit.fits.judge import FitFunction, fits_map, without_guard
 from llrkit.fits.ratio import Objective, maximize
 from llrkit.fits.training import (
     TrainingPoints,
@@ -47,12 +45,14 @@ from llrkit.maps.map import AffineMap, Map
 from llrkit.metrics.discrimination import Curve, as_floats, same_length
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.arrays import score_array
-from llrkit.scores.derived import as_source
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import GaussianLLR, MixtureLLR
 
 GRID = "grid"
 GRID_CELLS = 2048
 """Cells of scores: fewer than other fits take, because every cell meets every value of mu many times."""
+MU = (0.02, 1e4)
+"""Bounds of mu: a narrower component would only stand for single trials."""
 SIZE, BELOW, ABOVE = 41, 50.0, 20.0
 """Values of mu, evenly spaced in their logarithm from mu / 50 to 20 mu of CMLG."""
 
@@ -83,18 +83,13 @@ def weighted_trials(training: TrainingPoints, alpha: float) -> tuple[FloatArray,
 
 
 def mixture_on_grid(
-    training: TrainingPoints,
-    alpha: float,
-    gaussian: AffineMap,
-    limits: tuple[float, float],
-    point_mass: float | None = None,
+    training: TrainingPoints, alpha: float, gaussian: AffineMap, pile: float | None = None
 ) -> FittedMixture:
     """Weights on a grid around the mu of CMLG, with the map that suits them best."""
-    scale = training.scale
-    mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * limits[0], 0.5 * limits[1]))
-    mu = np.geomspace(max(mu0 / BELOW, limits[0]), min(mu0 * ABOVE, limits[1]), SIZE)
+    mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
+    mu = np.geomspace(max(mu0 / BELOW, MU[0]), min(mu0 * ABOVE, MU[1]), SIZE)
     t, w, sign = weighted_trials(training, alpha)
-    mass, pile = float(w.sum()), None if point_mass is None else (point_mass - training.center) / scale
+    mass = float(w.sum())
     last: list[Minimum] = []
 
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
@@ -115,7 +110,7 @@ def mixture_on_grid(
         value = mass * theta[0] + float((w * (0.5 * sign * x + top)).sum()) - found.value
         return value, np.array([by_log_a, by_b if pile is None else 0.0])
 
-    start = [float(np.log(max(gaussian.a * scale, 1e-3))), 0.0]
+    start = [float(np.log(max(gaussian.a * training.scale, 1e-3))), 0.0]
     best = maximize(objective, [start], [(-12.0, 12.0), (-1e3, 1e3)])
     value, _ = objective(best.x)
     gap = float(last[-1].gradient @ last[-1].x - last[-1].gradient.min())
@@ -147,13 +142,9 @@ def best_weights(likelihood: FloatArray, w: FloatArray, start: FloatArray | None
     return newton(objective, first, over=SHARES, tolerance=1e-9)
 
 
-MU = (0.02, 1e4)
-"""Bounds of mu: a narrower component would only stand for single trials."""
-
-
-@fits_map
 def fit_mixture(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     components: int | str | Sequence[float] = 2,
     alpha: float = 0.5,
@@ -171,6 +162,11 @@ def fit_mixture(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     components
         Number of components whose ``mu_k`` (between 0.02 and 1e4) are free, or given values of ``mu_k``
         of which only the weights are free, or "grid": weights on 41 values around that of CMLG, the
@@ -192,6 +188,7 @@ def fit_mixture(
     >>> round(calibrate.a, 1), abs(round(calibrate.b, 1)), round(calibrate.details["eer"], 2)
     (1.0, 0.0, 0.11)
     """
+    source = as_source(source, labels)
     share = probability(alpha, "alpha")
     on_grid = isinstance(components, str) and components == GRID
     grid = None if on_grid else _fixed_mu_of_mixture(components)
@@ -200,18 +197,59 @@ def fit_mixture(
     if point_mass is not None and not (isinstance(point_mass, (int, float)) and np.isfinite(point_mass)):
         raise InputError(f"point_mass must be a finite score, got {point_mass!r}")
     make = DensityGrid.at(low, high, GRID_CELLS) if on_grid else DensityGrid.at(low, high)
-    cells = source.reduce(make if point_mass is None else _grid_without_point_mass(float(point_mass), make))
+
+    def without_point_mass(chunk: Scores) -> DensityGrid:
+        target, nontarget = (side[side != point_mass] for side in (chunk.target, chunk.nontarget))
+        return make(Scores.part(target, nontarget))
+
+    cells = source.reduce(make if point_mass is None else without_point_mass)
     training = points_of_grid(cells, moments)
-    if on_grid:
-        return _mixture_map_from_grid(training, share, point_mass)
-    return mixture_from_training(training, components, grid, share, point_mass)  # type: ignore[arg-type]
+    return mixture_from_training(training, components, grid, share, point_mass).with_reading(source.roles)
 
 
-def _mixture_map_from_grid(training: TrainingPoints, alpha: float, point_mass: float | None) -> AffineMap:
-    """The nonparametric estimate as a map."""
-    gaussian = cmlg_from_moments(training.moments, alpha)
-    found = mixture_on_grid(training, alpha, gaussian, MU, point_mass)
-    return _map_of_mixture(training, alpha, point_mass, found, gaussian, {"components": GRID})
+def mixture_from_training(
+    training: TrainingPoints,
+    components: int | str | Sequence[float],
+    grid: FloatArray | None,
+    alpha: float,
+    point_mass: float | None,
+) -> AffineMap:
+    """The fit, from points that stand for the scores; ``grid`` holds the values of mu that were given."""
+    moments, center, scale = training.moments, training.center, training.scale
+    gaussian = cmlg_from_moments(moments, alpha)
+    pile = None if point_mass is None else (float(point_mass) - center) / scale
+    asked: Json = GRID if grid is None else grid.tolist()
+    if isinstance(components, str):
+        found = mixture_on_grid(training, alpha, gaussian, pile)
+    else:
+        found = mixture_of_few(training, alpha, gaussian, components if grid is None else grid, pile)
+        asked = len(found.mu) if grid is None else asked
+
+    # the map of scores as they are, from what was fitted to standardized ones
+    a = found.a / scale
+    b = -a * float(point_mass) if point_mass is not None else found.b - a * center
+    weights, mu = found.weights, found.mu
+    # class-weighted share of the trials that are not in the point mass
+    rest = alpha * training.target.total / float(moments.target.n) + (
+        1.0 - alpha
+    ) * training.nontarget.total / float(moments.nontarget.n)
+    if point_mass is not None:
+        weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
+    order = np.argsort(mu)
+    pair = MixtureLLR(tuple(weights[order] / weights.sum()), tuple(mu[order]))
+    details: dict[str, Json] = {
+        "weights": list(pair.weights),
+        "mu": list(pair.mu),
+        "eer": pair.eer,
+        "cllr": pair.cllr,
+        "log_likelihood": found.value - rest * float(np.log(abs(scale))),
+        "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
+        **found.accuracy,
+    }
+    options = {"components": asked, "alpha": alpha, "point_mass": point_mass}
+    return AffineMap(
+        a=a, b=b, method="mixture", options=options, details=details, provenance=provenance(moments)
+    )
 
 
 def _fixed_mu_of_mixture(components: int | str | Sequence[float]) -> FloatArray | None:
@@ -230,34 +268,21 @@ def _fixed_mu_of_mixture(components: int | str | Sequence[float]) -> FloatArray 
     return mu
 
 
-def _grid_without_point_mass(
-    score: float, make: Callable[[Scores], DensityGrid]
-) -> Callable[[Scores], DensityGrid]:
-    def cells(chunk: Scores) -> DensityGrid:
-        return make(
-            Scores.part(chunk.target[chunk.target != score], chunk.nontarget[chunk.nontarget != score])
-        )
-
-    return cells
-
-
-def mixture_from_training(
+def mixture_of_few(
     training: TrainingPoints,
-    components: int | Sequence[float],
-    grid: FloatArray | None,
     alpha: float,
-    point_mass: float | None,
-) -> AffineMap:
-    """The fit, from points that stand for the scores."""
+    gaussian: AffineMap,
+    components: int | str | Sequence[float] | FloatArray,
+    pile: float | None,
+) -> FittedMixture:
+    """So many components whose mu are free, or the weights of given mu, with the map that suits them best."""
     from scipy.special import logsumexp
 
-    center, scale = training.center, training.scale
-    gaussian = cmlg_from_moments(training.moments, alpha)
-    pile = None if point_mass is None else (float(point_mass) - center) / scale
+    grid = components if isinstance(components, np.ndarray) else None
     k = len(grid) if grid is not None else int(components)  # type: ignore[arg-type]
     objective = _mixture_objective(training, alpha, k, grid, pile)
     mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
-    log_a = float(np.log(max(gaussian.a * scale, 1e-3)))
+    log_a = float(np.log(max(gaussian.a * training.scale, 1e-3)))
     starts, bounds = [], [(-12.0, 12.0), (-1e3, 1e3)] + [(-40.0, 40.0)] * (k - 1)
     for spread in (1.5, 3.0, 8.0) if k > 1 and grid is None else (1.0,):
         spots = np.log(mu0) + np.log(spread) * np.linspace(-1.0, 1.0, k) if k > 1 else [np.log(mu0)]
@@ -267,51 +292,9 @@ def mixture_from_training(
     best = maximize(objective, starts, bounds)
     log_w = np.append(best.x[2 : k + 1], 0.0)
     weights, mu = np.exp(log_w - logsumexp(log_w)), grid if grid is not None else np.exp(best.x[k + 1 :])
-    found = FittedMixture(
+    return FittedMixture(
         float(np.exp(best.x[0])), float(best.x[1]), weights, mu, best.value, {"gradient_left": best.gradient}
     )
-    options: dict[str, Json] = {"components": k if grid is None else grid.tolist()}
-    return _map_of_mixture(training, alpha, point_mass, found, gaussian, options)
-
-
-def _map_of_mixture(
-    training: TrainingPoints,
-    alpha: float,
-    point_mass: float | None,
-    found: FittedMixture,
-    gaussian: AffineMap,
-    options: dict[str, Json],
-) -> AffineMap:
-    """The map of scores as they are, from what was fitted to standardized ones."""
-    moments, center, scale = training.moments, training.center, training.scale
-    a = found.a / scale
-    b = -a * float(point_mass) if point_mass is not None else found.b - a * center
-    weights, mu = found.weights, found.mu
-    rest = _mass_left(training, moments, alpha)
-    if point_mass is not None:
-        weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
-    order = np.argsort(mu)
-    pair = MixtureLLR(tuple(weights[order] / weights.sum()), tuple(mu[order]))
-    details: dict[str, Json] = {
-        "weights": list(pair.weights),
-        "mu": list(pair.mu),
-        "eer": pair.eer,
-        "cllr": pair.cllr,
-        "log_likelihood": found.value - rest * float(np.log(abs(scale))),
-        "log_likelihood_cmlg": gaussian.detail("log_likelihood"),
-        **found.accuracy,
-    }
-    options |= {"alpha": alpha, "point_mass": point_mass}
-    return AffineMap(
-        a=a, b=b, method="mixture", options=options, details=details, provenance=provenance(moments)
-    )
-
-
-def _mass_left(training: TrainingPoints, moments: Moments, alpha: float) -> float:
-    """Class-weighted share of the trials that are not in the point mass."""
-    return alpha * training.target.total / float(moments.target.n) + (
-        1.0 - alpha
-    ) * training.nontarget.total / float(moments.nontarget.n)
 
 
 def _mixture_objective(
@@ -398,7 +381,6 @@ class MixingCurve(Curve):
         return np.asarray(np.cumsum(self.weights))
 
 
-@takes(fitted=Map)
 def mixing_curve(fitted: Map) -> MixingCurve:
     """Weights w(mu) of a map that ``fit_mixture`` made, bounded or not.
 
@@ -416,11 +398,7 @@ def mixing_curve(fitted: Map) -> MixingCurve:
     >>> len(curve.mu), round(curve.mean_eer, 2)
     (41, 0.11)
     """
-    if not isinstance(fitted, Map):
-        raise InputError(
-            f"mixing_curve takes a map that fit_mixture made, got {type(fitted).__name__}; "
-            "mixing_curve(fit_mixture(scores))"
-        )
+    of_kind(fitted, Map, "fitted")
     inner = fitted.map if isinstance(fitted, BoundedMap) else fitted
     if inner.method != "mixture" or "mu" not in inner.details:
         raise InputError(f"w(mu) comes from fit_mixture; this map is of {fitted.method}")
@@ -428,43 +406,18 @@ def mixing_curve(fitted: Map) -> MixingCurve:
     return MixingCurve(mu, weights)
 
 
-P = ParamSpec("P")
-M_co = TypeVar("M_co", bound=Map, covariant=True)
 TwoGrids: TypeAlias = Both[tuple[DensityGrid, DensityGrid]]
 FEWEST = 4
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 _LOG_SD = (-9.0, 1.0)
 
 
-def takes_labels_or_none(fit: FitFunction[P, M_co]) -> FitFunction[P, M_co]:
-    """A fit that does not look at labels, and so takes an array of scores alone as well."""
-
-    fit_any = cast(Callable[..., Map], fit)
-
-    @wraps(fit)
-    def fitting(source: object, labels: object = None, **options: object) -> Map:
-        if (
-            labels is not None
-            or not hasattr(source, "__len__")
-            or isinstance(source, (ScoreSource, str, tuple, Mapping))
-            or hasattr(source, "columns")
-        ):
-            return fit_any(source, labels, **options)
-        values = score_array(source, "scores")
-        if len(values) < FEWEST:
-            raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
-        # any two classes do, as long as nothing is concluded from them
-        with without_guard():
-            fitted = fit_any(Scores.from_classes(values[::2], values[1::2]), **options)
-        return replace(fitted, densities=None)
-
-    return cast("FitFunction[P, M_co]", fitting)
-
-
-@takes_labels_or_none
-@fits_map
 def fit_unsupervised(
-    source: ScoreSource, *, prior: float | None = None, supervised: str | None = None
+    source: AnyTrials,
+    labels: Labels | None = None,
+    *,
+    prior: float | None = None,
+    supervised: str | None = None,
 ) -> AffineMap:
     """Affine calibration from scores without labels: two Gaussians of one variance in their mixture.
 
@@ -475,11 +428,16 @@ def fit_unsupervised(
 
     The map's ``details`` hold means, variance, prior, the log-likelihood per trial, and the EER and Cllr
     that two such Gaussians promise. Whether the scores *are* two Gaussians the fit cannot tell. If all
-    labels are given, the map is judged by them afterwards, and a :class:`PoorFitWarning` says if it does
-    badly; from scores alone, or with ``supervised``, nothing is checked.
+    labels are given, :func:`llrkit.calibrate` judges the map by them, and a :class:`PoorFitWarning` says if
+    it does badly; from scores alone, or with ``supervised``, nothing is checked.
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores, with or without ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     prior
         Share ``P`` of targets among the trials, if known; ``None`` estimates it. It is no
         :term:`training prior`.
@@ -502,8 +460,9 @@ def fit_unsupervised(
     >>> round(calibrate.a, 1), round(calibrate.details["prior"], 2)
     (1.0, 0.1)
     """
+    source = as_source(source, labels) if labels is not None else _trials_or_scores(source)
     known = None if prior is None else probability(prior, "prior")
-    moments = as_source(source).reduce(Moments.of)
+    moments = source.reduce(Moments.of)
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}")
     with warnings.catch_warnings():  # labels that may be anything can also be reversed
@@ -520,7 +479,21 @@ def fit_unsupervised(
         WeightedPoints.of(labeled.nontarget, low, high),
     )
     options = {"prior": prior, "supervised": supervised}
-    return unsupervised_from_points(by_label, moments, known, options)
+    return unsupervised_from_points(by_label, moments, known, options).with_reading(source.roles)
+
+
+def _trials_or_scores(given: AnyTrials) -> ScoreSource:
+    """Trials, or an array of scores without labels: any two classes do if the labels are not looked at."""
+    if (
+        not hasattr(given, "__len__")
+        or isinstance(given, (ScoreSource, str, tuple, Mapping))
+        or hasattr(given, "columns")
+    ):
+        return as_source(given)
+    values = score_array(given, "scores")
+    if len(values) < FEWEST:
+        raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
+    return Scores.from_classes(values[::2], values[1::2])
 
 
 def _grids_by_label(make: Callable[[Scores], DensityGrid], name: str | None) -> Summarizer[TwoGrids]:

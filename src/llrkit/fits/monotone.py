@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypedDict
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from llrkit.core.histograms import CELLS, DensityGrid
 from llrkit.core.pav import PavBlocks, ScoreBins, crossing, error_path, pav_blocks
 from llrkit.core.summaries import Moments, both
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, SystemCountError
-from llrkit.fits.judge import fits_map
 from llrkit.fits.training import (
     DistinctScores,
     TrainingPoints,
@@ -25,9 +24,9 @@ from llrkit.fits.training import (
     provenance,
 )
 from llrkit.maps.knots import CLOSE, MAX_KNOTS, KnotMap, thin_knots
-from llrkit.maps.map import Columns, Map
-from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
+from llrkit.maps.map import Columns, Map, reading_of
+from llrkit.scores import Scores
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import sigma_from_cllr
 
 
@@ -54,17 +53,10 @@ def llr_blocks(bins: ScoreBins, laplace: str) -> tuple[PavBlocks, FloatArray]:
     return blocks, np.log(blocks.target) - np.log(blocks.nontarget) - offset
 
 
-class Knots(TypedDict):
-    """Scores and LLRs of knots, and the LLRs beyond the first and the last."""
-
-    x: FloatArray
-    y: FloatArray
-    below: float
-    above: float
-
-
-def tilted_knots(blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float) -> Knots:
-    """Knots of the tilted blocks, and the LLRs at and beyond the first and the last."""
+def tilted_knots(
+    blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Scores and LLRs of the knots of tilted blocks, and the LLRs at and beyond the first and the last."""
     low, high = blocks.low.copy(), blocks.high.copy()
     finite = np.flatnonzero(np.isfinite(llr))
     pure_low, pure_high = llr[0] == -np.inf, llr[-1] == np.inf
@@ -72,7 +64,7 @@ def tilted_knots(blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float) -> 
         if ends == "nearest":
             raise SeparationError("the classes do not overlap: PAV has no finite LLR; use laplace=...")
         x, y = np.array([high[0], low[-1]]), np.array([-tilt, tilt])
-        return {"x": x, "y": y, "below": -np.inf, "above": np.inf}
+        return x, y, -np.inf, np.inf
     if ends == "nearest":
         low[finite[0]], high[finite[-1]] = low[0], high[-1]
         pure_low = pure_high = False
@@ -91,7 +83,7 @@ def tilted_knots(blocks: PavBlocks, llr: FloatArray, ends: str, tilt: float) -> 
         x, y, below = np.append(high[0], x), np.append(inner[0] - 2.0 * tilt, y), -np.inf
     if pure_high:
         x, y, above = np.append(x, low[-1]), np.append(y, inner[-1] + 2.0 * tilt), np.inf
-    return {"x": x, "y": y, "below": below, "above": above}
+    return x, y, below, above
 
 
 LAPLACE = ("none", "pairs", "misleading")
@@ -177,9 +169,9 @@ class PavMap(Map):
         return f"PavMap({len(self.x)} knots, llr from {self.below:.4g} to {self.above:.4g})"
 
 
-@fits_map
 def fit_pav(
-    source: ScoreSource,
+    source: AnyTrials,
+    labels: Labels | None = None,
     *,
     laplace: str = "misleading",
     ends: str = "infinite",
@@ -199,6 +191,11 @@ def fit_pav(
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     laplace
         ``"none"``; ``"pairs"``: one extra target and one extra non-target at each end of the scores,
         the prior log-odds left as they are (``opt_loglr(..., 'laplace')`` of BOSARIS); ``"misleading"``:
@@ -228,18 +225,19 @@ def fit_pav(
     >>> fit_pav(scores, laplace="pairs")([-2.0, 0.5, 2.0]).round(4)
     array([-0.8755,  0.2231,  1.3218])
     """
+    source = as_source(source, labels)
     one_of(laplace, LAPLACE, "laplace")
     one_of(ends, ENDS, "ends")
     one_of(outside, OUTSIDE, "outside")
     if not (isinstance(tilt, (int, float)) and 0.0 <= tilt <= 0.1):
         raise InputError(f"tilt must be between 0 and 0.1, got {tilt!r}")
     whole_number(max_knots, 4, "max_knots")
-    moments, grid = as_source(source).reduce(both(_moments_of_one_system, Grid.of)).summaries
+    moments, grid = source.reduce(both(_moments_of_one_system, Grid.of)).summaries
     check_moments(source, moments)
     bins = source.reduce(count_on(collect_again(source, grid))).bins()
     blocks, llr = llr_blocks(bins, laplace)
-    knots = tilted_knots(blocks, llr, ends, float(tilt))
-    x, y, error = thin_knots(knots["x"], knots["y"], max_knots)
+    x, y, below, above = tilted_knots(blocks, llr, ends, float(tilt))
+    x, y, error = thin_knots(x, y, max_knots)
     low, high = moments.extremes
     details: dict[str, Json] = {
         "blocks": len(llr), "knots": len(x), "thinning_error": error, "passes": 2 + (grid.points is None),
@@ -247,8 +245,9 @@ def fit_pav(
     }  # fmt: skip
     options = {"laplace": laplace, "ends": ends, "outside": outside, "tilt": tilt, "max_knots": max_knots}
     return PavMap(
-        x=x, y=y, below=knots["below"], above=knots["above"], low=low, high=high, outside=outside,
+        x=x, y=y, below=below, above=above, low=low, high=high, outside=outside,
         tilt=float(tilt), method="pav", options=options, details=details, provenance=provenance(moments),
+        reading=reading_of(source.roles),
     )  # fmt: skip
 
 
@@ -328,8 +327,7 @@ _STEPS = 5
 _ROOT_TWO_PI = float(np.sqrt(2.0 * np.pi))
 
 
-@fits_map
-def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
+def fit_bigaussian(source: AnyTrials, labels: Labels | None = None, *, sigma_from: str = "cllr") -> KnotMap:
     """Bi-Gaussianized calibration (Morrison 2024).
 
     ``llr(s) = G^-1(F(s))`` where ``F`` is the distribution function of the training scores, each class
@@ -345,6 +343,11 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     sigma_from
         Where sigma comes from: ``"cllr"`` (Cllr of the training scores after logistic regression with
         regularization 0.01), ``"eer"`` (of the ROC convex hull) or ``"min_cllr"`` (PAV); the Cllr is turned
@@ -365,9 +368,10 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     >>> np.abs(calibrate([-3.0, 0.0, 3.0]) - [-3.0, 0.0, 3.0]).max() < 0.1
     np.True_
     """
+    source = as_source(source, labels)
     one_of(sigma_from, SIGMA_FROM, "sigma_from")
     ranks = sigma_from != "cllr"
-    source, distinct_at = as_source(source), DistinctScores.at(MAX_KNOTS)
+    distinct_at = DistinctScores.at(MAX_KNOTS)
     grid: Grid | None = None
     if ranks:
         moments, distinct, grid = source.reduce(both(Moments.of, distinct_at, Grid.of)).summaries
@@ -386,7 +390,7 @@ def fit_bigaussian(source: ScoreSource, *, sigma_from: str = "cllr") -> KnotMap:
     else:
         training = points_of_grid(source.reduce(density_at), moments)
         sigma = sigma_of_logistic(training)
-    return bigaussian_from_training(training, distinct, sigma, sigma_from)
+    return bigaussian_from_training(training, distinct, sigma, sigma_from).with_reading(source.roles)
 
 
 def bigaussian_from_training(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import Array, FloatArray, whole_number
+from llrkit.base.arguments import Array, FloatArray, not_negative, whole_number
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
 from llrkit.core.functions import (
@@ -28,10 +29,10 @@ from llrkit.core.histograms import DensityGrid
 from llrkit.core.losses import ClassNewtonSums
 from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning
-from llrkit.fits.judge import fits_map
 from llrkit.fits.training import WeightedPoints, provenance, training_moments
-from llrkit.maps.map import AffineMap, Columns, Map
+from llrkit.maps.map import AffineMap, Columns, Map, reading_of
 from llrkit.scores import Scores, ScoreSource
+from llrkit.scores.derived import AnyTrials, Labels, as_source
 
 NEGLIGIBLE = 1e-13
 """A step that promises less of the cross-entropy than this is the last one."""
@@ -170,30 +171,28 @@ def saturating_start_points(
         margin = last - first + 1
         low = float(grid.edges[max(first - margin, 0)])
         high = float(grid.edges[min(last + 1 + margin, grid.cells)])
-        grid, passes = source.reduce(_saturating_grid_at(low, high)), passes + 1
+        grid, passes = source.reduce(partial(_grid_with_held_ends, low=low, high=high)), passes + 1
     nodes = [WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
     return (nodes[0], nodes[1]), passes
 
 
-def _saturating_grid_at(low: float, high: float) -> Callable[[Scores], DensityGrid]:
-    return lambda chunk: DensityGrid.of(
-        Scores.part(np.clip(chunk.target, low, high), np.clip(chunk.nontarget, low, high)), low, high
-    )
+def _grid_with_held_ends(chunk: Scores, low: float, high: float) -> DensityGrid:
+    target, nontarget = (np.clip(side, low, high) for side in (chunk.target, chunk.nontarget))
+    return DensityGrid.of(Scores.part(target, nontarget), low, high)
 
 
 def saturating_start_scale(nodes: tuple[WeightedPoints, WeightedPoints]) -> tuple[float, float, float]:
     """Where the scores lie, how wide, and how far apart the classes: by quartiles, blind to outliers."""
-    quartiles = np.array([_quartiles_of_start(weighted) for weighted in nodes])
-    low, middle, high = quartiles.T
+    shares = [np.cumsum(weighted.weights) / weighted.total for weighted in nodes]
+    quartiles = [
+        weighted.points[np.searchsorted(share, [0.25, 0.5, 0.75])]
+        for weighted, share in zip(nodes, shares, strict=True)
+    ]
+    low, middle, high = np.array(quartiles).T
     gap = float(middle[0] - middle[1])
     scale = float(high.max() - low.min())
     points = np.concatenate([weighted.points for weighted in nodes])
     return float(middle.mean()), scale if scale > 0 else float(np.ptp(points)), gap
-
-
-def _quartiles_of_start(nodes: WeightedPoints) -> FloatArray:
-    share = np.cumsum(nodes.weights) / nodes.total
-    return nodes.points[np.searchsorted(share, [0.25, 0.5, 0.75])]
 
 
 STARTS = (-2.0, -5.0)
@@ -266,8 +265,9 @@ class SaturatingInverse(Map):
         return SaturatingMap(a=self.a, b=self.b, r=self.r, s=self.s, method=f"inverse of {self.method}")
 
 
-@fits_map
-def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int = 30) -> SaturatingMap:
+def fit_saturating(
+    source: AnyTrials, labels: Labels | None = None, *, prior: float = 0.5, max_passes: int = 30
+) -> SaturatingMap:
     """Affine calibration that saturates, by minimal prior-weighted cross-entropy.
 
     ``x = a * score + b`` and ``llr = log(e^x + e^r) + log(1 + e^-s) - log(e^x + e^-s) - log(1 + e^r)``.
@@ -284,6 +284,11 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     prior
         Prior probability of a target in the cross-entropy that is minimized (:term:`training prior`).
     max_passes
@@ -303,6 +308,7 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     >>> round(fitted.limits[0], 1)  # log(0.02) = -3.9
     -3.7
     """
+    source = as_source(source, labels)
     prior = probability(prior, "prior")
     whole_number(max_passes, 1, "max_passes")
     moments = training_moments(source, at_least=2)
@@ -328,7 +334,13 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     on_cells = saturating_descent(on_points(nodes), min(starts, key=lambda end: end.value).x, prior, 300)
     descent = saturating_descent(on_trials, on_cells.x, prior, max_passes)
     if not descent.converged or abs(descent.x[0]) > STEEP:
-        _warn_of_descent(descent)
+        what = f"has not converged after {descent.evaluations} passes"
+        if descent.converged:
+            what = "has become a step: its slope grows without end"
+        warn_caller(
+            f"saturating calibration {what}. There may be too few trials: compare with fit_logistic.",
+            ShapeWarning,
+        )
     a, b, r, s = (float(value) for value in descent.x)
     fitted = SaturatingMap(a=a / scale, b=b - a * center / scale, r=r, s=s)
     lower, upper = fitted.limits
@@ -340,17 +352,8 @@ def fit_saturating(source: ScoreSource, *, prior: float = 0.5, max_passes: int =
     return SaturatingMap(
         a=fitted.a, b=fitted.b, r=r, s=s, method="saturating", details=details,
         options={"prior": prior, "max_passes": max_passes}, provenance=provenance(moments),
+        reading=reading_of(source.roles),
     )  # fmt: skip
-
-
-def _warn_of_descent(descent: Minimum) -> None:
-    what = f"has not converged after {descent.evaluations} passes"
-    if descent.converged:
-        what = "has become a step: its slope grows without end"
-    warn_caller(
-        f"saturating calibration {what}. There may be too few trials: compare with fit_logistic.",
-        ShapeWarning,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -449,8 +452,9 @@ PASSES = 12
 _NEGLIGIBLE = 1e-16  # of half the sum of squares: the next step would be the square of this one
 
 
-@fits_map
-def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> AffineMap:
+def fit_expectation(
+    source: AnyTrials, labels: Labels | None = None, *, regularization: float = 1.0
+) -> AffineMap:
     """Affine calibration that makes the mean LR of non-targets and the mean 1/LR of targets equal to 1.
 
     Without regularization ``log mean_non e^(a s + b) = 0`` and ``log mean_tar e^-(a s + b) = 0`` are
@@ -470,6 +474,11 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
 
     Parameters
     ----------
+    source
+        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
+        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+    labels
+        The label of each score, where the first argument is an array.
     regularization
         How strongly the map is drawn to that of CMLG, L above; 0 for not at all.
 
@@ -485,10 +494,10 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     >>> fit_expectation(scores, regularization=0)
     AffineMap(expectation: llr = 1.00347 * score -0.497916)
     """
-    if not (isinstance(regularization, (int, float)) and 0.0 <= regularization < math.inf):
-        raise InputError(f"regularization must be a number of at least 0, got {regularization!r}")
+    source = as_source(source, labels)
+    regularization = not_negative(regularization, "regularization")
     moments = training_moments(source)
-    problem = _ExpectationEquations(moments, float(regularization))
+    problem = _ExpectationEquations(moments, regularization)
     grid = source.reduce(DensityGrid.at(*moments.extremes))
     nodes = [WeightedPoints.of(cells, grid.low, grid.high) for cells in (grid.target, grid.nontarget)]
     scaled = [((weighted.points - problem.center) / problem.scale, weighted.weights) for weighted in nodes]
@@ -524,7 +533,8 @@ def fit_expectation(source: ScoreSource, *, regularization: float = 1.0) -> Affi
     }
     return AffineMap(
         a=a / problem.scale, b=b - a * problem.center / problem.scale, method="expectation",
-        options={"regularization": float(regularization)}, details=details, provenance=provenance(moments),
+        options={"regularization": regularization}, details=details, provenance=provenance(moments),
+        reading=reading_of(source.roles),
     )  # fmt: skip
 
 

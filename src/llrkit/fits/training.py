@@ -26,7 +26,6 @@ from llrkit.errors import (
 )
 from llrkit.maps.training_range import gap_of_moments
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.derived import as_source
 
 FEW_TO_TRAIN = 30
 """Trials of a class with which its mean score is known to 18 % of its spread (1 / sqrt(30))."""
@@ -66,7 +65,7 @@ BEYOND_CHANCE = 3.0
 
 def training_moments(source: ScoreSource, *, at_least: int = 1, finite: bool = True) -> Moments:
     """Moments of the training scores of one system, after the checks of :func:`check_moments`."""
-    moments = as_source(source).reduce(Moments.of)
+    moments = source.reduce(Moments.of)
     check_moments(source, moments, at_least=at_least, finite=finite)
     if len(moments.target.mean) != 1:
         raise SystemCountError(f"one system expected, got {len(moments.target.mean)}; use fit_fusion")

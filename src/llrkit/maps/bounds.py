@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import FloatArray, IntArray, names_of, takes, whole_number
-from llrkit.base.text import Json
+from llrkit.base.arguments import FloatArray, names_of, of_kind, whole_number, yes_or_no
+from llrkit.base.text import Json, as_list, as_number, as_text, not_among, number
 from llrkit.core.cells import require_both_classes
 from llrkit.core.groups import DistinctNumbers, JoinedNumbers, ValueCounts, numbered
 from llrkit.core.losses import LossSums
 from llrkit.core.summaries import Moments, both
-from llrkit.errors import InputError, NotInvertibleError
-from llrkit.maps.map import Columns, Map
-from llrkit.maps.training_range import gap_of_moments, highest_score, lowest_score
+from llrkit.errors import InputError, NotInvertibleError, UnknownNameError
+from llrkit.maps.map import Columns, ComposedMap, Map, MapOfMaps
+from llrkit.maps.training_range import gap_of_moments, gap_sentence, highest_score, lowest_score
 from llrkit.results.vocabulary import LN10
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import as_source
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class BoundedMap(Map):
+class BoundedMap(MapOfMaps):
     """Another map whose LLRs are clipped to ``low`` (at most 0) and ``high`` (at least 0), in nats.
 
     Examples
@@ -49,34 +47,14 @@ class BoundedMap(Map):
             object.__setattr__(self, "reading", self.map.reading)
 
     @property
-    def n_systems(self) -> int:
-        """As many as the map inside takes."""
-        return self.map.n_systems
-
-    @property
-    def condition_ranges(self) -> dict[str, list[float]]:
-        """Those of the map inside."""
-        return self.map.condition_ranges
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Columns the map inside needs."""
-        return self.map.needs
-
-    @property
-    def accepts_missing(self) -> bool:
-        """As the map inside."""
-        return self.map.accepts_missing
+    def inner_maps(self) -> tuple[Map, ...]:
+        """The map inside."""
+        return (self.map,)
 
     @property
     def has_bounds(self) -> bool:
         """They are what it is for."""
         return True
-
-    @property
-    def system_names(self) -> list[str]:
-        """Those of the map inside."""
-        return self.map.system_names
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The clipped LLRs."""
@@ -91,6 +69,166 @@ class BoundedMap(Map):
 
     def __repr__(self) -> str:
         return f"BoundedMap({self.map!r}, llr from {self.low:.4g} to {self.high:.4g})"
+
+
+BOUNDS = ("none", "elub", "invariance", "sources", "fixed:LOW,HIGH")
+"""What :func:`bound_map` accepts."""
+
+
+def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
+    """The name of a bound, and the two limits (in nats) of a fixed one; anything else is refused.
+
+    Examples
+    --------
+    >>> parse_bound("elub"), parse_bound("fixed:-3,4.5")
+    (('elub', None), ('fixed', (-3.0, 4.5)))
+    >>> parse_bound("tight")
+    Traceback (most recent call last):
+    llrkit.errors.UnknownNameError: unknown bound 'tight'; known are none, elub, invariance, sources,
+    fixed:LOW,HIGH (natural logarithms)
+    """
+    typed = bound.strip().lower() if isinstance(bound, str) else ""
+    if typed in BOUNDS[:-1]:
+        return typed, None
+    name, _, rest = typed.partition(":")
+    if name != "fixed":
+        raise UnknownNameError(f"unknown bound {not_among(bound, BOUNDS)} (natural logarithms)")
+    try:
+        low, high = (float(text) for text in rest.split(","))
+    except ValueError:
+        low = high = float("nan")
+    if not low <= 0.0 <= high:
+        raise InputError(
+            f"bound {bound!r}: write fixed:LOW,HIGH with two LLRs in nats (natural logarithms) and "
+            "LOW <= 0 <= HIGH, such as fixed:-4.6,6.9"
+        )
+    return name, (low, high)
+
+
+def bound_map(
+    fitted: Map,
+    source: ScoreSource,
+    bound: str = "sources",
+    *,
+    speakers: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
+) -> Map:
+    """Bound the LLRs of a map by the data it was trained on.
+
+    The ``details`` of the bounded map hold ``bound``, ``low`` and ``high`` in nats, ``low_log10`` and
+    ``high_log10``, what was counted, and ``gap`` if the classes do not overlap in the training scores;
+    those of the fit are in ``bounded.map.details``. :func:`bound_sentence` says the same in words.
+
+    Parameters
+    ----------
+    fitted
+        The map whose LLRs are bounded.
+    source
+        The training data.
+    bound
+        ``"sources"``: :func:`bound_sources`. ``"elub"``: :func:`bound_elub`. ``"invariance"``:
+        :func:`bound_invariance`. ``"fixed:LOW,HIGH"``: :func:`bound_fixed`, in nats (natural logarithms, as
+        all LLRs here). ``"none"``: the map itself.
+    speakers
+        For ``"sources"``: the column, or the two columns, with the speakers of the two sides of a trial.
+    groups
+        For ``"sources"``: the column with what may be new in use: attacks, devices, speakers. LLRs are
+        bounded by ``log(1 + groups)`` of the other class, where that has several groups, else by its speakers
+        or trials.
+
+    Examples
+    --------
+    >>> import llrkit as lk
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> dev = lk.Scores(rng.normal(2, 1, 30), rng.normal(0, 1, 200))
+    >>> bounded = lk.bound_map(lk.fit_cmlg(dev), dev)
+    >>> bounded([-9.0, 0.9, 9.0]).round(2)
+    array([-3.43, -0.13,  5.3 ])
+    >>> print(lk.bound_sentence(bounded))
+    LLRs are bounded to [-3.43, 5.30] (log10: -1.49, 2.30): 30 target trials, 200 non-target trials.
+    """
+    of_kind(fitted, Map, "fitted")
+    kind, limits = parse_bound(bound)
+    if groups is not None and kind != "sources":
+        raise InputError(f"groups bound the LLRs: leave out bound={bound!r} or the groups")
+    if speakers is not None and kind != "sources":
+        raise InputError(f"bound {kind!r} does not use speakers, only 'sources' does; leave the speakers out")
+    if kind == "none":
+        return fitted
+    source = as_source(source)
+    if groups is not None:
+        return bound_groups(fitted, source, groups, speakers)
+    if kind == "sources":
+        return bound_sources(fitted, source, speakers=speakers)
+    if limits is not None:
+        bounded = bound_fixed(fitted, *limits)
+    else:
+        bounded = (bound_elub if kind == "elub" else bound_invariance)(fitted, source)
+    _, gap = training_gap(fitted, source)
+    details = {**bounded.details, **gap, "passes": as_number(bounded.details.get("passes", 0)) + 1}
+    return replace(bounded, details=details)
+
+
+def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
+    """The bounds of a map and what they rest on, in words.
+
+    Parameters
+    ----------
+    fitted
+        A map with bounds.
+    base_10
+        Show them to base ten only, not in nats.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> line = AffineMap(a=1.0, b=0.0)
+    >>> print(bound_sentence(bound_sources(line, n_sources=(39, 780))))
+    LLRs are bounded to [-3.69, 6.66] (log10: -1.60, 2.89): 39 target sources, 780 non-target sources.
+    >>> bound_sentence(line)
+    'LLRs are not bounded.'
+    """
+    of_kind(fitted, Map, "fitted")
+    base_10 = yes_or_no(base_10, "base_10")
+    while isinstance(fitted, ComposedMap):
+        fitted = fitted.second
+    if not isinstance(fitted, BoundedMap):
+        return "LLRs are not bounded."
+    nats, logs = (f"{number(fitted.low / unit, 2)}, {number(fitted.high / unit, 2)}" for unit in (1.0, LN10))
+    details = fitted.details
+    said = (
+        f"LLRs are bounded to [{logs}] in log10 LR"
+        if base_10
+        else f"LLRs are bounded to [{nats}] (log10: {logs})"
+    )
+    why = counted_for_bounds(fitted)
+    said += f": {why}." if why else "."
+    gap = ""
+    if "gap" in details:
+        low, high = map(as_number, as_list(details["gap"]))
+        gap = gap_sentence((low, high), as_text(details["gap_of"]))
+    return f"{said} {gap[0].upper()}{gap[1:]}." if gap else said
+
+
+def counted_for_bounds(bounded: BoundedMap) -> str:
+    """What the bounds of a map rest on, in words; empty where it is not known.
+
+    Examples
+    --------
+    >>> from llrkit.maps.map import AffineMap
+    >>> counted_for_bounds(bound_sources(AffineMap(a=1.0, b=0.0), n_sources=(39, 780)))
+    '39 target sources, 780 non-target sources'
+    """
+    kind, details = bounded.method.rpartition("+")[2], bounded.details
+    if kind == "sources" and "target_sources" in details:
+        n_target, n_nontarget = (as_number(details[f"n_{name}_sources"]) for name in ("target", "nontarget"))
+        target, nontarget = (as_text(details[f"{name}_sources"]) for name in ("target", "nontarget"))
+        return str(SourceCounts(n_target, n_nontarget, target, nontarget, details["exact"] is True))
+    if kind in ("elub", "invariance") and "n_target" in details:
+        method = "empirical lower and upper bounds" if kind == "elub" else "invariance verification"
+        return f"{method}, {details['n_target']:,} target and {details['n_nontarget']:,} non-target trials"
+    return "as given" if kind == "fixed" else ""
 
 
 ONE = "trials of one speaker"
@@ -199,12 +337,18 @@ def count_sources(
         return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], passes=passes + 1)
 
     numbers = {value: i for i, value in enumerate(values)}
-    joined, pairs = wide.reduce(
-        both(_joined_by_targets(columns, numbers), _pairs_of_sources(columns, numbers))
-    ).summaries
+
+    def joined_by_targets(chunk: Scores) -> JoinedNumbers:
+        return JoinedNumbers.of(len(values), *(numbered(chunk, name, 0, numbers) for name in columns))
+
+    def pairs_of_sources(chunk: Scores) -> DistinctNumbers:
+        left, right = (numbered(chunk, name, 1, numbers) for name in columns)
+        return DistinctNumbers.of(np.minimum(left, right) * len(values) + np.maximum(left, right))
+
+    joined, pairs = wide.reduce(both(joined_by_targets, pairs_of_sources)).summaries
     if joined.any_joined:  # the values are not speakers: those that share a target trial are one
-        numbers = {value: int(joined.lowest[i]) for value, i in numbers.items()}
-        pairs, passes = wide.reduce(_pairs_of_sources(columns, numbers)), passes + 1
+        numbers = {value: int(joined.lowest[i]) for value, i in numbers.items()}  # pairs are of these now
+        pairs, passes = wide.reduce(pairs_of_sources), passes + 1
     n_speakers = [len({numbers[value] for value in seen}) for seen in of_class]
     target = (n_speakers[0], "speakers") if n_speakers[0] > 1 else (trials[0], ONE)
     nontarget = (pairs.count, "pairs")
@@ -213,32 +357,6 @@ def count_sources(
     return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], pairs.exact, passes + 2)
 
 
-def _sides_of_trial(
-    chunk: Scores, columns: Sequence[str], numbers: Mapping[Hashable, int], class_index: int
-) -> tuple[IntArray, IntArray]:
-    left, right = (numbered(chunk, name, class_index, numbers) for name in columns)
-    return left, right
-
-
-def _joined_by_targets(
-    columns: Sequence[str], numbers: Mapping[Hashable, int]
-) -> Callable[[Scores], JoinedNumbers]:
-    return lambda chunk: JoinedNumbers.of(len(numbers), *_sides_of_trial(chunk, columns, numbers, 0))
-
-
-def _pairs_of_sources(
-    columns: Sequence[str], numbers: Mapping[Hashable, int]
-) -> Callable[[Scores], DistinctNumbers]:
-    n = len(numbers)
-
-    def make(chunk: Scores) -> DistinctNumbers:
-        left, right = _sides_of_trial(chunk, columns, numbers, 1)
-        return DistinctNumbers.of(np.minimum(left, right) * n + np.maximum(left, right))
-
-    return make
-
-
-@takes(fitted=Map)
 def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
     """Clip LLRs to given bounds, in nats: ``low <= 0 <= high``.
 
@@ -257,12 +375,12 @@ def bound_fixed(fitted: Map, low: float, high: float) -> BoundedMap:
     >>> bound_fixed(AffineMap(a=1.0, b=0.0), -1.0, 2.0)([-3.0, 3.0])
     array([-1.,  2.])
     """
+    of_kind(fitted, Map, "fitted")
     if not (isinstance(low, (int, float)) and isinstance(high, (int, float)) and low <= 0.0 <= high):
         raise InputError(f"bounds must be numbers with low <= 0 <= high, got {low!r} and {high!r}")
     return _bounded_by_method(fitted, float(low), float(high), "fixed", {}, {})
 
 
-@takes(fitted=Map)
 def bound_sources(
     fitted: Map,
     source: ScoreSource | int | None = None,
@@ -306,6 +424,7 @@ def bound_sources(
     >>> round(bound_sources(line, 99).high / LN10, 12)
     2.0
     """
+    of_kind(fitted, Map, "fitted")
     if source is not None and not isinstance(source, ScoreSource):
         if n_sources is not None:
             raise InputError("give the training data or n_sources, not both")
@@ -347,7 +466,6 @@ def training_gap(fitted: Map, source: ScoreSource) -> tuple[Moments, dict[str, J
     return moments, {} if gap is None else {"gap": list(gap), "gap_of": of}
 
 
-@takes(fitted=Map)
 def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: float = 0.01) -> BoundedMap:
     """Clip LLRs to the empirical lower and upper bounds of Vergeer et al. (2016).
 
@@ -381,6 +499,7 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     >>> bounded.details["low_log10"], bounded.details["high_log10"]  # log10(3) = 0.477
     (-0.47, 0.47)
     """
+    of_kind(fitted, Map, "fitted")
     whole_number(misleading, 1, "misleading")
     step = _positive_number(step, "step")
     llrs = fitted.on(source)
@@ -407,7 +526,6 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     )
 
 
-@takes(fitted=Map)
 def bound_invariance(
     fitted: Map,
     source: ScoreSource,
@@ -446,6 +564,7 @@ def bound_invariance(
     >>> bounded.details["low_log10"], bounded.details["high_log10"]
     (-0.477, 0.477)
     """
+    of_kind(fitted, Map, "fitted")
     step, limit = _positive_number(step, "step"), _positive_number(limit, "limit")
     llrs = fitted.on(source)
     moments = as_source(llrs).reduce(Moments.of)
@@ -500,24 +619,6 @@ def _positive_number(value: object, name: str) -> float:
     if not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
         raise InputError(f"{name} must be a positive number, got {value!r}")
     return float(value)
-
-
-_bounding: ContextVar[bool] = ContextVar("bounding", default=False)
-
-
-def groups_bound_llrs() -> bool:
-    """Whether the groups that a fit is given bound its LLRs, and not only deal its folds."""
-    return _bounding.get()
-
-
-@contextmanager
-def bounding_groups(wanted: bool) -> Iterator[None]:
-    """Tell the fit inside whether its groups bound LLRs."""
-    token = _bounding.set(wanted)
-    try:
-        yield
-    finally:
-        _bounding.reset(token)
 
 
 def count_groups(

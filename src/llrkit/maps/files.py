@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
 from llrkit.core.summaries import subclasses_of
 from llrkit.errors import ChangedFileWarning, MapFileError
-from llrkit.maps.map import Map, SavedMap, is_reading
+from llrkit.maps.map import Map, RecordedReading, SavedMap
 
 CHECKSUM = "checksum"
 _ALGORITHM = "sha256"
@@ -40,11 +40,6 @@ def checksum_of(content: Mapping[str, object]) -> str:
     rest = {name: value for name, value in content.items() if name != CHECKSUM}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return f"{_ALGORITHM}:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def with_checksum(content: Mapping[str, object]) -> dict[str, object]:
-    """The content of a calibration file, and its checksum."""
-    return {**content, CHECKSUM: checksum_of(content)}
 
 
 def verify(content: object, where: str, *, accept_changed: bool = False) -> None:
@@ -129,7 +124,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     for name in ("options", "details"):
         objects[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in objects[name].items()}
     reading = plain.get("reading")
-    if reading is not None and not is_reading(reading):
+    if reading is not None and not isinstance(reading, dict):  # its values are looked at when used
         raise MapFileError(f'{where}: "reading" must be an object')
     densities = plain.get("densities")
     if densities is not None and not isinstance(densities, dict):
@@ -140,7 +135,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
             options=_object_from_plain(objects["options"], f"{where}: options", base),
             details=_object_from_plain(objects["details"], f"{where}: details", base),
             provenance=_object_from_plain(objects["provenance"], f"{where}: provenance", base),
-            reading=reading,
+            reading=cast(RecordedReading | None, reading),
             densities=densities,
             **{
                 name: _parameter_from_plain(value, f"{where}: {name}", base)
@@ -190,7 +185,8 @@ def _refuse_not_finite(name: str, value: object, *, infinite: bool) -> None:
 
 def save_map(fitted: SavedMap, path: str | Path) -> None:
     """Write a calibration file: to a temporary file first, then renamed."""
-    content = with_checksum(map_to_dict(fitted))
+    content = map_to_dict(fitted)
+    content = {**content, CHECKSUM: checksum_of(content)}
     write_atomically(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeAlias, TypedDict, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeAlias, TypedDict, cast, overload
 
 import numpy as np
 
@@ -32,81 +32,6 @@ Columns: TypeAlias = Mapping[str, Array]
 Point: TypeAlias = OperatingPoint | str | float
 
 
-class DecidingMap:
-    """Posteriors and decisions of whatever can be called with scores and gives LLRs."""
-
-    @abstractmethod
-    def __call__(
-        self, scores: object, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float | FloatArray | Scores:
-        """LLRs of scores."""
-
-    @overload
-    def posteriors(
-        self, scores: float, prior: float, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float: ...
-    @overload
-    def posteriors(
-        self,
-        scores: Numbers | Trials,
-        prior: float,
-        columns: Columns | None = None,
-        *,
-        outside: str | None = None,
-    ) -> FloatArray: ...
-    def posteriors(
-        self, scores: object, prior: float, columns: Columns | None = None, *, outside: str | None = None
-    ) -> float | FloatArray:
-        """The probability of a target after each score, ``sigmoid(llr + logit prior)``.
-
-        Scores are numbers as the training file held them, or ``Trials``; ``columns`` and ``outside`` are as
-        when the map is called.
-
-        Examples
-        --------
-        >>> import llrkit as lk
-        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
-        >>> calibrate.posteriors([0.5, 0.5 + np.log(99) / 2], 0.01)
-        array([0.01, 0.5 ])
-        """
-        return posterior(self._llrs_of_rows(scores, columns, outside), prior)
-
-    @overload
-    def decide(
-        self, scores: float, point: Point, columns: Columns | None = None, *, outside: str | None = None
-    ) -> bool: ...
-    @overload
-    def decide(
-        self,
-        scores: Numbers | Trials,
-        point: Point,
-        columns: Columns | None = None,
-        *,
-        outside: str | None = None,
-    ) -> BoolArray: ...
-    def decide(
-        self, scores: object, point: Point, columns: Columns | None = None, *, outside: str | None = None
-    ) -> bool | BoolArray:
-        """Which scores to accept at an operating point: those whose LLR is at least its Bayes threshold.
-
-        Examples
-        --------
-        >>> import llrkit as lk
-        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
-        >>> calibrate.decide([0.5, 3.0], "sre08")
-        array([False,  True])
-        """
-        accepted = self._llrs_of_rows(scores, columns, outside) >= operating_point(point).threshold
-        return np.asarray(accepted) if np.ndim(accepted) else bool(accepted)
-
-    def _llrs_of_rows(self, scores: object, columns: Columns | None, outside: str | None) -> FloatArray:
-        if isinstance(scores, Scores):
-            raise InputError(
-                "Scores keep the classes in separate arrays, so there are no rows; give an array, or Trials"
-            )
-        return np.asarray(self(scores, columns, outside=outside), dtype=np.float64)
-
-
 class RecordedReading(TypedDict, total=False):
     """How the training scores were read; files of earlier versions say less."""
 
@@ -115,11 +40,6 @@ class RecordedReading(TypedDict, total=False):
     distance: bool
     positive: str | None
     calibrated: bool
-
-
-def is_reading(plain: object) -> TypeGuard[RecordedReading]:
-    """Whether something in a calibration file can be this; its values are looked at when they are used."""
-    return isinstance(plain, dict)
 
 
 def reading_of(roles: Roles) -> RecordedReading:
@@ -196,6 +116,10 @@ class SavedMap(ABC):
         """The same map with more known of where it comes from."""
         return replace(self, provenance={**self.provenance, **more})
 
+    def with_reading(self, roles: Roles) -> Self:
+        """The same map, which knows how its training scores were read."""
+        return replace(self, reading=reading_of(roles))
+
     def detail(self, name: str) -> float:
         """A number that the fit found out besides the parameters."""
         value = self.details[name]
@@ -225,7 +149,7 @@ class SavedMap(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Map(DecidingMap, SavedMap):
+class Map(SavedMap):
     """A map from scores to natural-log LLRs.
 
     Subclasses are frozen dataclasses whose own fields are the parameters (numbers, strings, arrays, other
@@ -340,7 +264,8 @@ class Map(DecidingMap, SavedMap):
         back = self.back_to_scores()
         if self.input_factor == 1.0:
             return back
-        return then_divided(back, self.input_factor, method=f"inverse of {self.method}")
+        undone = AffineMap(a=1.0 / self.input_factor, b=0.0)  # what reading multiplied scores by
+        return ComposedMap(first=back, second=undone, method=f"inverse of {self.method}")
 
     @overload
     def __call__(self, scores: Scores, *, outside: str | None = None) -> Scores: ...
@@ -373,16 +298,80 @@ class Map(DecidingMap, SavedMap):
         """
         usual = "ignore" if isinstance(scores, Scores) else "warn"
         watch = self.watch(usual if outside is None else outside)
+        llrs: float | FloatArray | Scores
         if isinstance(scores, Scores):
-            order = self.system_order(scores.roles.score)
-            chunk = scores if order is None else chosen_systems(scores, order)
-            llrs: float | FloatArray | Scores = self._of_chunk(chunk, self._read_factor(scores), watch)
+            llrs = self._of_scores(scores, watch)
         elif isinstance(scores, ScoreSource):
             llrs = self._of_rows(rows_in_memory(scores), watch)
         else:
             llrs = self._of_numbers(scores, columns, watch)
         watch.warn()
         return llrs
+
+    @overload
+    def posteriors(
+        self, scores: float, prior: float, columns: Columns | None = None, *, outside: str | None = None
+    ) -> float: ...
+    @overload
+    def posteriors(
+        self,
+        scores: Numbers | Trials,
+        prior: float,
+        columns: Columns | None = None,
+        *,
+        outside: str | None = None,
+    ) -> FloatArray: ...
+    def posteriors(
+        self, scores: object, prior: float, columns: Columns | None = None, *, outside: str | None = None
+    ) -> float | FloatArray:
+        """The probability of a target after each score, ``sigmoid(llr + logit prior)``.
+
+        Scores are numbers as the training file held them, or ``Trials``; ``columns`` and ``outside`` are as
+        when the map is called.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
+        >>> calibrate.posteriors([0.5, 0.5 + np.log(99) / 2], 0.01)
+        array([0.01, 0.5 ])
+        """
+        return posterior(self._llrs_of_rows(scores, columns, outside), prior)
+
+    @overload
+    def decide(
+        self, scores: float, point: Point, columns: Columns | None = None, *, outside: str | None = None
+    ) -> bool: ...
+    @overload
+    def decide(
+        self,
+        scores: Numbers | Trials,
+        point: Point,
+        columns: Columns | None = None,
+        *,
+        outside: str | None = None,
+    ) -> BoolArray: ...
+    def decide(
+        self, scores: object, point: Point, columns: Columns | None = None, *, outside: str | None = None
+    ) -> bool | BoolArray:
+        """Which scores to accept at an operating point: those whose LLR is at least its Bayes threshold.
+
+        Examples
+        --------
+        >>> import llrkit as lk
+        >>> calibrate = lk.AffineMap(a=2.0, b=-1.0)
+        >>> calibrate.decide([0.5, 3.0], "sre08")
+        array([False,  True])
+        """
+        accepted = self._llrs_of_rows(scores, columns, outside) >= operating_point(point).threshold
+        return np.asarray(accepted) if np.ndim(accepted) else bool(accepted)
+
+    def _llrs_of_rows(self, scores: object, columns: Columns | None, outside: str | None) -> FloatArray:
+        if isinstance(scores, Scores):
+            raise InputError(
+                "Scores keep the classes in separate arrays, so there are no rows; give an array, or Trials"
+            )
+        return np.asarray(self(scores, columns, outside=outside), dtype=np.float64)
 
     def _of_numbers(self, scores: object, columns: Columns | None, watch: RangeWatch) -> float | FloatArray:
         try:
@@ -406,6 +395,11 @@ class Map(DecidingMap, SavedMap):
         if self.n_systems > 1:
             return llrs if values.ndim == 2 else float(llrs[0])
         return llrs.reshape(values.shape) if values.ndim else float(llrs[0])
+
+    def _of_scores(self, scores: Scores, watch: RangeWatch) -> Scores:
+        order = self.system_order(scores.roles.score)
+        chunk = scores if order is None else chosen_systems(scores, order)
+        return self._of_chunk(chunk, self._read_factor(scores), watch)
 
     def _of_rows(self, trials: Trials, watch: RangeWatch) -> FloatArray:
         order = self.system_order(trials.score)
@@ -501,7 +495,7 @@ class Map(DecidingMap, SavedMap):
         """
         if other.n_systems != 1:
             raise SystemCountError(f"a map of {other.n_systems} systems cannot follow another map")
-        return composed(self, other, method=f"{self.method}+{other.method}")
+        return ComposedMap(first=self, second=other, method=f"{self.method}+{other.method}")
 
     def try_out(self) -> None:
         """Map some scores: parameters of the wrong type or shape fail here."""
@@ -691,7 +685,45 @@ class InverseMap(Map):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class ComposedMap(Map):
+class MapOfMaps(Map):
+    """A map made of others, which take the same scores: it needs what they need."""
+
+    @property
+    @abstractmethod
+    def inner_maps(self) -> tuple[Map, ...]:
+        """The maps inside; the first of them meets the scores."""
+
+    @property
+    def n_systems(self) -> int:
+        """As many as the first map takes."""
+        return self.inner_maps[0].n_systems
+
+    @property
+    def system_names(self) -> list[str]:
+        """Those of the first map."""
+        return self.inner_maps[0].system_names
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns of all maps."""
+        return tuple(dict.fromkeys(name for inner in self.inner_maps for name in inner.needs))
+
+    @property
+    def condition_ranges(self) -> dict[str, list[float]]:
+        """Those of all maps."""
+        return {name: ends for inner in self.inner_maps for name, ends in inner.condition_ranges.items()}
+
+    @property
+    def accepts_missing(self) -> bool:
+        """When all maps do."""
+        return all(inner.accepts_missing for inner in self.inner_maps)
+
+    def _tried(self, scores: FloatArray) -> FloatArray:
+        return np.concatenate([inner._tried(scores) for inner in self.inner_maps])[-len(scores) :]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ComposedMap(MapOfMaps):
     """One map after another."""
 
     first: Map
@@ -704,29 +736,14 @@ class ComposedMap(Map):
             object.__setattr__(self, "reading", self.first.reading)
 
     @property
-    def n_systems(self) -> int:
-        """As many as the first map takes."""
-        return self.first.n_systems
-
-    @property
-    def condition_ranges(self) -> dict[str, list[float]]:
-        """Those of both maps."""
-        return {**self.first.condition_ranges, **self.second.condition_ranges}
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Columns of either map."""
-        return tuple(dict.fromkeys((*self.first.needs, *self.second.needs)))
+    def inner_maps(self) -> tuple[Map, ...]:
+        """Both, in their order."""
+        return self.first, self.second
 
     @property
     def accepts_missing(self) -> bool:
-        """As the first map."""
+        """As the first map: the second takes its LLRs."""
         return self.first.accepts_missing
-
-    @property
-    def system_names(self) -> list[str]:
-        """Those of the first map."""
-        return self.first.system_names
 
     @property
     def training_range(self) -> tuple[FloatArray, FloatArray] | None:
@@ -747,19 +764,3 @@ class ComposedMap(Map):
             second=self.first.back_to_scores(),
             method=f"inverse of {self.method}",
         )
-
-
-def composed(first: Map, second: Map, *, method: str) -> Map:
-    """One map, then another; the maps that are composed need not know how."""
-    return ComposedMap(first=first, second=second, method=method)
-
-
-def then_divided(first: Map, factor: float, *, method: str) -> Map:
-    """A map, then a division by what scores were multiplied by when they were read.
-
-    Examples
-    --------
-    >>> then_divided(AffineMap(a=3.0, b=0.0), 2.0, method="an example")(4.0)
-    6.0
-    """
-    return composed(first, AffineMap(a=1.0 / factor, b=0.0), method=method)

@@ -15,14 +15,14 @@ from llrkit.base.process import cached_property
 from llrkit.core.groups import decoded
 from llrkit.errors import InputError, NaNScoreError, NotInvertibleError, SystemCountError
 from llrkit.maps.bounds import BoundedMap
-from llrkit.maps.map import AffineMap, Columns, InverseMap, Map
+from llrkit.maps.map import AffineMap, Columns, InverseMap, Map, MapOfMaps
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.theory import GaussianLLR
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class MeanMap(Map):
+class MeanMap(MapOfMaps):
     """``llr = sum_j weight_j llr_j``, weights that are positive and sum to one.
 
     The cross-entropy is a convex function of the LLR, so the mean never costs more than the maps do on
@@ -58,19 +58,9 @@ class MeanMap(Map):
             raise SystemCountError("the maps take different numbers of systems")
 
     @property
-    def n_systems(self) -> int:
-        """As many as the maps take."""
-        return next(iter(self.maps.values())).n_systems
-
-    @property
-    def system_names(self) -> list[str]:
-        """Those of the maps."""
-        return next(iter(self.maps.values())).system_names
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The columns of all maps."""
-        return tuple(dict.fromkeys(name for fitted in self.maps.values() for name in fitted.needs))
+    def inner_maps(self) -> tuple[Map, ...]:
+        """All that are averaged."""
+        return tuple(self.maps.values())
 
     @property
     def has_bounds(self) -> bool:
@@ -84,9 +74,6 @@ class MeanMap(Map):
             for name, fitted in self.maps.items():
                 total += self.weights[name] * fitted.llr(scores, columns)
         return np.nan_to_num(total, copy=False, nan=0.0, posinf=math.inf, neginf=-math.inf)
-
-    def _tried(self, scores: FloatArray) -> FloatArray:
-        return np.concatenate([fitted._tried(scores) for fitted in self.maps.values()])[-len(scores) :]
 
     @property
     def low(self) -> float:

@@ -32,7 +32,7 @@ from llrkit.errors import (
     TooFewTrialsError,
 )
 from llrkit.fits.folds import fit_of, method_name
-from llrkit.fits.linear import Settled, refuse_runaway, settle
+from llrkit.fits.logistic import Settled, refuse_runaway, settle
 from llrkit.maps.map import MapMetadata
 from llrkit.multiclass.maps import (
     AffineClassMap,

@@ -121,7 +121,7 @@ def fit_adapted(
     >>> rng = np.random.default_rng(0)
     >>> dev = lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 2_000))
     >>> test = lk.Scores(rng.normal(8.0, 1.5, 500), rng.normal(2.0, 1.5, 9_500))  # 1.5 s + 2
-    >>> trained = lk.fit_logistic(dev)
+    >>> trained = lk.calibrate(dev, bound="none").map
     >>> adapted = lk.fit_adapted(trained, test)  # its labels are not looked at
     >>> adapted.details["adaptation"]["rung"]
     'common move'

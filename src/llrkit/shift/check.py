@@ -25,6 +25,7 @@ from llrkit.base.text import Json, number, p_at_level
 from llrkit.core.groups import group_cells, share_covariance
 from llrkit.core.histograms import ClassDensity, ClassHistogram, ScoreHistogram
 from llrkit.errors import InputError, NaNScoreError, TooFewTrialsError
+from llrkit.fits.judge import keeping_sample, with_densities
 from llrkit.fits.logistic import fit_logistic
 from llrkit.maps.bounds import BoundedMap
 from llrkit.maps.map import AffineMap, Columns, ComposedMap, Map
@@ -51,7 +52,7 @@ def densities_of(fitted: Map) -> TrainingDensities | None:
     Examples
     --------
     >>> import llrkit as lk
-    >>> densities_of(lk.fit_cmlg(lk.Scores([2.0, 4.0], [0.0, 2.0]), bound="sources")).of
+    >>> densities_of(lk.calibrate(lk.Scores([2.0, 4.0], [0.0, 2.0]), method="cmlg").map).of
     'scores'
     """
     while fitted.densities is None and isinstance(fitted, BoundedMap):
@@ -449,8 +450,8 @@ def check_shift(
     speakers
         The column, or the two columns, with the speakers of a trial: trials that share one are not
         independent, and without this the test finds a shift wherever other people speak. The training
-        trials have them in the same columns, or the map was fitted with ``speakers=`` and ``bound="sources"``
-        or ``groups=``.
+        trials have them in the same columns, or the map was made by :func:`llrkit.calibrate` with
+        ``speakers=`` or ``groups=``.
     share
         The share of targets, or a range of it, if something is known.
 
@@ -466,7 +467,7 @@ def check_shift(
     >>> rng = np.random.default_rng(0)
     >>> dev = lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 2_000))
     >>> same = np.append(rng.normal(4.0, 1.0, 100), rng.normal(0.0, 1.0, 1_900))
-    >>> check = lk.check_shift(lk.fit_logistic(dev), same)
+    >>> check = lk.check_shift(lk.calibrate(dev).map, same)
     >>> check.is_shifted, round(check.share, 2)
     (False, 0.05)
     >>> moved = lk.check_shift(dev, 1.5 * same + 2.0)
@@ -490,15 +491,17 @@ class ShiftSetting:
         if isinstance(given, Map):
             known = densities_of(given)
             if known is None:
-                raise InputError(f"the calibration does not hold {NO_DENSITIES}, or give the training trials")
+                raise InputError(
+                    f"the calibration does not hold {NO_DENSITIES}, or give the training trials; "
+                    "lk.calibrate(...).map records them, a map of a fit alone does not"
+                )
             return cls(given, known)
         given = as_source(given)
         if given.roles.n_systems > 1:
             raise InputError("the training trials have the scores of several systems: fuse them first")
-        fitted = fit_logistic(given)
-        known = densities_of(fitted)
-        if known is None:  # a fit inside of another one is not looked at
-            known = TrainingDensities(given.reduce(ScoreHistogram.of))
+        kept = keeping_sample(given)  # files are not read once more for the densities
+        fitted = with_densities(fit_logistic(kept), kept)
+        known = TrainingDensities.from_plain(fitted.densities or {})
         if speakers is not None:
             known = known.with_groups(given, names_of(speakers, "speakers"))
         return cls(fitted, known)

@@ -141,7 +141,7 @@ class ShiftMonitor:
     >>> warnings.simplefilter("ignore", lk.ShiftWarning)  # the alarm is looked at below
     >>> rng = np.random.default_rng(0)
     >>> dev = lk.Scores(rng.normal(4.0, 1.0, 2_000), rng.normal(0.0, 1.0, 20_000))
-    >>> monitor = lk.ShiftMonitor(lk.fit_logistic(dev))
+    >>> monitor = lk.ShiftMonitor(lk.calibrate(dev).map)
     >>> for day in range(10):
     ...     monitor.update(np.append(rng.normal(4.0, 1.0, 50), rng.normal(0.0, 1.0, 950)))
     >>> monitor

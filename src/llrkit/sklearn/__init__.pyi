@@ -1,5 +1,4 @@
 from . import scorers as scorers
-from .cross_fitted import LLRClassifierCV as LLRClassifierCV
 from .estimators import AffineScaling as AffineScaling
 from .estimators import BayesCalibrator as BayesCalibrator
 from .estimators import BiGaussianCalibrator as BiGaussianCalibrator
@@ -9,6 +8,7 @@ from .estimators import GammaCalibrator as GammaCalibrator
 from .estimators import GaussianBackEnd as GaussianBackEnd
 from .estimators import GaussianCalibrator as GaussianCalibrator
 from .estimators import KDECalibrator as KDECalibrator
+from .estimators import LLRClassifierCV as LLRClassifierCV
 from .estimators import LogisticCalibrator as LogisticCalibrator
 from .estimators import MixtureCalibrator as MixtureCalibrator
 from .estimators import NIGCalibrator as NIGCalibrator

@@ -13,18 +13,31 @@ import inspect
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from textwrap import dedent, indent
-from typing import Any, Protocol, Self, SupportsFloat, TypeAlias
+from typing import Any, Self, SupportsFloat, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import sklearn.base
 import sklearn.utils.parallel
 import sklearn.utils.validation
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.parallel import delayed
+from sklearn.utils.validation import (
+    _check_method_params,
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+    indexable,
+)
 
 from llrkit.base.arguments import Array, BoolArray, FloatArray, IntArray
 from llrkit.base.process import warn_caller
@@ -42,10 +55,10 @@ from llrkit.errors import (
 from llrkit.fits.cmlg import fit_cmlg
 from llrkit.fits.densities import fit_gaussian, fit_kde, fit_student_t
 from llrkit.fits.folds import M
+from llrkit.fits.fusion import fit_fusion
 from llrkit.fits.gaussian import fit_bayes
 from llrkit.fits.heavy_tails import fit_gamma, fit_nig, fit_tied_nig
-from llrkit.fits.linear import fit_linear
-from llrkit.fits.logistic import fit_fusion, fit_logistic, fit_rule
+from llrkit.fits.logistic import fit_linear, fit_logistic, fit_rule
 from llrkit.fits.mixtures import fit_mixture, fit_unsupervised
 from llrkit.fits.monotone import fit_bigaussian, fit_pav
 from llrkit.fits.saturating import fit_expectation, fit_saturating
@@ -68,12 +81,6 @@ validate_data: SklearnObject = sklearn.utils.validation.validate_data
 Parallel: SklearnObject = sklearn.utils.parallel.Parallel
 Weights: TypeAlias = npt.ArrayLike | None
 """How often each trial counts; None for once."""
-
-
-class HasClasses(Protocol):
-    """A classifier that was fitted."""
-
-    classes_: Array
 
 
 WEIGHT = "sample_weight"
@@ -226,7 +233,7 @@ class Calibrator(LLRMethods):
         return self
 
     def _fit_columns(self, scores: ScoreSource) -> Map:
-        if n_systems(scores) == 1:
+        if scores.roles.n_systems == 1:
             return self._fit_safely(scores)
         try:
             fusion = fit_fusion(scores)
@@ -247,11 +254,6 @@ class Calibrator(LLRMethods):
         check_is_fitted(self)
         scores: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(self.map_(scores if scores.shape[1] > 1 else scores[:, 0], outside="ignore"))
-
-
-def n_systems(scores: ScoreSource) -> int:
-    """How many systems scored each trial."""
-    return len(scores.roles.score)
 
 
 def with_safeguard(fit: Callable[..., M], trials: object, **options: object) -> M:
@@ -378,7 +380,12 @@ Prior probabilities of the classes{}: ``"flat"``, ``"counts"`` or one for each, 
 
 
 def calibrator_of(
-    name: str, fit: Callable[..., Map], summary: str, *, without: tuple[str, ...] = ()
+    name: str,
+    fit: Callable[..., Map],
+    summary: str,
+    *,
+    at_prior: bool = False,
+    without: tuple[str, ...] = (),
 ) -> type[Calibrator]:
     """The estimator of a fit of one score.
 
@@ -386,25 +393,23 @@ def calibrator_of(
     ----------
     summary
         What it is, in a few words.
+    at_prior
+        Whether the fit is made for a prior of the target, and gets that of the estimator.
     without
         Options of the fit that an array of scores cannot serve: columns of a table, say.
-
-    A fit that is made for a prior of the target gets that of the estimator.
     """
-    prior = inspect.signature(inspect.unwrap(fit)).parameters.get("prior")
-    at_prior = prior is not None and prior.annotation in ("float", float)
-    options = _options_of(fit, without)
 
     def _fit_map(self: Calibrator, scores: ScoreSource) -> Map:
-        return fit(scores, **_options_asked(self, options), **({"prior": self.prior} if at_prior else {}))
+        asked = {key: getattr(self, key) for key in options}
+        return fit(scores, **asked, **({"prior": self.prior} if at_prior else {}))
 
     shared: dict[str, tuple[str, object, str]] = {
         "prior": ("float", 0.5, PRIOR.format(", in the fit too" if at_prior else "")),
         "pos_label": ("object", None, POS_LABEL),
     }
-    body = _estimator_body(fit, f"{summary}; see :func:`llrkit.{fit.__name__}`.", options, shared)
-    body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.estimators"}
-    return type(name, (Calibrator,), body)
+    summary = f"{summary}; see :func:`llrkit.{fit.__name__}`."
+    options, body = _options_and_constructor(fit, summary, shared, without)
+    return type(name, (Calibrator,), {**body, "_fit_map": _fit_map})
 
 
 def class_calibrator_of(
@@ -428,10 +433,9 @@ def class_calibrator_of(
     [0, 1, 2, 1, 0]
     """
     at_prior = "prior" in inspect.signature(fit).parameters
-    options = _options_of(fit)
 
     def _fit_map(self: ClassCalibrator, trials: ClassVectors, prior: Prior) -> ClassMap:
-        asked = {**_options_asked(self, options), **({"prior": prior} if at_prior else {})}
+        asked = {key: getattr(self, key) for key in options} | ({"prior": prior} if at_prior else {})
         scores, first = (trials, None) if of_vectors else self.as_scores(trials, prior)
         fitted = with_safeguard(fit, counted(scores), **asked)
         return fitted if first is None else first.then(fitted)
@@ -439,38 +443,33 @@ def class_calibrator_of(
     shared: dict[str, tuple[str, object, str]] = {
         "prior": ("Prior", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))
     }
-    body = _estimator_body(fit, f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`.", options, shared)
-    body |= {"_fit_map": _fit_map, "__module__": "llrkit.sklearn.estimators"}
-    return type(name, (ClassCalibrator,), body)
+    summary = f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`."
+    options, body = _options_and_constructor(fit, summary, shared)
+    return type(name, (ClassCalibrator,), {**body, "_fit_map": _fit_map})
 
 
-def _options_of(fit: Callable[..., object], without: tuple[str, ...] = ()) -> dict[str, inspect.Parameter]:
-    """The options of a fit that its estimator has, too."""
-    return {
-        key: one
-        for key, one in inspect.signature(inspect.unwrap(fit)).parameters.items()
-        if one.kind is inspect.Parameter.KEYWORD_ONLY and key not in ("prior", *without)
-    }
-
-
-def _options_asked(estimator: object, options: Iterable[str]) -> dict[str, object]:
-    return {key: getattr(estimator, key) for key in options}
-
-
-def _estimator_body(
+def _options_and_constructor(
     fit: Callable[..., object],
     first_line: str,
-    options: dict[str, inspect.Parameter],
     shared: dict[str, tuple[str, object, str]],
-) -> dict[str, object]:
-    """Constructor and docstring: the options, then those of every estimator (annotation, default, text)."""
+    without: tuple[str, ...] = (),
+) -> tuple[list[str], dict[str, object]]:
+    """The options of a fit, and a constructor with docstring: they come first, then those that are shared.
+
+    scikit-learn clones an estimator by the signature of its constructor, so that is set here: a fit declares
+    its options once, with their defaults and descriptions, and no estimator repeats them.
+    """
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    options = [
+        one.replace(kind=kind)
+        for key, one in inspect.signature(fit).parameters.items()
+        if one.kind is inspect.Parameter.KEYWORD_ONLY and key not in ("prior", *without)
+    ]
     ours = [
         inspect.Parameter(key, kind, default=default, annotation=annotation)
         for key, (annotation, default, _) in shared.items()
     ]
-    theirs = [one.replace(kind=kind) for one in options.values()]
-    signature = inspect.Signature([inspect.Parameter("self", kind), *theirs, *ours], return_annotation=None)
+    signature = inspect.Signature([inspect.Parameter("self", kind), *options, *ours], return_annotation=None)
 
     def take_options(self: object, *given: object, **named: object) -> None:
         bound = signature.bind(self, *given, **named)
@@ -479,10 +478,11 @@ def _estimator_body(
             setattr(self, key, value)
 
     setattr(take_options, "__signature__", signature)  # noqa: B010 - mypy knows no such attribute of functions
-    entries = [(key, option_text(fit, key)) for key in options]
+    entries = [(one.name, option_text(fit, one.name)) for one in options]
     entries += [(key, text) for key, (_, _, text) in shared.items()]
     listed = "\n".join(f"{key}\n{indent(text, '    ')}" for key, text in entries)
-    return {"__init__": take_options, "__doc__": f"{first_line}\n\nParameters\n----------\n{listed}\n"}
+    body = {"__init__": take_options, "__doc__": f"{first_line}\n\nParameters\n----------\n{listed}\n"}
+    return [one.name for one in options], {**body, "__module__": __name__}
 
 
 def option_text(fit: Callable[..., object], key: str) -> str:
@@ -494,7 +494,7 @@ def option_text(fit: Callable[..., object], key: str) -> str:
     >>> option_text(fit_tied_nig, "alpha")
     'Weight of the targets (:term:`alpha`), strictly between 0 and 1.'
     """
-    text = inspect.getdoc(inspect.unwrap(fit)) or ""
+    text = inspect.getdoc(fit) or ""
     entry = re.search(rf"^(?:\w+, )*{key}(?:, \w+)*\n((?:(?: {{4}}.*)?\n)+)", text + "\n", re.MULTILINE)
     return dedent(entry.group(1)).strip() if entry else ""
 
@@ -539,7 +539,7 @@ class CMLGCalibrator(Calibrator):
         return fit_cmlg(scores, alpha=self.alpha)
 
     def _fit_columns(self, scores: ScoreSource) -> Map:
-        if n_systems(scores) == 1:
+        if scores.roles.n_systems == 1:
             return self._fit_map(scores)
         try:
             return fit_fusion(scores, method="gaussian", alpha=self.alpha)
@@ -576,10 +576,8 @@ class LogisticCalibrator(Calibrator):
 
     def _fit_columns(self, scores: ScoreSource) -> Map:
         options = {"prior": self.prior, "robust": self.robust, "regularization": self.regularization}
-        fitted: Map = with_safeguard(
-            fit_logistic if n_systems(scores) == 1 else fit_fusion, scores, **options
-        )
-        return fitted
+        fit: Callable[..., Map] = fit_logistic if scores.roles.n_systems == 1 else fit_fusion
+        return with_safeguard(fit, scores, **options)
 
 
 class RuleCalibrator(Calibrator):
@@ -609,7 +607,7 @@ class RuleCalibrator(Calibrator):
         return fit_rule(scores, rule=self.rule, prior=self.prior)
 
     def _fit_columns(self, scores: ScoreSource) -> Map:
-        if n_systems(scores) == 1:
+        if scores.roles.n_systems == 1:
             return self._fit_safely(scores)
         try:
             fit = fit_linear(scores, prior=self.prior, rule=scoring_rule(self.rule))
@@ -621,7 +619,7 @@ class RuleCalibrator(Calibrator):
 
 PAVCalibrator = calibrator_of("PAVCalibrator", fit_pav, "Pool adjacent violators")
 SaturatingCalibrator = calibrator_of(
-    "SaturatingCalibrator", fit_saturating, "Logistic regression with saturating ends"
+    "SaturatingCalibrator", fit_saturating, "Logistic regression with saturating ends", at_prior=True
 )
 ExpectationCalibrator = calibrator_of(
     "ExpectationCalibrator", fit_expectation, "Solves <r> = 1 and <1/r> = 1"
@@ -647,3 +645,186 @@ UnsupervisedCalibrator = calibrator_of(
     "Two Gaussians fitted without the labels",
     without=("supervised",),  # a column of a table
 )
+
+
+def scores_for_last(estimator: SklearnObject, X: object) -> FloatArray:
+    """Scores that speak for ``classes_[1]``."""
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(X), dtype=np.float64)
+    if not hasattr(estimator, "predict_proba"):
+        raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba")
+    posterior = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
+    return np.asarray(logit(posterior))
+
+
+class LLRClassifierCV(LLRMethods):
+    """A classifier of any kind whose scores are calibrated to LLRs by cross-fitting.
+
+    Each fold is scored by a classifier that has not seen it; the calibrator is fitted on these scores, and
+    the classifier once more on all trials. ``transform`` gives LLRs in favor of the target,
+    ``predict_proba`` posteriors at ``prior``.
+
+    Parameters
+    ----------
+    estimator
+        A classifier with ``decision_function`` or ``predict_proba``; by default ``LogisticRegression()``.
+    calibrator
+        A calibrator of ``sklearn``; by default ``LogisticCalibrator()`` at ``prior``.
+    cv
+        The folds: their number (5 by default), or a splitter of scikit-learn. With a number and ``groups``
+        given to ``fit``, no group is in two folds.
+    prior
+        Prior probability of the target; ``predict`` and ``predict_proba`` apply it.
+    pos_label
+        The label of the targets; by default that which comes last in sorted order.
+    n_jobs
+        Folds that are fitted at a time, as in scikit-learn.
+
+    Attributes
+    ----------
+    estimator_, calibrator_
+        The classifier fitted on all trials, and the calibrator of its scores.
+    classes_, target_
+        The two labels in sorted order, and that of the targets.
+    scores_
+        Out-of-fold scores in the order of the trials, which the calibrator was fitted on.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> rng = np.random.default_rng(1)
+    >>> y = rng.random(600) < 0.3
+    >>> X = rng.normal(size=(600, 2)) + 1.5 * y[:, None]
+    >>> model = LLRClassifierCV(LinearSVC()).fit(X, y)
+    >>> model.transform([[0.75, 0.75]]).round(1)  # as likely under either class
+    array([[0.1]])
+    """
+
+    def __init__(
+        self,
+        estimator: SklearnObject = None,
+        calibrator: SklearnObject = None,
+        *,
+        cv: SklearnObject = None,
+        prior: float = 0.5,
+        pos_label: object = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibrator = calibrator
+        self.cv = cv
+        self.prior = prior
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        sample_weight: Weights = None,
+        groups: npt.ArrayLike | None = None,
+        **fit_params: object,
+    ) -> Self:
+        """Fit classifier and calibration.
+
+        Parameters
+        ----------
+        X, y
+            Whatever the classifier takes, and labels of two kinds.
+        sample_weight
+            How often each trial counts: for the calibration, and for the classifier if its ``fit`` takes it.
+        groups
+            What each trial belongs to (a speaker, a case): trials of one group are never on both sides.
+        **fit_params
+            More for ``fit`` of the classifier; with metadata routing, whatever parts have asked for.
+        """
+        if y is None:
+            raise ValueError("LLRClassifierCV requires y to be passed, but the target y is None")
+        rows, given_labels = indexable(X, y)
+        labels: Array = column_or_1d(given_labels, warn=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, rows)
+        self._learn_classes(labels)
+        of_classifier, of_folds = self._routed(sample_weight, groups, fit_params)
+        folds = list(self._splitter(groups).split(rows, labels, **of_folds))
+        _require_partition_into_folds(folds, len(labels))
+        scored = Parallel(n_jobs=self.n_jobs)(
+            delayed(_score_fold)(clone(self._classifier), rows, labels, train, test, of_classifier)
+            for train, test in folds
+        )
+        self.scores_ = np.empty(len(labels))
+        for (_, test), scores in zip(folds, scored, strict=True):
+            self.scores_[test] = scores if self._target_is_last else -scores
+        self.estimator_ = clone(self._classifier).fit(rows, labels, **of_classifier)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        given = LogisticCalibrator(prior=self.prior) if self.calibrator is None else self.calibrator
+        self.calibrator_ = clone(given).set_params(pos_label=1)
+        self.calibrator_.fit(self.scores_[:, None], (labels == self.target_).astype(int), sample_weight)
+        return self
+
+    def _llr(self, X: npt.ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        scores = scores_for_last(self.estimator_, X)
+        oriented = scores if self._target_is_last else -scores
+        return np.asarray(self.calibrator_.transform(oriented[:, None]))[:, 0]
+
+    @property
+    def _classifier(self) -> SklearnObject:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _splitter(self, groups: npt.ArrayLike | None) -> SklearnObject:
+        if self.cv is not None and not isinstance(self.cv, (int, np.integer)):
+            return check_cv(self.cv)
+        folds = 5 if self.cv is None else int(self.cv)
+        return StratifiedKFold(folds) if groups is None else StratifiedGroupKFold(folds)
+
+    def _routed(
+        self, sample_weight: Weights, groups: npt.ArrayLike | None, more: dict[str, object]
+    ) -> tuple[dict[str, object], dict[str, object]]:
+        """What ``fit`` of the classifier and ``split`` of the folds are given."""
+        given = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **given, **more)
+            return routed.estimator.fit, routed.splitter.split
+        weights: dict[str, object] = {}
+        if sample_weight is not None and has_fit_parameter(self._classifier, "sample_weight"):
+            weights = {"sample_weight": sample_weight}
+        return weights | more, {} if groups is None else {"groups": groups}
+
+    def get_metadata_routing(self) -> SklearnObject:
+        """What scikit-learn's metadata routing hands to the classifier, the folds and the calibration."""
+        own = self.cv is None or isinstance(self.cv, (int, np.integer))
+        splitter = StratifiedGroupKFold() if own else self.cv
+        return (
+            MetadataRouter(owner=type(self).__name__)
+            .add_self_request(self)
+            .add(estimator=self._classifier, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+            .add(splitter=splitter, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        )
+
+    def __sklearn_tags__(self) -> SklearnObject:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self._classifier).input_tags.sparse
+        return tags
+
+
+def _score_fold(
+    classifier: SklearnObject, X: object, y: Array, train: Array, test: Array, more: dict[str, object]
+) -> FloatArray:
+    """Scores of the trials of a fold by a classifier fitted on the others."""
+    if len(np.unique(y[train])) < 2:
+        raise InputError("a fold leaves only one class to train on: use fewer folds (cv)")
+    given = _check_method_params(X, params=more, indices=train)
+    classifier.fit(_safe_indexing(X, train), y[train], **given)
+    return scores_for_last(classifier, _safe_indexing(X, test))
+
+
+def _require_partition_into_folds(folds: list[tuple[Array, Array]], n: int) -> None:
+    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
+    if not (times == 1).all():
+        raise InputError(
+            "every trial must be in the test set of exactly one fold; use a splitter that does so"
+        )

@@ -27,8 +27,6 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from llrkit.base.arguments import FloatArray
-from llrkit.core.functions import logit
 from llrkit.errors import InputError, MissingPackageError, UnknownNameError
 from llrkit.metrics import costs, discrimination
 from llrkit.scores import ScoreSource
@@ -39,7 +37,13 @@ try:  # the first module of this room to be imported, whatever is asked of it
     from sklearn.metrics import _scorer
     from sklearn.utils.metadata_routing import MetadataRequest
 
-    from llrkit.sklearn.estimators import HasClasses, SklearnObject, Weights, target_label, weighted_scores
+    from llrkit.sklearn.estimators import (
+        SklearnObject,
+        Weights,
+        scores_for_last,
+        target_label,
+        weighted_scores,
+    )
 except ModuleNotFoundError:
     raise MissingPackageError.of_extra("llrkit.sklearn needs scikit-learn", "sklearn") from None
 
@@ -114,7 +118,7 @@ class DetectionScorer:
     """Whether ``sample_weight`` is wanted of scikit-learn's metadata routing, or under which name."""
 
     def __call__(
-        self, estimator: HasClasses, X: object, y: npt.ArrayLike, sample_weight: Weights = None
+        self, estimator: SklearnObject, X: object, y: npt.ArrayLike, sample_weight: Weights = None
     ) -> float:
         """The score of a fitted estimator."""
         classes = estimator.classes_
@@ -154,16 +158,6 @@ class DetectionScorer:
     def __repr__(self) -> str:
         point = "" if self.point is None else f" at {self.point!r}"
         return f"DetectionScorer({self.name}{point}, greater is better)"
-
-
-def scores_for_last(estimator: SklearnObject, X: object) -> FloatArray:
-    """Scores that speak for ``classes_[1]``."""
-    if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(X), dtype=np.float64)
-    if not hasattr(estimator, "predict_proba"):
-        raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba")
-    posterior = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
-    return np.asarray(logit(posterior))
 
 
 eer = DetectionScorer("eer", discrimination.eer)

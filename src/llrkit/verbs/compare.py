@@ -28,7 +28,6 @@ from llrkit.fits.folds import (
     make_folds,
     training_source,
 )
-from llrkit.fits.judge import without_guard
 from llrkit.maps.map import Map
 from llrkit.metrics.costs import c_primary
 from llrkit.metrics.discrimination import Curve, as_floats, named_arrays, same_length
@@ -278,8 +277,7 @@ def alpha_scan(
         values = []
         for x in tracked(at, f"scanning {name}", len(at), "fits"):
             try:
-                with without_guard():  # the cost judges the maps
-                    llrs = calibrated(method, float(sigmoid(x)))
+                llrs = calibrated(method, float(sigmoid(x)))
             except InputError as error:
                 values.append(float("nan"))
                 refused.setdefault(name, str(error))

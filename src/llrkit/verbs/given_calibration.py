@@ -15,11 +15,10 @@ from llrkit.core.groups import ValueCounts, decoded
 from llrkit.core.losses import LossSums
 from llrkit.core.summaries import Both, Moments, SummaryBase
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.fits.judge import counted_for_bounds
 from llrkit.fits.lineup import LineupMap
 from llrkit.fits.training import provenance
 from llrkit.io.columns import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
-from llrkit.maps.bounds import BoundedMap, bound_elub
+from llrkit.maps.bounds import BoundedMap, bound_elub, counted_for_bounds
 from llrkit.maps.map import AffineMap, ComposedMap, Map
 from llrkit.maps.training_range import RangeWatch
 from llrkit.results.result import plain

@@ -12,14 +12,12 @@ from llrkit.app.project import CALIBRATION
 from llrkit.app.step_commands import calibrate_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.base.files import file_sha256
-from llrkit.fits.best import fit_best
-from llrkit.fits.folds import METHODS, method_name
-from llrkit.fits.judge import bound_map, bound_sentence, parse_bound
+from llrkit.maps.bounds import bound_sentence
 from llrkit.maps.map import Map
 from llrkit.report.document import Said, Section
 from llrkit.report.tables import TextTable
+from llrkit.verbs.calibrate import calibrate
 from llrkit.verbs.compare import ScoreToLlr
-from llrkit.verbs.evaluate import evaluate
 from llrkit.verbs.evaluation import Evaluation
 
 
@@ -27,25 +25,18 @@ def calibrate_task(task: Task[ToCalibrate]) -> Told:
     """As ``llrkit calibrate``."""
     asked, name = task.choices, task.choices["file"]
     path = task.path(name)
-    parse_bound(asked["bound"])
     trials = task.open(name)
     speakers = asked["speakers"] or None
-    if asked["method"] == "best":
-        fitted: Map = fit_best(trials, groups=speakers)
-    else:
-        fitted = METHODS[method_name(asked["method"])](trials)
-    fitted = bound_map(
-        fitted, trials, asked["bound"], speakers=speakers if asked["bound"] == "sources" else None
+    made = calibrate(
+        trials,
+        method=asked["method"],
+        bound=asked["bound"],
+        speakers=speakers if asked["bound"] == "sources" else None,
+        groups=speakers if asked["method"] == "best" else None,  # no speaker is in two folds
     )
-    before, after = evaluate(trials), evaluate(fitted.on(trials))
-    fitted = fitted.with_provenance(
-        training_file=Path(path).name,
-        training_sha256=file_sha256(path),
-        training_cllr_before=before.cllr,
-        training_cllr=after.cllr,
-        training_min_cllr=after.min_cllr,
-        training_eer=after.eer,
-    )
+    before, after = made.before, made.after
+    assert before is not None  # the methods are of one system
+    fitted = made.map.with_provenance(training_file=Path(path).name, training_sha256=file_sha256(path))
     fitted.save(task.out / CALIBRATION)
     said = Said(task.words, (), task.unit, of_sources=True)
     own = [said.section(section) for section in _calibration_sections(fitted, before, after)]

@@ -91,11 +91,11 @@ def test_python_warns_of_scores_outside_the_training_range_too(files, similarity
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_every_fit_takes_a_bound(method, similarity):
+def test_the_map_of_every_method_can_be_bounded(method, similarity):
     dev = lk.Scores.from_labels(*similarity)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lk.ShapeWarning)
-        bounded = METHODS[method](dev, bound="fixed:-0.5,0.25")
+        bounded = lk.bound_map(METHODS[method](dev), dev, "fixed:-0.5,0.25")
     assert (bounded.low, bounded.high) == (-0.5, 0.25)
     assert bounded.reading == bounded.map.reading is not None
     llrs = bounded(similarity[0])

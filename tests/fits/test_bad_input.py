@@ -32,11 +32,13 @@ ROWS = {
     ),
     "a map that does badly on its own training trials": (
         lk.PoorFitWarning,
-        lambda _: lk.fit_nig(lk.Scores([1.0] * 90 + [0.1, 0.3, 0.6] * 10, [1.0] * 5 + [0.0, 0.2, 0.7] * 30)),
+        lambda _: lk.calibrate(
+            lk.Scores([1.0] * 90 + [0.1, 0.3, 0.6] * 10, [1.0] * 5 + [0.0, 0.2, 0.7] * 30), method="nig"
+        ),
     ),
     "classes that do not overlap, in a map without bounds": (
         lk.NoOverlapWarning,
-        lambda _: lk.fit_cmlg(lk.Scores([3.0, 4.0, 3.5], [0.0, 1.0, 2.0])),
+        lambda _: lk.calibrate(lk.Scores([3.0, 4.0, 3.5], [0.0, 1.0, 2.0]), method="cmlg", bound="none"),
     ),
     "constant scores": (lk.ConstantScoreError, lambda _: lk.fit_cmlg(lk.Scores([1.0, 1.0], [1.0]))),
     "complete separation": (lk.SeparationError, lambda _: lk.fit_logistic(lk.Scores([2.0, 3.0], [0.0, 1.0]))),
@@ -68,6 +70,7 @@ ROWS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
 @pytest.mark.parametrize("kind", ROWS)
 def test_each_kind_of_bad_input_has_its_exception(kind, tmp_path):
     expected, do = ROWS[kind]

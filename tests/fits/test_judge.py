@@ -1,4 +1,4 @@
-"""The guard of every fit: what it says of, what it leaves alone, and that it sees the same in any source."""
+"""How a fit is judged: what is said of it, what is left alone, and that any source shows the same."""
 
 import warnings
 
@@ -9,10 +9,12 @@ from pieces import Pieces
 from scipy.optimize import minimize
 
 import llrkit as lk
-from llrkit.fits import judge as guard
 from llrkit.fits.folds import METHODS
 from llrkit.fits.judge import OWN_SHAPES as OWN_SHAPES_OF_MAPS
-from llrkit.fits.judge import TrainingSample, problem_of
+from llrkit.fits.judge import judge_fit, keeping_sample, with_densities
+from llrkit.fits.logistic import TOLERATED, TrainingSample
+
+pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")  # saturated() has probabilities
 
 
 def saturated(n=400):
@@ -39,17 +41,17 @@ def logistic_cllr_by_brute_force(scores, prior=0.5):
     return minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12}).fun
 
 
-def warnings_of(fit, *arguments, **options):
-    """The warnings of poor fits that a fit gives."""
+def warnings_of(method, source, **options):
+    """The warnings of poor fits that a calibration gives."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fit(*arguments, **options)
+        lk.calibrate(source, method=method, bound="none", **options)
     return [one for one in caught if issubclass(one.category, lk.PoorFitWarning)]
 
 
 def test_a_map_worse_than_a_constant_is_warned_of_where_it_was_asked_for():
     with pytest.warns(lk.PoorFitWarning) as caught:
-        fitted = lk.fit_nig(saturated())
+        fitted = lk.calibrate(saturated(), method="nig", bound="none").map
     assert lk.cllr(fitted.on(saturated())) > 1.0
     assert caught[0].filename == __file__
 
@@ -58,18 +60,18 @@ def test_a_map_clearly_worse_than_logistic_regression_is_warned_of():
     scores = saturated()
     line = logistic_cllr_by_brute_force(scores)
     with pytest.warns(lk.PoorFitWarning, match=f"logistic regression one of {line:.4g}"):
-        fitted = lk.fit_tied_nig(scores)
+        fitted = lk.calibrate(scores, method="tied-nig", bound="none").map
     assert lk.cllr(fitted.on(scores)) > line + 0.05
 
 
 @pytest.mark.slow
 def test_no_fit_of_scores_that_suit_it_is_warned_of():
     for method in ("pav", "kde", "logistic", "saturating"):
-        assert warnings_of(METHODS[method], saturated()) == [], method
+        assert warnings_of(method, saturated()) == [], method
     for n in (30, 1_000):
         scores = gaussian(n, 3 * n, seed=n)
         for method in ("cmlg", "gaussian", "tied-nig", "nig", "kde", "bigaussian", "pav", "saturating"):
-            assert warnings_of(METHODS[method], scores) == [], (method, n)
+            assert warnings_of(method, scores) == [], (method, n)
 
 
 def test_just_below_and_just_above_the_limit():
@@ -78,13 +80,13 @@ def test_just_below_and_just_above_the_limit():
 
     def off(shift):
         moved = lk.AffineMap(a=fitted.a, b=fitted.b + shift, method="moved")
-        return lk.cllr(moved.on(scores)) - line, problem_of(moved, scores)
+        return lk.cllr(moved.on(scores)) - line, judge_fit(moved, scores)
 
     shifts = np.linspace(0.0, 1.2, 25)
     found = [off(shift) for shift in shifts]
-    assert {lost > guard.TOLERATED for lost, _ in found} == {True, False}
+    assert {lost > TOLERATED for lost, _ in found} == {True, False}
     for lost, problem in found:
-        assert bool(problem) == (lost > guard.TOLERATED)
+        assert bool(problem) == (lost > TOLERATED)
 
 
 def test_the_loss_is_that_of_the_prior_the_fit_was_made_for():
@@ -101,11 +103,12 @@ def test_pieces_are_judged_like_the_whole_and_without_a_pass_more():
     scores = saturated()
     said, passes = [], []
     for source in (scores, Pieces(scores, pieces=5, seed=3)):
-        with pytest.warns(lk.PoorFitWarning) as caught:
-            lk.fit_tied_nig(source)
-        said.append(str(caught[0].message))
+        kept = keeping_sample(source)
+        fitted = lk.fit_tied_nig(kept)
+        said.append((judge_fit(fitted, kept), with_densities(fitted, kept).densities))
         passes.append(len(getattr(source, "passes", [])))
     assert said[0] == said[1]
+    assert said[0][0]
     assert passes[1] == 2
 
 
@@ -134,10 +137,10 @@ def far_outliers():
 def test_a_fit_without_labels_is_judged_by_them_if_they_are_known(prior):
     scores = far_outliers()
     with pytest.warns(lk.PoorFitWarning):
-        fitted = lk.fit_unsupervised(scores, prior=prior)
+        fitted = lk.calibrate(scores, method="unsupervised", prior=prior, bound="none").map
     assert lk.cllr(fitted.on(scores)) > 1.0
     assert fitted.densities is None  # of classes that the fit has not seen
-    assert len(warnings_of(lk.fit_unsupervised, Pieces(scores, pieces=5, seed=3), prior=prior)) == 1
+    assert len(warnings_of("unsupervised", Pieces(scores, pieces=5, seed=3), prior=prior)) == 1
 
 
 def test_a_bounded_rule_does_not_run_away_from_mislabeled_trials():
@@ -171,10 +174,10 @@ OWN_SHAPES = ("gaussian", "nig", "student-t")
 def test_few_trials_are_warned_of_unless_they_are_enough_or_limit_the_llrs(method):
     for sizes in ((9, 200), (200, 29)):
         with pytest.warns(lk.ShapeWarning):
-            METHODS[method](gaussian(*sizes))
+            lk.calibrate(gaussian(*sizes), method=method, bound="none")
     with warnings.catch_warnings(action="error"):
-        assert not METHODS[method](gaussian(30, 30)).has_bounds
-        assert METHODS[method](gaussian(9, 200), bound="sources").has_bounds
+        assert not lk.calibrate(gaussian(30, 30), method=method, bound="none").map.has_bounds
+        assert lk.calibrate(gaussian(9, 200), method=method).map.has_bounds
 
 
 @pytest.mark.slow

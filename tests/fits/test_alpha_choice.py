@@ -137,7 +137,7 @@ def test_gains_that_three_errors_would_take_back_are_not_taken():
         {"alpha": "best", "point": "sre08"},
         {"alpha": "auto", "point": "sre99"},
         {"alpha": "auto", "point": 3},
-        {"groups": "left", "bound": "none"},
+        {"groups": "left"},
         {"alpha": "auto", "point": 0.1, "groups": ("left", "right", "label")},
         {"alpha": "auto", "point": 0.1, "groups": "nobody"},
     ],

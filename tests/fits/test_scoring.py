@@ -17,7 +17,7 @@ PRIOR = 0.2
 
 def scored(trials, folds, name, prior=PRIOR):
     crossed = lk.cross_calibrate(trials, method=name, groups=folds.groups or None, folds=folds.n)
-    whole = getattr(lk, f"fit_{name}")(trials, bound="fixed:-inf,inf")
+    whole = lk.bound_fixed(getattr(lk, f"fit_{name}")(trials), -np.inf, np.inf)
     wide = trials.with_columns(*folds.columns)
     return MethodLoss.from_source(wide, [folds], [crossed.maps], whole, prior), crossed
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces, reloaded
 
 import llrkit as lk
-from llrkit.fits.logistic import ByMap
+from llrkit.fits.fusion import ByMap
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.ShapeWarning")  # rooms taken together
 ROOMS = ("hall", "office", "street")

@@ -1,0 +1,123 @@
+"""calibrate(): each decision that the Python function, the command and the app share, once."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from commands import run
+from numpy.testing import assert_allclose
+from pieces import Pieces, speaker_trials
+
+import llrkit as lk
+
+SIDES = ("one", "two")
+
+
+def dev(n=300, seed=1):
+    rng = np.random.default_rng(seed)
+    attacks = {"attack": (np.repeat("-", n), np.array(["A1", "A2", "A3"])[np.arange(3 * n) % 3])}
+    return lk.Scores(rng.normal(4.0, 2.0, n), rng.normal(-1.0, 2.0, 3 * n), attacks)
+
+
+def test_the_map_is_that_of_the_fit_and_of_the_bound():
+    trials = dev()
+    made = lk.calibrate(trials, method="saturating", prior=0.1, bound="elub")
+    plain = lk.fit_saturating(trials, prior=0.1)
+    at = np.linspace(-9.0, 9.0, 21)
+    assert_allclose(made.map.map(at), plain(at), rtol=0)
+    assert_allclose(made.map(at), lk.bound_elub(plain, trials)(at), rtol=0)
+    assert made.before.cllr == lk.cllr(trials)
+    assert made.after.cllr == made.map.provenance["training_cllr"] == lk.cllr(made.map.on(trials))
+
+
+def test_bounds_are_by_sources_unless_asked_otherwise():
+    trials = speaker_trials()
+    counted = lk.calibrate(trials, speakers=SIDES).map
+    expected = lk.bound_sources(lk.fit_logistic(trials), trials, speakers=SIDES)
+    assert (counted.low, counted.high) == (expected.low, expected.high)
+    assert not lk.calibrate(trials, bound="none").map.has_bounds
+    with pytest.raises(lk.InputError, match="speakers"):
+        lk.calibrate(trials, bound="elub", speakers=SIDES)
+
+
+@pytest.mark.filterwarnings("ignore::llrkit.PoorFitWarning")  # three attacks hold the LLRs of best
+@pytest.mark.parametrize("method", ["logistic", "best"])
+def test_one_column_of_groups_bounds_llrs(method):
+    options = {"methods": "cmlg,logistic", "folds": 3, "repeats": 1} if method == "best" else {}
+    fitted = lk.calibrate(dev(), method=method, groups="attack", **options).map
+    assert (fitted.low, fitted.high) == (-math.log1p(300), math.log1p(3))
+
+
+def test_groups_only_deal_folds_where_another_bound_is_asked_for():
+    options = {"methods": "cmlg,logistic", "folds": 3, "repeats": 1}
+    fitted = lk.calibrate(dev(), method="best", groups="attack", bound="none", **options).map
+    assert list(fitted.details["groups"]) == ["attack"]
+    assert fitted.details["high"] == math.log1p(4 * 900)
+    with pytest.raises(lk.InputError, match="groups bound the LLRs"):
+        lk.calibrate(dev(), groups="attack", bound="none")
+
+
+@pytest.mark.parametrize("options", [{"method": "best"}, {"groups": "attack"}])
+def test_a_map_for_each_value_goes_with_neither_groups_nor_a_choice(options):
+    with pytest.raises(lk.InputError, match="cannot be combined"):
+        lk.calibrate(dev(), by="attack", **options)
+
+
+def test_a_map_for_each_value_of_a_column_is_that_of_its_trials():
+    rng = np.random.default_rng(2)
+    rooms = {"room": (np.arange(200) % 2, np.arange(600) % 2)}
+    trials = lk.Scores(rng.normal(2.0, 1.0, 200), rng.normal(-2.0, 1.0, 600), rooms)
+    fitted = lk.calibrate(trials, method="cmlg", by="room", bound="none").map
+    alone = lk.calibrate(
+        lk.Scores(trials.target[1::2], trials.nontarget[1::2]), method="cmlg", bound="none"
+    ).map
+    assert (fitted.maps[1].a, fitted.maps[1].b) == (alone.a, alone.b)
+    assert fitted.maps[1].densities == alone.densities is not None
+
+
+def test_each_warning_is_given_once_and_kept():
+    rng = np.random.default_rng(4)
+    target = np.append(np.ones(1200), rng.uniform(0.0, 1.0, 400))
+    trials = lk.Scores(5.0 * target, 5.0 * np.append(np.ones(200), rng.uniform(0.0, 1.0, 1600) ** 3))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = lk.calibrate(trials, method="nig", bound="none")
+    assert [str(one.message) for one in caught] == list(made.warnings)
+    assert sum(one.category is lk.PoorFitWarning for one in caught) == 1
+    assert {one.filename for one in caught} == {__file__}
+
+
+def test_no_pass_more_than_the_parts_make_alone():
+    scores = dev()
+    source, alone = Pieces(scores, pieces=5, seed=3), Pieces(scores, pieces=5, seed=3)
+    lk.calibrate(source, method="cmlg")
+    fitted = lk.bound_map(lk.fit_cmlg(alone), alone)
+    lk.evaluate(alone)
+    lk.evaluate(fitted.on(alone))
+    assert len(source.passes) == len(alone.passes)
+
+
+def test_a_fusion_has_no_score_before():
+    rng = np.random.default_rng(5)
+    two = lk.Scores(rng.normal(1.0, 1.0, (200, 2)), rng.normal(-1.0, 1.0, (900, 2)))
+    made = lk.calibrate(two, method=lk.fit_fusion)
+    assert made.before is None
+    assert "training_cllr_before" not in made.map.provenance
+    assert made.map.map.densities["of"] == "LLRs"
+
+
+def test_a_map_of_a_fit_alone_says_where_densities_come_from():
+    with pytest.raises(lk.InputError, match=r"lk\.calibrate"):
+        lk.check_shift(lk.fit_logistic(dev()), dev(seed=2))
+
+
+def test_the_command_makes_the_same_map(tmp_path):
+    trials = speaker_trials()
+    trials.table.write_csv(tmp_path / "dev.csv")
+    arguments = ("--method", "cmlg", "--speakers", "one,two", "-o", tmp_path / "cal.json")
+    code, _, err = run("calibrate", tmp_path / "dev.csv", *arguments)
+    assert code == 0, err
+    made, written = lk.calibrate(trials, method="cmlg", speakers=SIDES), lk.load_map(tmp_path / "cal.json")
+    assert (written.low, written.high, written.map.a) == (made.map.low, made.map.high, made.map.map.a)
+    assert written.map.densities == made.map.map.densities
