@@ -17,12 +17,9 @@ argument, what is accepted and what was given; numbers, names and flags are retu
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import wraps
-from inspect import signature
-from itertools import chain
+from collections.abc import Collection, Iterable, Sequence
 from types import UnionType
-from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar, get_args, overload
+from typing import Any, Protocol, TypeAlias, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -270,63 +267,3 @@ def number_or_array(values: float | FloatArray) -> float | FloatArray:
     (2.0, array([2.]))
     """
     return float(values) if np.ndim(values) == 0 else values
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-COLUMNS = ("str | Sequence[str]", "str | Sequence[str] | None", "Columns", "Columns | None", "By | None")
-"""How signatures say that a parameter names columns."""
-
-
-def argument_check(
-    function: Callable[..., object], kinds: Mapping[str, Kind]
-) -> Callable[[tuple[object, ...], Mapping[str, object]], None]:
-    """A check of the arguments of a call: of what must be of a class, true or false, or a name of columns."""
-    named = signature(function).parameters
-    columns = {name for name, parameter in named.items() if parameter.annotation in COLUMNS}
-    flags = {name for name, parameter in named.items() if parameter.annotation in ("bool", "bool | None")}
-    optional = {name for name, parameter in named.items() if parameter.default is None}
-
-    def check(args: tuple[object, ...], options: Mapping[str, object]) -> None:
-        for name, value in chain(zip(named, args, strict=False), options.items()):
-            if value is None and name in optional:
-                continue
-            if name in flags:
-                yes_or_no(value, name)
-            elif name in kinds:
-                of_kind(value, kinds[name], name)
-            elif name in columns and not isinstance(value, Iterable):
-                raise InputError(f"{name} must be the name of a column or several names, got {value!r}")
-
-    return check
-
-
-def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A function some of whose parameters are of a class each; parameters declared ``bool`` are checked too.
-
-    Examples
-    --------
-    >>> @takes(names=list)
-    ... def counted(names: list[str], *, twice: bool = False) -> int:
-    ...     return len(names) * (2 if twice else 1)
-    >>> counted(["a", "b"], twice=True)
-    4
-    >>> counted(["a", "b"], twice="no")
-    Traceback (most recent call last):
-    llrkit.errors.InputError: twice must be true or false, got 'no'
-    >>> counted("a")
-    Traceback (most recent call last):
-    llrkit.errors.InputError: names must be a list, got str
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        check = argument_check(function, kinds)
-
-        @wraps(function)
-        def checked(*args: P.args, **options: P.kwargs) -> R:
-            check(args, options)
-            return function(*args, **options)
-
-        return checked
-
-    return decorate

@@ -634,7 +634,8 @@ def judge_for(fitted: Map, policy: str) -> ShiftJudge | None:
     >>> import llrkit as lk
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> fitted = lk.fit_cmlg(lk.Scores(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500)))
+    >>> dev = lk.Scores(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500))
+    >>> fitted = lk.calibrate(dev, method="cmlg", bound="none").map
     >>> new = np.append(rng.normal(4.0, 1.0, 500), rng.normal(0.0, 1.0, 500))
     >>> judge = judge_for(fitted, "warn")
     >>> judge(ClassHistogram.of(new))
