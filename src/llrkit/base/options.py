@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from os import PathLike, fspath
+from textwrap import indent, wrap
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 from llrkit.base.text import Json
@@ -241,6 +242,11 @@ def schema(job: type[Options]) -> dict[str, Json]:
 F = TypeVar("F", bound=Callable[..., object])
 
 
+def _described(option: Option) -> str:
+    words = " or ".join(f'``"{word}"``' for word in option.choices)
+    return "\n".join(wrap(f"{option.help} {words}".strip() + ("." if words else ""), 98))
+
+
 def documented(*jobs: type[Options], without: Iterable[str] = ()) -> Callable[[F], F]:
     """Put the options of jobs where the docstring of a function says ``{options}``.
 
@@ -267,7 +273,7 @@ def documented(*jobs: type[Options], without: Iterable[str] = ()) -> Callable[[F
             before, found, after = function.__doc__.partition("{options}")
             margin = before[before.rfind("\n") + 1 :] if found else ""
             entries = [
-                f"{name}\n{margin}    {option.help}"
+                f"{name}\n{indent(_described(option), f'{margin}    ')}"
                 for job in jobs
                 for name, option in declared(job).items()
                 if name not in without
