@@ -41,6 +41,8 @@ def undescribed(thing):
         return set()
     given = inspect.signature(thing.__init__ if inspect.isclass(thing) else thing).parameters
     names = {name for name in given if not name.startswith("_")} - {"self", "cls", "args", "kwargs"}
+    # options that are declared as fields of a job are described one by one
+    names -= {name for name, one in given.items() if str(one.annotation).endswith("Keywords]")}
     return names - described_parameters(inspect.getdoc(thing) or "")
 
 

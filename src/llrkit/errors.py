@@ -17,7 +17,9 @@
     │   ├── TooFewTrialsError   a class has too few trials for what is to be estimated
     │   ├── AdaptationError     unlabeled scores do not tell how a calibration is to be adapted
     │   ├── SystemCountError    scores of another number of systems than the map was made for
-    │   └── NotInvertibleError  the inverse of a map that has none
+    │   ├── NotInvertibleError  the inverse of a map that has none
+    │   └── OptionError         an option that does not exist or does not take its value (an
+    │                           UnknownNameError, too)
     ├── UnknownNameError        a preset, method or column that does not exist (also a ValueError)
     ├── UnconfirmedPresetError  a preset whose definition could not be confirmed, used without saying so
     ├── ForkedProcessError      tables in a process that was forked after polars had been used
@@ -110,6 +112,17 @@ class NotInvertibleError(InputError):
 
 class UnknownNameError(LlrkitError, ValueError):
     """A name was given that does not exist; the message lists those that do."""
+
+
+class OptionError(InputError, UnknownNameError):
+    """An option does not exist, does not take its value, or does not go with another.
+
+    ``typed`` is the message for those who type options (``--level``); the text has their names in Python.
+    """
+
+    def __init__(self, message: str, typed: str = "") -> None:
+        super().__init__(message)
+        self.typed = typed or message
 
 
 class UnconfirmedPresetError(LlrkitError):

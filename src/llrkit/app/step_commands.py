@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from llrkit.app.choice_types import Spoken, ToAdvise, ToCalibrate, ToEvaluate, ToReportCase, ToValidate
 from llrkit.app.project import CALIBRATION, DOCUMENTS
-from llrkit.io.read_options import FLAGS, Reading
+from llrkit.base.options import flag_of
+from llrkit.io.read_options import Reading
 
 Command = list[str]
 _MAP = f"{DOCUMENTS}/{CALIBRATION}"
@@ -21,8 +22,8 @@ def reading_arguments(reading: Reading) -> Command:
     ['--score-column', 'cosine', '--decimal', ',', '--distance']
     """
     typed: Command = []
-    for name in reading.given():
-        value, flag = getattr(reading, name), FLAGS.get(name, f"--{name.replace('_', '-')}")
+    for name, value in reading.given().items():
+        flag = flag_of(Reading, name)
         if value is True:
             typed.append(flag)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 import click
 
@@ -13,10 +13,9 @@ from llrkit.cli.calibrate import sha256_of
 from llrkit.cli.kinds.asked_options import ToApply
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import files_of_map
+from llrkit.cli.options import asking, parse_points, parse_share
 from llrkit.cli.output import is_standard_output
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, reading_options, worker_options
-from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_points, parse_share
 from llrkit.errors import InputError
 
 
@@ -51,7 +50,7 @@ from llrkit.errors import InputError
 @reading_options
 @worker_options
 @asking(ToApply)
-def apply_command(asked: ToApply, scores: tuple[str, ...], **reading: Unpack[ReadingAsTyped]) -> None:
+def apply_command(asked: ToApply, scores: tuple[str, ...], **reading: Any) -> None:
     """Turn scores into LLRs with a saved calibration or fusion.
 
     All columns are kept as they are; the LLRs are in the column 'llr', and 'llr_map' says which calibration

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.options import parse_share, split_names
 from llrkit.cli.output import json_option, print_table, write_json
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped
-from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def differential_command(
     subjects: str | None,
     level: str,
     json_path: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Compare the error rates of groups of people.
 
@@ -199,7 +198,7 @@ def identify_command(
     fnir_rank: int,
     level: str,
     json_path: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Evaluate identification (1:N): ranks, FNIR at FPIR.
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,12 +17,11 @@ from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked_options import ToCalibrate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
+from llrkit.cli.options import asking, parse_options, parse_points, split_names
 from llrkit.cli.output import json_option, options_as_typed, print_table, write_json
 from llrkit.cli.shared_options import bound_options
 from llrkit.cli.shown_warnings import is_told, trained_without, unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_options, parse_points, split_names
 from llrkit.errors import InputError, NoOverlapWarning, ShapeWarning
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def _spelled_default(value: object) -> str:
 @json_option
 @asking(ToCalibrate)
 def calibrate_command(
-    asked: ToCalibrate, train: str, classes: str | None, prior: str | None, **reading: Unpack[ReadingAsTyped]
+    asked: ToCalibrate, train: str, classes: str | None, prior: str | None, **reading: Any
 ) -> None:
     """Train a map from score to LLR and save it.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
+from llrkit.cli.options import parse_share, split_names
 from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.quoted_command import full_paths_option
 from llrkit.cli.report import require_word
 from llrkit.cli.shared_options import base_10_option, words_option
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped
-from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError
 
 
@@ -64,7 +63,7 @@ def case_command(
     html_path: str | None,
     docx_path: str | None,
     json_path: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Report one comparison in a case: LLR and statement.
 

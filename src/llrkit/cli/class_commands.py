@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from llrkit.cli.options import parse_points
 from llrkit.cli.output import input_files, made_by_command, named_file, print_table, write_json
-from llrkit.cli.typed_values import parse_points
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def parse_prior(text: str | None) -> Prior:
     >>> parse_prior("en=0.5,de=50%"), parse_prior(None)
     ({'en': 0.5, 'de': 0.5}, 'flat')
     """
-    from llrkit.cli.typed_values import parse_share
+    from llrkit.cli.options import parse_share
 
     if text is None or text in ("flat", "counts"):
         return text or "flat"

@@ -11,9 +11,9 @@ import click
 
 from llrkit.base.text import counted
 from llrkit.cli.class_commands import SAME_IDEA, class_reading, parse_prior, read_class_file
+from llrkit.cli.options import parse_options
 from llrkit.cli.output import named_file, write_json
 from llrkit.cli.shown_warnings import trained_without
-from llrkit.cli.typed_values import parse_options
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

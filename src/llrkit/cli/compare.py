@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,12 +10,11 @@ from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.asked_options import ToCompare
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
+from llrkit.cli.options import asking, parse_points
 from llrkit.cli.output import input_files, json_option, print_table, write_json
 from llrkit.cli.report import html_option, table_option, write_page
 from llrkit.cli.shared_options import point_option
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_points
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def compare_command(
     evaluation: str,
     classes: str | None,
     prior: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Train calibrators on one file, evaluate on another.
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
 from llrkit.cli.interval_options import interval_arguments, interval_details
+from llrkit.cli.options import parse_points, split_names
 from llrkit.cli.output import json_option, print_table, write_json
 from llrkit.cli.shared_options import point_option, unconfirmed_option
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped
-from llrkit.cli.typed_values import parse_points, split_names
 from llrkit.errors import InputError
 
 
@@ -43,7 +42,7 @@ def compare_systems_command(
     seed: int,
     allow_unconfirmed: bool,
     json_path: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Compare systems on the same trials, with tests.
 

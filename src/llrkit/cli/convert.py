@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
 from llrkit.base.text import counted
+from llrkit.cli.options import parse_share
 from llrkit.cli.output import is_standard_output, named_file
 from llrkit.cli.trial_input import TrialInput, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped
-from llrkit.cli.typed_values import parse_share
 
 
 @click.command("convert")
@@ -34,7 +33,7 @@ def convert_command(
     to: str | None,
     key_output: str | None,
     compound: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Convert trials from any format to another.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
+from llrkit.cli.options import parse_points
 from llrkit.cli.output import json_option, write_json
 from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped
-from llrkit.cli.typed_values import parse_points
 
 
 @click.command("diagnose")
@@ -23,9 +22,7 @@ from llrkit.cli.typed_values import parse_points
 @reading_options
 @cluster_options
 @json_option
-def diagnose_command(
-    scores: str, point: str | None, json_path: str | None, **reading: Unpack[ReadingAsTyped]
-) -> None:
+def diagnose_command(scores: str, point: str | None, json_path: str | None, **reading: Any) -> None:
     """Describe the scores and say which calibrators suit them.
 
     \b

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,7 @@ from llrkit.cli.kinds.asked_options import ToEvaluate
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
 from llrkit.cli.known_costs import KnownCost, known_costs, words_on_known
+from llrkit.cli.options import asking, parse_points, parse_share, split_names
 from llrkit.cli.output import input_files, json_option, print_table, write_json
 from llrkit.cli.report import html_option, table_option, ties_of, write_page
 from llrkit.cli.shared_options import (
@@ -35,8 +36,6 @@ from llrkit.cli.shared_options import (
 from llrkit.cli.shift import map_option, named_shift
 from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarning, ShapeWarning
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def evaluate_command(
     classes: str | None,
     prior: str | None,
     posteriors: bool,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Evaluate a file of scores: EER, Cllr, detection costs.
 

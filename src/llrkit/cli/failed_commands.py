@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import click
 
 from llrkit._version import __version__
-from llrkit.errors import ClusterError, LlrkitError
+from llrkit.errors import ClusterError, LlrkitError, OptionError
 
 WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 """What a user can put right, other than a full disk, say."""
@@ -70,7 +70,8 @@ def explained(error: BaseException) -> tuple[str, int]:
     70
     """
     if isinstance(error, LlrkitError):
-        return f"llrkit: error: {error}", FAILED if isinstance(error, ClusterError) else WRONG_USE
+        said = error.typed if isinstance(error, OptionError) else error
+        return f"llrkit: error: {said}", FAILED if isinstance(error, ClusterError) else WRONG_USE
     if isinstance(error, OSError):
         said = error.strerror if error.strerror and error.filename is None else str(error)
         return f"llrkit: error: {said}", WRONG_USE if isinstance(error, WRONG_PATH) else FAILED

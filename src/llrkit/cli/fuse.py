@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,13 +15,12 @@ from llrkit.cli.kinds.score_files import ScoreFiles
 from llrkit.cli.kinds.spoof_files import SpoofFiles, open_spoof_trials, speaking_of_kinds
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
+from llrkit.cli.options import Command, asking, parse_share, split_names
 from llrkit.cli.output import json_option, print_table, write_json
 from llrkit.cli.shared_options import bound_options
 from llrkit.cli.shown_warnings import trained_without, unwarned
 from llrkit.cli.spoof import parse_costs
 from llrkit.cli.trial_input import TrialInput, reading_options
-from llrkit.cli.typed_options import Command, ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning, PoorFitWarning
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def fuse_command(
     cm_column: str | None,
     costs: str | None,
     evaluation: tuple[str, ...],
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Train the fusion of several systems.
 

@@ -6,8 +6,7 @@ from typing import TypedDict
 
 import click
 
-from llrkit.cli.typed_options import Command
-from llrkit.cli.typed_values import parse_share, split_names
+from llrkit.cli.options import Command, parse_share, split_names
 
 
 class IntervalArguments(TypedDict):

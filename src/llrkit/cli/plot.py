@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from llrkit.cli.class_options import classes_option, prior_option
 from llrkit.cli.kinds.several_classes import SeveralClassFiles
+from llrkit.cli.options import asking, parse_share, split_names
 from llrkit.cli.plot_options import (
     OF_CLASSES,
     OF_RESULTS,
@@ -27,8 +28,6 @@ from llrkit.cli.trial_input import (
     reading_options,
     score_columns_option,
 )
-from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
 from llrkit.results.vocabulary import vocabulary
 
@@ -104,7 +103,7 @@ def plot_command(
     scores: tuple[str, ...],
     output: str,
     width: str,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Draw a figure from score files.
 

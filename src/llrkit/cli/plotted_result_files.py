@@ -89,7 +89,7 @@ def theory_of(
     read: Callable[[tuple[str, ...]], Mapping[str, ScoreSource]],
 ) -> list[TheoryCosts]:
     """Costs against the EER: theory alone, with measured trials, or with the lists of an experiment."""
-    from llrkit.cli.typed_values import parse_points, split_names
+    from llrkit.cli.options import parse_points, split_names
     from llrkit.metrics.theory_costs import CLLR, theory_costs, theory_costs_of
     from llrkit.verbs.evaluate import evaluate
     from llrkit.verbs.evaluation import group_name

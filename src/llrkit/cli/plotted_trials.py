@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit.cli.class_commands import parse_prior, read_class_file
+from llrkit.cli.options import parse_points, parse_share, split_names
 from llrkit.cli.plot_options import WITH_BANDS, ToPlot
 from llrkit.cli.trial_input import TrialInput
-from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
+from llrkit.cli.options import Command
 from llrkit.cli.output import named_file
 from llrkit.cli.recognize_progress import Watch
-from llrkit.cli.typed_options import Command
 from llrkit.errors import InputError
 from llrkit.speech.models import BAD_FILES
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from llrkit.base.text import counted
+from llrkit.cli.options import asking
 from llrkit.cli.output import json_option, named_file, write_json
 from llrkit.cli.recognize_input_options import (
     OfSpeech,
@@ -27,7 +28,6 @@ from llrkit.cli.recognize_input_options import (
 )
 from llrkit.cli.recognize_progress import Watch, watching
 from llrkit.cli.shown_warnings import shown_warnings
-from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 from llrkit.speech.models import NORMS
 

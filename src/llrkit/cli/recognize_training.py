@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from llrkit.cli.options import asking
 from llrkit.cli.output import json_option, named_file, write_json
 from llrkit.cli.recognize_input_options import (
     Check,
@@ -33,7 +34,6 @@ from llrkit.cli.recognize_training_options import (
     refuse_sizes,
 )
 from llrkit.cli.shown_warnings import shown_warnings
-from llrkit.cli.typed_options import asking
 from llrkit.errors import InputError
 from llrkit.speech.models import ADAPTATIONS, BACKENDS, NORMALIZATIONS
 

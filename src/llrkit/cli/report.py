@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
@@ -15,6 +15,7 @@ from llrkit.cli.interval_options import interval_options
 from llrkit.cli.kinds.asked_options import ToReport
 from llrkit.cli.kinds.two_classes import TwoClassFiles
 from llrkit.cli.kinds.which_kind import score_files
+from llrkit.cli.options import asking, parse_points, parse_share, split_names
 from llrkit.cli.output import input_files, json_option, made_by_command, write_json
 from llrkit.cli.quoted_command import full_paths_option, full_paths_wanted
 from llrkit.cli.shared_options import (
@@ -34,8 +35,6 @@ from llrkit.cli.trial_input import (
     reading_options,
     score_columns_option,
 )
-from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ def report_command(
     scores: tuple[str, ...],
     classes: str | None,
     prior: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Write a report on one or several score files.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from llrkit.cli.options import asking
 from llrkit.cli.output import (
     input_files,
     json_option,
@@ -16,7 +17,6 @@ from llrkit.cli.output import (
 )
 from llrkit.cli.reproduce_scan import out_option, prior_scan_command, scale_option, seed_option
 from llrkit.cli.trial_input import TrialInput, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped, asking
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -144,9 +144,7 @@ class ToRunReal:
 @reading_options
 @json_option
 @asking(ToRunReal)
-def real_command(
-    asked: ToRunReal, out: str | None, json_path: str | None, **reading: Unpack[ReadingAsTyped]
-) -> None:
+def real_command(asked: ToRunReal, out: str | None, json_path: str | None, **reading: Any) -> None:
     """The same comparison on real data: embeddings from scratch, or scored trials with conditions.
 
     Embeddings need an id and a speaker for each row and the columns split (train, dev, eval), duration,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from llrkit.cli.known_costs import NEEDS_SHARE
+from llrkit.cli.options import asking, parse_points, parse_share, split_names
 from llrkit.cli.output import input_files, json_option, made_by_command, print_table, write_json
 from llrkit.cli.trial_input import TrialInput, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_points, parse_share, split_names
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def prior_scan_command(
     seed: int,
     out: str | None,
     json_path: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """What the training weight does to a cost: simulated (figure 2), or on scores of a file.
 

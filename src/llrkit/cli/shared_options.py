@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from llrkit.cli.typed_options import Command
+from llrkit.cli.options import Command
 
 
 def words_option(default: str) -> Callable[[Command], Command]:

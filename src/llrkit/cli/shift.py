@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from llrkit.base.text import as_object
+from llrkit.cli.options import Command, split_names
 from llrkit.cli.output import json_option, write_json
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
-from llrkit.cli.typed_options import Command, ReadingAsTyped
-from llrkit.cli.typed_values import split_names
 from llrkit.errors import InputError, TooFewTrialsError
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def shift_command(
     share: str | None,
     accept_changed: bool,
     json_path: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Check whether scores have changed since training.
 
@@ -95,7 +94,7 @@ def adapt_command(
     share: str | None,
     accept_changed: bool,
     json_path: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Adapt a calibration to unlabeled scores of a new domain.
 

@@ -11,10 +11,9 @@ import click
 
 from llrkit.base.process import stage
 from llrkit.base.text import counted
+from llrkit.cli.options import asking, parse_share
 from llrkit.cli.output import write_json
 from llrkit.cli.simulate_options import ToSimulate, ToWrite, size_options
-from llrkit.cli.typed_options import asking
-from llrkit.cli.typed_values import parse_share
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

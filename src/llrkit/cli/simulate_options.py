@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import click
 
+from llrkit.cli.options import Command
 from llrkit.cli.output import json_option
-from llrkit.cli.typed_options import Command
 
 _OUTPUT = click.option(
     "-o", "--output", required=True, metavar="FILE|DIR/",

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from llrkit.cli.options import Command, asking, parse_share
 from llrkit.cli.output import json_option, write_json
 from llrkit.cli.simulate import numbers, write_simulated
 from llrkit.cli.simulate_options import ToWrite, output_options
-from llrkit.cli.typed_options import Command, asking
-from llrkit.cli.typed_values import parse_share
 
 if TYPE_CHECKING:
     from llrkit.base.text import Json

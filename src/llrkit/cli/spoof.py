@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from llrkit.cli.kinds.asked_options import ToEvaluate
 from llrkit.cli.kinds.spoof_files import SpoofFiles, open_spoof_trials, speaking_of_kinds
+from llrkit.cli.options import asking, parse_share, split_names
 from llrkit.cli.output import json_option, print_table, write_json
 from llrkit.cli.shared_options import vocabulary_option
 from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped, asking
-from llrkit.cli.typed_values import parse_share, split_names
 from llrkit.errors import InputError, PooledClassesWarning
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def spoof_command(
     asv_threshold: str,
     variants: tuple[str, ...],
     cm_threshold: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:  # fmt: skip
     """Evaluate spoofing detection and robust verification.
 

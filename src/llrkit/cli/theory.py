@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from llrkit.cli.options import asking, parse_points, parse_share
 from llrkit.cli.output import json_option, print_table, write_json
 from llrkit.cli.shared_options import point_option, unconfirmed_option
-from llrkit.cli.typed_options import asking
-from llrkit.cli.typed_values import parse_points, parse_share
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:

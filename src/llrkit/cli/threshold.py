@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
 from llrkit.cli.interval_options import interval_arguments, interval_options
+from llrkit.cli.options import parse_points, parse_share
 from llrkit.cli.output import json_option, print_table, write_json
 from llrkit.cli.shared_options import point_option, unconfirmed_option, vocabulary_option
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped
-from llrkit.cli.typed_values import parse_points, parse_share
 
 if TYPE_CHECKING:
     from llrkit.theory.odds import OperatingPoint
@@ -93,7 +92,7 @@ def threshold_command(
     level: str,
     replicates: int,
     seed: int,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Find a threshold for costs or an error rate.
 

@@ -6,7 +6,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,9 +17,7 @@ from llrkit.cli.report import docx_option, html_option, require_word, write_page
 from llrkit.cli.shared_options import base_10_option, words_option
 from llrkit.cli.shown_warnings import unwarned
 from llrkit.cli.trial_input import TrialInput, accept_changed_option, cluster_options, reading_options
-from llrkit.cli.typed_options import ReadingAsTyped
 from llrkit.errors import InputError, ReversedScoresWarning
-from llrkit.io.read_options import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -81,7 +79,7 @@ def validate_command(
     html_path: str | None,
     docx_path: str | None,
     json_path: str | None,
-    **reading: Unpack[ReadingAsTyped],
+    **reading: Any,
 ) -> None:
     """Validate LLRs against criteria.
 
@@ -162,7 +160,7 @@ def validate_command(
 
 def _read_otherwise(reading: Reading, changes: Sequence[str]) -> tuple[str, ...]:
     """What is to be said of files that changes are counted from, and options that are not for them."""
-    only = [FLAGS.get(name, f"--{name}") for name in ("key", "nontargets", "where") if getattr(reading, name)]
+    only = [f"--{name}" for name in ("key", "nontargets", "where") if name in reading.given()]
     if not only or not changes:
         return ()
     names = " and ".join(dict.fromkeys(Path(path).name for path in changes))

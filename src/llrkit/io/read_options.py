@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from llrkit.base.text import Json, not_among, printable
-from llrkit.errors import InputError, UnknownNameError
+from llrkit.base.options import Options, declared, flag_of, opt
+from llrkit.base.text import printable
+from llrkit.errors import InputError
 from llrkit.scores.source import Roles
 
 if TYPE_CHECKING:
     from llrkit.io.selection import Where
 
 PathArg = str | PathLike[str]
-_ACCEPTED: dict[str, tuple[str | None, ...]] = {
-    "missing": ("error", "drop", "subset"),
-    "missing_scores": ("error", "drop", "reject"),
-    "decimal": (None, ".", ","),
-    "duplicates": (None, "keep", "error", "drop"),
-    "unreadable": (None, "error", "skip"),
-}
-"""The words that some options accept."""
 
 
-@dataclass(frozen=True)
-class Reading:
+@dataclass(frozen=True, kw_only=True)
+class Reading(Options):
     """How trials are read from files; the options of :func:`llrkit.read_trials` and of the command line.
 
     One object goes from whoever asks to whoever reads, so no option is lost on the way: what a way of
@@ -37,80 +29,90 @@ class Reading:
     --------
     >>> Reading(score="llr", log10=True).to_dict()
     {'score': ['llr'], 'log10': True}
-    >>> Reading.from_dict({"score": ["llr"], "log10": True}).factor
+    >>> Reading.of(None, {"score": ["llr"], "log10": True}).factor
     2.302585092994046
     >>> Reading(quality="snr.csv").require(CLUSTER)
     Traceback (most recent call last):
     llrkit.errors.InputError: --quality-file does not go together with a cluster; convert to Parquet first
     """
 
-    key: PathArg | None = None
-    """A file with the labels, joined on the ids of the trials."""
-    score: tuple[str, ...] | None = None
-    """The columns with the scores; by default those that have one of the usual names."""
-    label: str | None = None
-    """The column with the labels, of the key if there is one; by default the one with a usual name."""
-    key_columns: tuple[str, ...] | None = None
-    """Names for the columns of a key without header."""
-    key_label: str | None = None
-    """The column of the key with the labels, where ``label`` is one of the scores' own file."""
-    format: str | None = None
-    columns: tuple[str, ...] | None = None
-    """Names for the columns of a text without header."""
-    decimal: str | None = None
-    """What numbers have before their fraction, '.' or ','; by default what the scores must have."""
-    encoding: str | None = None
-    """The encoding of text, as Python names it; by default UTF-8."""
-    nontargets: PathArg | None = None
-    """A second file with the scores of non-targets; the first then holds targets only."""
-    positive: str | None = None
-    """The label that means target; every other label then means non-target."""
-    log10: bool = False
-    distance: bool = False
-    missing: str = "error"
-    """Trials that only some of the files to be joined have: 'error', 'drop', or 'subset' (kept, without a
-    score)."""
-    missing_scores: str = "error"
-    """Trials without a score, or with NaN for one: 'error', 'drop', or 'reject' (the worst score)."""
-    duplicates: str | None = None
-    """Trials that occur more than once: 'keep', 'error' or 'drop'; by default kept, an error when joining."""
-    quality: PathArg | None = None
-    """A file with quality measures of segments."""
-    weight: str | None = None
-    """The column that says how often each trial counts."""
-    ids: tuple[str, ...] = ()
-    """For several files: the columns that identify a trial."""
-    classes: tuple[str, ...] | None = None
-    """For log-likelihoods of several classes: their names, in order."""
-    where: tuple[str, ...] = ()
-    """Conditions such as ``seconds >= 5``: only trials that satisfy all of them are read."""
-    unreadable: str | None = None
-    """On a cluster: what to do with a file that cannot be read, 'error' or 'skip'."""
+    title: ClassVar[str] = "How scores are read"
 
-    def __post_init__(self) -> None:
-        for name in ("score", "columns", "key_columns", "ids", "classes", "where"):
-            names = getattr(self, name)
-            if names is not None:
-                object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
-        _ = self.selection  # a condition that is none is refused before anything is read
-        for name, accepted in _ACCEPTED.items():
-            value = getattr(self, name)
-            if value not in accepted:
-                words = ", ".join(word for word in accepted if word)
-                raise UnknownNameError(f"{name}={value!r}: expected one of {words}")
+    key: PathArg | None = opt(None, "A file with the labels, joined on the ids of the trials.", "read")
+    key_columns: tuple[str, ...] | None = opt(
+        None, "Names of the columns of a key without header.", "names", needs=("key",)
+    )
+    key_label: str | None = opt(
+        None, "Column of the key with the labels; by default found by its name.",
+        flag="--key-label-column", needs=("key",),
+    )  # fmt: skip
+    score: tuple[str, ...] | None = opt(
+        None, "Column of the scores (in Python, several for several systems); by default found by its name.",
+        "name", flag="--score-column",
+    )  # fmt: skip
+    label: str | None = opt(
+        None, "Column of the labels (of the key, if there is one); by default found by its name.",
+        flag="--label-column",
+    )  # fmt: skip
+    format: str | None = opt(
+        None, "Insist on a format: table, kaldi, voxceleb, nist, asvspoof, bob, two-column, values, matrix, "
+        "npz, npy, bosaris, parquet or arrow.",
+    )  # fmt: skip
+    columns: tuple[str, ...] | None = opt(None, "Names of the columns of a file without header.", "names")
+    decimal: str | None = opt(
+        None, "Decimal mark in text files; by default recognized from the scores.", choices=(".", ",")
+    )
+    encoding: str | None = opt(None, "Encoding of text, like latin-1; by default UTF-8.")
+    nontargets: PathArg | None = opt(
+        None, "Scores of non-targets, one per line; the first file then holds targets only.", "read",
+        against=("key",),
+    )  # fmt: skip
+    positive: str | None = opt(
+        None, "The label that means target; all other labels mean non-target.", metavar="WORD"
+    )
+    log10: bool = opt(False, "The scores are log10 LLRs.", "flag")
+    distance: bool = opt(False, "The scores are distances: lower means more alike.", "flag")
+    weight: str | None = opt(None, "Column that says how often each trial counts.", flag="--weight-column")
+    quality: PathArg | None = opt(
+        None, "Quality measures of segments by id (BOSARIS, or a table), added as columns enroll_NAME and "
+        "test_NAME.", "read", flag="--quality-file",
+    )  # fmt: skip
+    missing: str = opt(
+        "error", "With a key: what to do with trials that only one of the files has.",
+        choices=("error", "drop"), unspoken=("subset",),
+    )  # fmt: skip
+    missing_scores: str = opt(
+        "error", "What to do with trials whose score is empty, NA, '-' or NaN: leave them out, or reject "
+        "them at every threshold.", choices=("error", "drop", "reject"),
+    )  # fmt: skip
+    where: tuple[str, ...] = opt(
+        (), "Read only trials that satisfy a condition such as 'seconds >= 5' or 'room in a,b'. Of several "
+        "conditions all must hold.", "texts", metavar="'COLUMN OP VALUE'",
+    )  # fmt: skip
+    duplicates: str | None = opt(
+        None, "What to do with trials that occur more than once. Default: keep; when joining: error.",
+        choices=("keep", "error", "drop"),
+    )  # fmt: skip
+    ids: tuple[str, ...] = opt((), "Of several files: the columns that identify a trial.", "names")
+    classes: tuple[str, ...] | None = opt(
+        None, "For log-likelihoods of several classes: their names, in order.", "names"
+    )
+    unreadable: str | None = opt(
+        None, "On a cluster: what to do with a Parquet file that cannot be read; by default an error.",
+        choices=("error", "skip"),
+    )  # fmt: skip
+
+    def check(self) -> None:
+        """Conditions and encodings are refused before anything is read."""
+        _ = self.selection
         try:
             _ = self.encoding is not None and "a".encode(self.encoding)
         except (LookupError, ValueError):
-            raise UnknownNameError(
-                f"encoding={self.encoding!r}: not an encoding of text; for example utf-8, latin-1, cp1252, "
-                "utf-16"
+            raise self.error(
+                f"{{}}={self.encoding!r}: not an encoding of text; for example utf-8, latin-1, cp1252, "
+                "utf-16",
+                "encoding",
             ) from None
-        if self.nontargets is not None and self.key is not None:
-            raise InputError("a key and a file of non-targets cannot be combined")
-        if self.key is None:
-            for name in ("key_columns", "key_label"):
-                if getattr(self, name) is not None:
-                    raise InputError(f"{FLAGS[name]} is for a file with the labels (--key)")
 
     @property
     def selection(self) -> Where | None:
@@ -172,37 +174,17 @@ class Reading:
             changed = {"key_columns": None, "key_label": None, **changed}
         return replace(self, **changed)
 
-    def given(self) -> list[str]:
-        """The options that were asked for; those at their defaults ask for nothing."""
-        asked = [item.name for item in fields(self) if getattr(self, item.name) != item.default]
-        return [name for name in asked if (name, self.duplicates) != ("duplicates", "keep")]
+    def given(self) -> dict[str, Any]:
+        """The options that were asked for; to keep what is repeated asks for nothing."""
+        asked = super().given()
+        return {name: value for name, value in asked.items() if (name, value) != ("duplicates", "keep")}
 
     def require(self, way: Way) -> None:
         """Refuse the first option that a way of reading cannot honor."""
         for name in self.given():
             if name not in way.honors:
                 refusal = MEMORY.refusal if name == "unreadable" else way.refusal
-                raise InputError(f"{FLAGS.get(name, '--' + name)} {refusal}")
-
-    def to_dict(self) -> dict[str, Json]:
-        """What was asked for, as plain values; :meth:`from_dict` is the way back."""
-        plain: dict[str, Json] = {}
-        for name in self.given():
-            value = getattr(self, name)
-            plain[name] = list(value) if isinstance(value, tuple) else value
-            if isinstance(value, PathLike):
-                plain[name] = fspath(value)
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """What :meth:`to_dict` described; an option nobody knows is an error."""
-        known = [item.name for item in fields(cls)]
-        for name in plain:
-            if name not in known:
-                there = not_among(name, known, "; there are: ")
-                raise UnknownNameError(f"there is no reading option {there}")
-        return cls(**plain)
+                raise InputError(f"{flag_of(Reading, name)} {refusal}")
 
 
 def require_text_name(path: PathArg) -> None:
@@ -227,17 +209,11 @@ class Way:
     honors: frozenset[str]
     refusal: str
 
+    @property
+    def refused(self) -> frozenset[str]:
+        """The options that it does not honor."""
+        return frozenset(declared(Reading)) - self.honors
 
-FLAGS = {
-    "score": "--score-column",
-    "label": "--label-column",
-    "quality": "--quality-file",
-    "weight": "--weight-column",
-    "key_columns": "--key-columns",
-    "key_label": "--key-label-column",
-    "missing_scores": "--missing-scores",
-}
-"""Options of the command line that are not called like their keyword."""
 
 _TEXT = {"format", "columns", "decimal", "encoding"}
 _TABLE = {"score", "label", "positive", "log10", "distance", "weight", "where"}

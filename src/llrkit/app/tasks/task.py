@@ -55,7 +55,7 @@ class Task(Generic[C]):
 
     def reading(self, name: str) -> Reading:
         """How a file is read."""
-        return Reading.from_dict(self.files[name]["reading"])
+        return Reading.of(None, self.files[name]["reading"])
 
     def open(self, name: str, **changed: Any) -> ScoreSource:
         """The trials of a file."""
