@@ -326,8 +326,14 @@ class Map(SavedMap):
     ) -> float | FloatArray:
         """The probability of a target after each score, ``sigmoid(llr + logit prior)``.
 
-        Scores are numbers as the training file held them, or ``Trials``; ``columns`` and ``outside`` are as
-        when the map is called.
+        Parameters
+        ----------
+        scores
+            Numbers as the training file held them, or ``Trials``.
+        prior
+            The probability of a target before the score.
+        columns, outside
+            As when the map is called.
 
         Examples
         --------
@@ -355,6 +361,15 @@ class Map(SavedMap):
         self, scores: object, point: Point, columns: Columns | None = None, *, outside: str | None = None
     ) -> bool | BoolArray:
         """Which scores to accept at an operating point: those whose LLR is at least its Bayes threshold.
+
+        Parameters
+        ----------
+        scores
+            Numbers as the training file held them, or ``Trials``.
+        point
+            An operating point: an object, the name of a preset, or a prior.
+        columns, outside
+            As when the map is called.
 
         Examples
         --------
