@@ -238,6 +238,7 @@ def test_the_shift_of_verification_is_undone(shared, score, limit):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::llrkit.ScaleWarning")
 @pytest.mark.parametrize(
     ("score", "limit"), [("cm_lfcc_gmm", 0.55), ("cm_ocsoftmax", 0.30), ("cm_timeemb", 0.83)]
 )
