@@ -63,7 +63,7 @@ def compare_systems_command(
         raise InputError("one file: name the columns of the systems with --score-columns a,b")
     if len(scores) > 1 and score_columns:
         raise InputError("--score-columns is for one file; several files have one score each")
-    missing = reading.get("missing", "error")
+    missing = reading.get("missing") or "error"
     given = TrialInput.of({**reading, "missing": "error" if missing == "error" else "subset"})
     columns = tuple(split_names(score_columns) or ()) if score_columns else given.reading.score
     trials = given.open(*scores, score=columns)

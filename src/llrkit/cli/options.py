@@ -65,6 +65,8 @@ def _click_option(job: type[Options], name: str, option: Option) -> click.Option
         more = {"is_flag": True}
     elif option.choices:
         more = {"type": click.Choice(option.choices)}
+    elif option.kind == "whole":
+        more["type"] = click.INT
     elif option.kind == "texts":
         more["multiple"] = True
     if option.kind != "flag" and shown != "":

@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from llrkit.base.arguments import one_of
 from llrkit.base.process import cached_property
 
 _COLUMNS = ("nist", "forensic", "biometrics")
@@ -171,6 +170,8 @@ def vocabulary(name: object) -> Vocabulary:
     """
     if isinstance(name, Vocabulary):
         return name
+    from llrkit.base.arguments import one_of  # needs NumPy, which the help of a command does not
+
     one_of(name, VOCABULARIES, "vocabulary")
     return VOCABULARIES[str(name)]
 
