@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 
 import llrkit as lk
-from llrkit.io.columns import TrialTable
 from llrkit.io.formats import read_table
 from llrkit.io.joins import join_key
 from llrkit.io.read_options import Reading
+from llrkit.io.table_columns import TrialTable
 from llrkit.scores.source import Roles
 
 N, N_TARGET = 10_000_000, 10_000

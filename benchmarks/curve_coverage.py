@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import llrkit as lk
-from llrkit.core.functions import probit
+from llrkit.core.numerics import probit
 
 # the script beside this one, not the package of that name
 _spec = importlib.util.spec_from_file_location("coverage_designs", Path(__file__).with_name("coverage.py"))

@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import llrkit as lk
-from llrkit.shift.check import ALPHA, NewScores, ShiftSetting, shift_test
+from llrkit.shift.shift_check import ALPHA, NewScores, ShiftSetting, shift_test
 from shift_sets import halved_sets, halvings, real, simulated
 
 LEVELS = ((True, 0.05), (True, 0.01), (False, 0.01))

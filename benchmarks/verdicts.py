@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 import llrkit as lk
 from llrkit.metrics.loss_parts import FEWEST, LlrCells, identity_test, misleading_p_value, null_moments
-from llrkit.trust.check import LEVEL
+from llrkit.trust.calibration_check import LEVEL
 
 EERS = (0.01, 0.05, 0.2)
 SIZES = ((30, 300), (100, 1_000), (300, 3_000), (3_000, 30_000))

@@ -8,8 +8,8 @@ import pytest
 from commands import run
 
 import llrkit as lk
-from llrkit.io.columns import common_type
 from llrkit.io.formats import files_of
+from llrkit.io.table_columns import common_type
 
 LABELS = ["target", "nontarget", "nontarget"]
 IDS = ["m1", "m2", "m3"]

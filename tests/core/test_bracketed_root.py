@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from llrkit.core.functions import bracketed_root
+from llrkit.core.numerics import bracketed_root
 
 
 @pytest.mark.parametrize(

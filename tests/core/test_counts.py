@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from own_source import OwnSource
 
 import llrkit as lk
+from llrkit.base.threads import reduce_chunks
 from llrkit.core.cells import Grid, TrialCounts, collect_again, count_on, count_trials
 from llrkit.core.histograms import DensityGrid
 from llrkit.core.pav import crossing, error_path, pav_blocks
-from llrkit.scores.source import reduce_chunks
 
 VALUES = st.lists(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 0.5, 2.0, 3.0, np.inf]), min_size=1, max_size=12)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.functions import binary_entropy, logit, probability, probit, sigmoid, softplus
 from llrkit.core.losses import LossSums, softplus_sums
+from llrkit.core.numerics import binary_entropy, logit, probability, probit, sigmoid, softplus
 
 
 def exact_sum(values, shift=0.0):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import llrkit as lk
-from llrkit.core.functions import SHARES, newton
+from llrkit.core.numerics import SHARES, newton
 
 
 def test_a_bottom_that_jitters_by_rounding_is_a_bottom():

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.functions import ScoreRows
 from llrkit.core.losses import LossSums
+from llrkit.core.numerics import ScoreRows
 from llrkit.core.summaries import Moments
 
 RNG = np.random.default_rng(5)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import isotonic_regression
 
 import llrkit as lk
+from llrkit.base.threads import reduce_chunks
 from llrkit.core import counting
 from llrkit.core.cells import Grid, count_trials
 from llrkit.core.counting import FirstLook, count
@@ -18,7 +19,6 @@ from llrkit.core.order import Ranking, bins_of_sorted
 from llrkit.core.pav import ScoreBins, pav_blocks, pooled_starts
 from llrkit.core.summaries import Sample
 from llrkit.metrics.discrimination import eer_roc_from_ranking
-from llrkit.scores.source import reduce_chunks
 
 THRESHOLDS = np.array([-np.inf, -1e300, -1.0, 0.0, 1e-50, 0.1, 2.0, 1e300, np.inf])
 

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import llrkit as lk
 from llrkit.maps.bounds import BoundedMap
-from llrkit.maps.several import MeanMap
+from llrkit.maps.composite import MeanMap
 
 METHODS = ("cmlg", "logistic", "gaussian", "kde", "pav")
 GROUPS = ("one", "two")

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 import llrkit as lk
+from llrkit.maps.composite import MeanMap
 from llrkit.maps.files import map_from_dict
-from llrkit.maps.several import MeanMap
 
 
 @pytest.fixture

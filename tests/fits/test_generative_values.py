@@ -13,7 +13,7 @@ from llrkit.fits.densities import log_student, student_from_training
 from llrkit.fits.gaussian import NormalGamma
 from llrkit.fits.heavy_tails import gamma_from_training, log_nig, nig_from_training, tied_from_training
 from llrkit.fits.mixtures import mixture_from_training
-from llrkit.fits.training import TrainingPoints, WeightedPoints
+from llrkit.fits.training_checks import TrainingPoints, WeightedPoints
 from llrkit.theory import GammaLLR, GaussianLLR, HyperbolicLLR, MirrorLLR, MixtureLLR, cllr_from_sigma
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.ShapeWarning")

@@ -8,7 +8,7 @@ from commands import run
 from pieces import Pieces
 
 import llrkit as lk
-from llrkit.fits.training import TiedScores
+from llrkit.fits.training_checks import TiedScores
 
 
 def sentences(scores):

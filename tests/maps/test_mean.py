@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pieces import reloaded
 
 import llrkit as lk
-from llrkit.maps.several import MeanMap
+from llrkit.maps.composite import MeanMap
 
 pytestmark = pytest.mark.filterwarnings("ignore::llrkit.errors.LlrkitWarning")
 

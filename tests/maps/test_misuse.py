@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.fits.folds import METHODS
-from llrkit.maps.several import MeanMap
+from llrkit.maps.composite import MeanMap
 
 LN10 = math.log(10.0)
 

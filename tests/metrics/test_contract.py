@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 from own_source import OwnSource
 
 import llrkit as lk
+from llrkit.base.threads import reduce_chunks
 from llrkit.core.cells import Grid, TrialCounts, collect_again, count_on
 from llrkit.core.losses import LossSums
 from llrkit.core.summaries import Moments, both
-from llrkit.scores.source import reduce_chunks
 
 DEV = lk.Scores([0.5, 1.25, 3.0], [-2.0, 0.75, -0.5, 1.0])
 POINT = lk.OperatingPoint(0.1, 2, 1)

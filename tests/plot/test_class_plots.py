@@ -6,7 +6,7 @@ from drawn import lines, some_classes
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
-from llrkit.core.functions import probit
+from llrkit.core.numerics import probit
 
 mc = lk.multiclass
 SCORES = some_classes()

@@ -7,11 +7,11 @@ from numpy.testing import assert_array_equal
 from own_source import OwnSource
 
 import llrkit as lk
+from llrkit.base.threads import reduce_chunks, thread_count
 from llrkit.core.cells import count_trials
 from llrkit.core.losses import LossSums
 from llrkit.core.summaries import Moments
 from llrkit.scores.labels import classify_words, target_mask
-from llrkit.scores.source import reduce_chunks, thread_count
 
 METRICS = {
     "eer": lk.eer,

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import llrkit as lk
 from llrkit.core.histograms import ClassHistogram, ScoreHistogram
 from llrkit.maps.training_range import TrainingDensities
-from llrkit.shift.check import NewScores, shift_test
+from llrkit.shift.shift_check import NewScores, shift_test
 
 
 def pair(rng, n_target, n_nontarget, slope=1.0, offset=0.0):

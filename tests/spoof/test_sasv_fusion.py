@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 import llrkit as lk
 from llrkit import spoof
 from llrkit.errors import InputError, UnknownNameError
-from llrkit.maps.several import SasvMap, combined
+from llrkit.maps.composite import SasvMap, combined
 
 COSTS = spoof.spoof_costs("a-dcf1")
 KIND = np.repeat(["target", "nontarget", "spoof"], [500, 900, 1200])

@@ -11,7 +11,8 @@ from own_source import OwnSource
 
 import llrkit as lk
 from llrkit import spoof
-from llrkit.scores.source import Roles, reduce_chunks
+from llrkit.base.threads import reduce_chunks
+from llrkit.scores.source import Roles
 
 SYSTEMS = ("asv", "cm", "sasv")
 COSTS = spoof.SpoofCosts("mine", 0.5, 0.2, 0.3, 1.0, 2.0, 1.5)

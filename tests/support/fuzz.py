@@ -13,8 +13,8 @@ import polars as pl
 
 import llrkit as lk
 from llrkit.io import text_lines
-from llrkit.io.checked import as_trials_checked
 from llrkit.io.formats import read_table, scan_tables
+from llrkit.io.trial_checks import as_trials_checked
 
 try:  # without them the files of their formats are not made
     import h5py

@@ -12,8 +12,8 @@ import llrkit as lk
 from llrkit.core.summaries import Moments
 from llrkit.metrics.measure import measure
 from llrkit.trust.identity_tests import check_cells, identities, middles
-from llrkit.trust.line import SAFEGUARD, cross_validated_loss, fit_line
 from llrkit.trust.null import CalibratedCells, JudgedCells
+from llrkit.trust.recalibration_line import SAFEGUARD, cross_validated_loss, fit_line
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)
 

@@ -19,7 +19,7 @@ from llrkit.metrics.loss_parts import (
     misleading_p_value,
     null_moments,
 )
-from llrkit.trust.check import OUTCOMES, judge
+from llrkit.trust.calibration_check import OUTCOMES, judge
 from llrkit.trust.null import CalibratedCells
 
 MODEL = lk.theory.GaussianLLR.from_eer(0.05)

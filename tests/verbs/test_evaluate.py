@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from own_source import OwnSource
 
 import llrkit as lk
-from llrkit.scores.source import reduce_chunks
+from llrkit.base.threads import reduce_chunks
 
 RNG = np.random.default_rng(31)
 N = 240

@@ -15,8 +15,8 @@ from llrkit.base.arguments import RNG, BoolArray, FloatArray, IntArray, names_of
 from llrkit.base.text import Json, number, p_words
 from llrkit.biometrics.verification import small_rate, to_the_right
 from llrkit.core.counting import count_bins
-from llrkit.core.functions import probability
 from llrkit.core.groups import plain_value, positions_by_code
+from llrkit.core.numerics import probability
 from llrkit.core.summaries import FieldwiseSums, Grouped
 from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError
 from llrkit.metrics.discrimination import Curve, Range, threshold_for_false_alarms

@@ -17,8 +17,8 @@ import numpy as np
 from llrkit.base.arguments import BoolArray, FloatArray, IntArray, whole_number
 from llrkit.base.text import Json, percent
 from llrkit.biometrics.verification import small_rate, support
-from llrkit.core.functions import probability
 from llrkit.core.groups import plain_value
+from llrkit.core.numerics import probability
 from llrkit.core.summaries import Grouped, SummaryBase
 from llrkit.errors import InputError
 from llrkit.metrics.discrimination import Curve, Range

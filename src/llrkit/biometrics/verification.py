@@ -17,8 +17,8 @@ import numpy as np
 from llrkit.base.arguments import Array, BoolArray
 from llrkit.base.text import Json, counted, percent
 from llrkit.core.cells import BelowCounts
-from llrkit.core.functions import probability
 from llrkit.core.groups import ValueCounts, plain_value
+from llrkit.core.numerics import probability
 from llrkit.core.pav import error_path
 from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError

@@ -77,7 +77,7 @@ def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     """Write the LLRs that a saved map makes of scores."""
     from llrkit.engine.apply_files import ApplyOptions, apply_map
     from llrkit.maps.files import load_map
-    from llrkit.shift.check import judge_for
+    from llrkit.shift.shift_check import judge_for
     from llrkit.theory.odds import operating_point
 
     scores, given = files.paths, files.given

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from llrkit.maps.bounds import BoundedMap
     from llrkit.maps.map import Map
     from llrkit.scores.source import ScoreSource
-    from llrkit.verbs.evaluation import Evaluation
+    from llrkit.verbs.evaluation_result import Evaluation
 
 COMMAND_OPTIONS = ("labels", "groups", "group_limits")
 """Parameters of fits that are not given by --option: the command has its own, or none."""
@@ -119,7 +119,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
     from llrkit.maps.bounds import BoundedMap, bound_sentence, parse_bound
     from llrkit.maps.training_range import class_gap, gap_sentence
     from llrkit.verbs.calibrate import calibrate
-    from llrkit.verbs.evaluation import saturation
+    from llrkit.verbs.evaluation_result import saturation
 
     parse_bound(asked.bound)  # a word nobody knows is refused before anything is read
     (train,) = files.paths
@@ -200,7 +200,7 @@ def calibrate_scores(files: TwoClassFiles, asked: ToCalibrate) -> None:
 
 def warn_of_few(trained_on: Evaluation) -> None:
     """Say it if few trials of a class train a calibration."""
-    from llrkit.fits.training import few_to_train
+    from llrkit.fits.training_checks import few_to_train
 
     if few := few_to_train(trained_on.n_target, trained_on.n_nontarget):
         warn_caller(few, ShapeWarning)
@@ -214,7 +214,7 @@ def _effect_of_bounds(fitted: BoundedMap, trials: ScoreSource, *, optional: bool
     import numpy as np
 
     from llrkit.base.text import counted, number
-    from llrkit.core.functions import LN2
+    from llrkit.core.numerics import LN2
     from llrkit.metrics.costs import cross_entropy_from_losses, losses_at
 
     free = losses_at(fitted.map.on(trials), thresholds=[fitted.low, np.nextafter(fitted.high, np.inf)])

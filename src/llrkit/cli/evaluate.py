@@ -41,7 +41,7 @@ from llrkit.errors import InputError, PooledClassesWarning, ReversedScoresWarnin
 if TYPE_CHECKING:
     from llrkit.base.text import Json
     from llrkit.scores.source import ScoreSource
-    from llrkit.verbs.evaluation import Evaluation
+    from llrkit.verbs.evaluation_result import Evaluation
 
 
 @click.command("evaluate")
@@ -128,7 +128,7 @@ def evaluate_scores(files: TwoClassFiles, asked: ToEvaluate) -> None:
     from llrkit.core.groups import bona_fide_and_spoofs, speaks_of_spoofs
     from llrkit.io.joins import titles_of
     from llrkit.verbs.evaluate import evaluate
-    from llrkit.verbs.evaluation import saturation
+    from llrkit.verbs.evaluation_result import saturation
 
     (scores,), given = files.paths, files.given
     if asked.shared is not None and asked.by is None:
@@ -250,8 +250,8 @@ def print_evaluation(
     """The table of an evaluation, its groups, and the sentence, in the words of a community."""
     from llrkit.results.vocabulary import llr_unit, vocabulary
     from llrkit.trust.influence import REASONS
-    from llrkit.verbs import evaluation as in_words
-    from llrkit.verbs.evaluation import group_name
+    from llrkit.verbs import evaluation_result as in_words
+    from llrkit.verbs.evaluation_result import group_name
 
     by, unit = ", ".join(result.by), llr_unit(base_10)
     keep = (

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def fusion_weights_of(file: str) -> FusionWeights:
     """The weights in a fusion file."""
     from llrkit.maps.bounds import BoundedMap
+    from llrkit.maps.composite import LinearMap
     from llrkit.maps.files import load_map
-    from llrkit.maps.several import LinearMap
     from llrkit.plot.llr_plots import FusionWeights
 
     fitted = load_map(file)
@@ -92,7 +92,7 @@ def theory_of(
     from llrkit.cli.options import parse_points, split_names
     from llrkit.metrics.theory_costs import CLLR, theory_costs, theory_costs_of
     from llrkit.verbs.evaluate import evaluate
-    from llrkit.verbs.evaluation import group_name
+    from llrkit.verbs.evaluation_result import group_name
 
     points = parse_points(asked.points) or ["sre10", "sre12"]
     results = [file for file in files if file.lower().endswith(".json")]

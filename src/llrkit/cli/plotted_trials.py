@@ -33,7 +33,7 @@ def pictures_of_scores(
     """One picture of all systems, or one of each."""
     from llrkit.trust.bands import curve_bands
     from llrkit.verbs.evaluate import evaluate
-    from llrkit.verbs.evaluation import group_name
+    from llrkit.verbs.evaluation_result import group_name
 
     points = parse_points(asked.points) or ("sre08", "sre10")
     if asked.shared and not asked.by:
@@ -98,7 +98,7 @@ def shown_of(kind: str, trials: ScoreSource, asked: ToPlot) -> Shown:
     """What the other figures draw of trials."""
     by = asked.by.split(",") if asked.by else []
     if kind == "idempotence":
-        from llrkit.trust.check import check_calibration
+        from llrkit.trust.calibration_check import check_calibration
 
         return check_calibration(trials, speakers=split_names(asked.speakers))
     if kind == "reliability":

@@ -33,7 +33,7 @@ from llrkit.speech.models import NORMS
 
 if TYPE_CHECKING:
     from llrkit.base.arguments import Array
-    from llrkit.io.columns import TrialTable
+    from llrkit.io.table_columns import TrialTable
     from llrkit.speech.frames import FrontEnd
     from llrkit.speech.recognizer import Recognizer
     from llrkit.speech.sides import Side
@@ -222,7 +222,7 @@ def _scored_trial_table(
 def _measured_by_labels(scored: TrialTable) -> dict[str, float]:
     """The numbers that need labels; empty without them."""
     from llrkit.errors import EmptyClassError
-    from llrkit.io.checked import as_trials_checked
+    from llrkit.io.trial_checks import as_trials_checked
     from llrkit.verbs.evaluate import evaluate
 
     if scored.label is None:

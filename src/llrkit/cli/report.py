@@ -38,14 +38,14 @@ from llrkit.cli.trial_input import (
 from llrkit.errors import InputError
 
 if TYPE_CHECKING:
-    from llrkit.fits.training import TiedScores
+    from llrkit.fits.training_checks import TiedScores
     from llrkit.io.read_options import PathArg
     from llrkit.report.document import Section
     from llrkit.scores import ScoreSource
     from llrkit.trust.bands import CurveBands
-    from llrkit.trust.check import CalibrationCheck
+    from llrkit.trust.calibration_check import CalibrationCheck
     from llrkit.verbs.compare import Comparison
-    from llrkit.verbs.evaluation import Evaluation
+    from llrkit.verbs.evaluation_result import Evaluation
 
 
 class PageParts(TypedDict, total=False):
@@ -165,7 +165,7 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
     """A report on scores of targets and non-targets, of one or several systems."""
     from llrkit.fits.folds import CANDIDATES
     from llrkit.trust.bands import curve_bands
-    from llrkit.trust.check import check_calibration
+    from llrkit.trust.calibration_check import check_calibration
     from llrkit.verbs.compare import compare
     from llrkit.verbs.evaluate import evaluate
 
@@ -242,7 +242,7 @@ def report_scores(files: TwoClassFiles, asked: ToReport) -> None:
 
 def ties_of(results: Mapping[str, Evaluation], systems: Mapping[str, ScoreSource]) -> dict[str, TiedScores]:
     """Clipped, saturated and tied scores, of systems that need advice: where an error was found."""
-    from llrkit.fits.training import TiedScores
+    from llrkit.fits.training_checks import TiedScores
 
     wrong = (name for name, result in results.items() if result.verdict.outcome == "evidence")
     return {name: TiedScores.of_source(systems[name]) for name in wrong}

@@ -63,7 +63,7 @@ def shift_command(
     """
     from llrkit.engine.apply_files import refuse_other_scale
     from llrkit.maps.files import load_map
-    from llrkit.shift.check import check_shift
+    from llrkit.shift.shift_check import check_shift
 
     fitted = load_map(calibration, accept_changed=accept_changed)
     given = _for_systems(TrialInput.of(reading), fitted)
@@ -112,7 +112,7 @@ def adapt_command(
     from llrkit.engine.apply_files import refuse_other_scale
     from llrkit.maps.files import load_map
     from llrkit.shift.adapt import fit_adapted
-    from llrkit.shift.check import is_few_labels, labels_text
+    from llrkit.shift.shift_check import is_few_labels, labels_text
 
     fitted = load_map(calibration, accept_changed=accept_changed)
     given = _for_systems(TrialInput.of(reading), fitted)
@@ -186,7 +186,7 @@ def named_shift(
             raise InputError("--accept-changed needs a calibration file (--map)")
         return "", {}
     from llrkit.maps.files import load_map
-    from llrkit.shift.check import check_shift, text_by_labels
+    from llrkit.shift.shift_check import check_shift, text_by_labels
     from llrkit.verbs.given_calibration import scores_beside
 
     fitted = load_map(map_path, accept_changed=accept_changed)

@@ -71,7 +71,7 @@ def cluster_options(command: Command) -> Command:
 
 def _calibration_of(source: ScoreSource) -> str:
     """The calibration that wrote the LLRs of a source, by name where the trials are in memory and tell."""
-    from llrkit.io.columns import LLR_MAP
+    from llrkit.io.table_columns import LLR_MAP
     from llrkit.scores.trials import Trials
 
     if not isinstance(source, Trials) or LLR_MAP not in source.table.columns:

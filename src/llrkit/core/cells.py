@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import Array, BoolArray, Counts, FloatArray, IntArray
 from llrkit.base.process import at_once, cached_property
-from llrkit.core.functions import blocks
+from llrkit.core.numerics import blocks
 from llrkit.core.pav import ScoreBins, total
 from llrkit.core.summaries import Both, FieldwiseSums, Summarizer, SummaryBase, both
 from llrkit.errors import EmptyClassError, SystemCountError

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import Array, Counts, FloatArray, IntArray
 from llrkit.base.process import at_once
+from llrkit.base.threads import each_in_threads
 from llrkit.core.cells import (
     BelowCounts,
     ClassName,
@@ -34,7 +35,6 @@ from llrkit.core.order import KEEP_BYTES, Ranking, bins_of_sorted
 from llrkit.core.pav import PavBlocks, ScoreBins, joined_bins
 from llrkit.core.summaries import Sample, both
 from llrkit.scores import Scores, ScoreSource
-from llrkit.scores.source import each_in_threads
 
 # Tuned for speed; benchmarks/bench_shapes.py times sets in memory, benchmarks/out_of_core.py large files.
 ALWAYS_SORTED = 1 << 16

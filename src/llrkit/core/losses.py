@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import Array, FloatArray
 from llrkit.core.cells import BelowCounts, ScoreIndex, score_indexes
-from llrkit.core.functions import BLOCK, LN2, ScoreRows, blocks, score_rows, sigmoid, softplus
+from llrkit.core.numerics import BLOCK, LN2, ScoreRows, blocks, score_rows, sigmoid, softplus
 from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores

@@ -9,6 +9,7 @@ import numpy as np
 
 from llrkit.base.arguments import Array, Counts, FloatArray, IntArray
 from llrkit.base.process import at_once, cached_property
+from llrkit.base.threads import each_in_threads
 from llrkit.core.pav import (
     PavBlocks,
     ScoreBins,
@@ -20,7 +21,6 @@ from llrkit.core.pav import (
     products_are_exact,
     tie_sum,
 )
-from llrkit.scores.source import each_in_threads
 
 # Tuned for speed (docs/notes/decisions-speed.md); benchmarks/bench_shapes.py times sets of every shape.
 RANGE = 1 << 14

@@ -11,9 +11,9 @@ import numpy as np
 
 from llrkit.base.arguments import Array, BoolArray, Counts, FloatArray, IntArray
 from llrkit.base.process import cached_property
-from llrkit.core.functions import blocks
+from llrkit.base.threads import each_in_threads
+from llrkit.core.numerics import blocks
 from llrkit.core.summaries import ReadOnlyArrays
-from llrkit.scores.source import each_in_threads
 
 # Tuned for speed (docs/notes/decisions-speed.md); benchmarks/bench_shapes.py times sets of every shape.
 AT_A_TIME = 24_000

@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, Self, TypeAlias, TypeVar, cast, overload
 import numpy as np
 
 from llrkit.base.arguments import Array, FloatArray, IntArray
-from llrkit.core.functions import BLOCK, ScoreRows, blocks, score_rows
+from llrkit.core.numerics import BLOCK, ScoreRows, blocks, score_rows
 from llrkit.scores import Scores
 from llrkit.scores.source import S, Summary
 

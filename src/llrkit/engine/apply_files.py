@@ -19,14 +19,14 @@ from llrkit.base.arguments import Array, FloatArray
 from llrkit.base.files import file_sha256, locked_folder, unchanged, write_atomically
 from llrkit.base.process import kept_warnings, stage
 from llrkit.base.text import agreeing, as_list, as_text, counted
-from llrkit.core.functions import probability
 from llrkit.core.histograms import ClassHistogram
+from llrkit.core.numerics import probability
 from llrkit.errors import InputError, LeftOutWarning, SystemCountError, UnknownNameError
-from llrkit.io.columns import Scan, TrialTable
 from llrkit.io.formats import files_of, is_taken, require_separate
 from llrkit.io.joins import NotAlignedError, join_countermeasure, join_systems, side_by_side, system_names
 from llrkit.io.read import open_batches
 from llrkit.io.read_options import PLAIN, PathArg, Reading
+from llrkit.io.table_columns import Scan, TrialTable
 from llrkit.io.write import (
     HAS_OWN_KEY,
     OWN_COLUMNS,
@@ -36,9 +36,9 @@ from llrkit.io.write import (
     write_batches,
     written_as,
 )
+from llrkit.maps.composite import SASV
 from llrkit.maps.files import map_to_dict
 from llrkit.maps.map import Columns, Map
-from llrkit.maps.several import SASV
 from llrkit.theory.odds import OperatingPoint, posterior
 
 POSTERIOR, DECISION = "posterior", "decision"

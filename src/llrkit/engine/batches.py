@@ -13,25 +13,16 @@ import numpy as np
 from llrkit.base.arguments import Array, IntArray
 from llrkit.base.process import at_once, refuse_after_fork
 from llrkit.base.text import counted
+from llrkit.base.threads import reduce_chunks
 from llrkit.errors import FileChangedError, LabelError
-from llrkit.io.checked import require_roles, score_values, target_mask_of, with_scores
 from llrkit.io.class_files import chosen_classes, class_scores_of_table
-from llrkit.io.columns import Scan, TrialTable
+from llrkit.io.table_columns import Scan, TrialTable
+from llrkit.io.trial_checks import require_roles, score_values, target_mask_of, with_scores
 from llrkit.scores import Scores
 from llrkit.scores.classes import ClassScores, ClassVectors, positions
 from llrkit.scores.derived import weighted
 from llrkit.scores.labels import ACCEPTED, listed, warn_of_pooled
-from llrkit.scores.source import (
-    COUNTED,
-    POSITION,
-    ROW,
-    Roles,
-    S,
-    ScoreSource,
-    reduce_chunks,
-    require_column,
-    row_in_words,
-)
+from llrkit.scores.source import COUNTED, POSITION, ROW, Roles, S, ScoreSource, require_column, row_in_words
 from llrkit.scores.trials import Trials
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from llrkit.engine.batches import Chunking, TwoClassChunking, settle_words
 from llrkit.engine.cluster import require_agreement, results_of
 from llrkit.engine.pieces import RowGroups, Table, Unreadable
 from llrkit.errors import FileFormatError, InputError, LlrkitError, UnreadableWarning
-from llrkit.io.columns import HeaderRoles, header_roles
 from llrkit.io.read_options import PathArg
+from llrkit.io.table_columns import HeaderRoles, header_roles
 from llrkit.scores import Scores
 from llrkit.scores.derived import weighted
 from llrkit.scores.source import COUNTED, Roles, S, ScoreSource, require_column, row_in_words

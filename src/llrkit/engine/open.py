@@ -11,11 +11,11 @@ from llrkit.base.options import documented
 from llrkit.base.process import at_once
 from llrkit.engine.batches import ClassChunking, ClassFiles, Files
 from llrkit.errors import InputError
-from llrkit.io.checked import with_one_label
-from llrkit.io.columns import one_after_another
 from llrkit.io.formats import decoded_bytes, detect, files_of, scan_tables
 from llrkit.io.read import read_whole, selected
 from llrkit.io.read_options import BATCHES, CLUSTER, PLAIN, THREE_KINDS, UNLABELED, PathArg, Reading, Way
+from llrkit.io.table_columns import one_after_another
+from llrkit.io.trial_checks import with_one_label
 from llrkit.scores.classes import ClassSource
 from llrkit.scores.labels import class_names
 from llrkit.scores.source import Roles, ScoreSource

@@ -15,8 +15,9 @@ import polars as pl
 from llrkit.base.files import changed_meanwhile
 from llrkit.base.process import cached_property
 from llrkit.errors import FileFormatError, LlrkitError
-from llrkit.io.checked import require_named_roles
-from llrkit.io.columns import (
+from llrkit.io.formats import is_taken, local_files
+from llrkit.io.read_options import PathArg
+from llrkit.io.table_columns import (
     HeaderRoles,
     TrialTable,
     Wanted,
@@ -24,8 +25,7 @@ from llrkit.io.columns import (
     common_types,
     header_roles,
 )
-from llrkit.io.formats import is_taken, local_files
-from llrkit.io.read_options import PathArg
+from llrkit.io.trial_checks import require_named_roles
 from llrkit.scores.source import Roles, require_column
 from llrkit.scores.trials import as_table
 

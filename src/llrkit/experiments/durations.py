@@ -32,7 +32,7 @@ from llrkit.speech.models.gmm import DiagonalGMM, Statistics, baum_welch, train_
 from llrkit.speech.models.ivectors import train_ivectors
 from llrkit.speech.models.plda import PLDA, train_plda
 from llrkit.speech.models.transforms import Affine, Chain, LengthNorm, train_chain
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 CONDITIONS = ("enroll_seconds", "test_seconds")
 ALPHA = 0.5

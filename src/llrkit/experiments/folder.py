@@ -25,7 +25,7 @@ from llrkit.report.tables import TextTable
 from llrkit.theory.gaussian import GaussianLLR
 from llrkit.verbs.compare import NAMES
 from llrkit.verbs.conditions import HeatMap
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 Table = tuple[list[str], list[list[str]]]
 

@@ -25,8 +25,8 @@ from llrkit.base.arguments import Array
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json
 from llrkit.core.cells import Grid, collect_again, count_on, require_both_classes
-from llrkit.core.functions import LN2
 from llrkit.core.losses import LossSums
+from llrkit.core.numerics import LN2
 from llrkit.core.pav import pav_blocks
 from llrkit.core.summaries import both
 from llrkit.errors import InputError, SeparationError
@@ -38,7 +38,7 @@ from llrkit.metrics.discrimination import det_slope_from_bins
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.gaussian import cllr_from_eer
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 METHODS = ("cmlg", "logistic")
 REGULARIZATION = 0.01

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from llrkit.base.arguments import FloatArray
 from llrkit.base.process import one_blas_thread
 from llrkit.base.text import Json
-from llrkit.core.functions import newton, sigmoid, softplus
+from llrkit.core.numerics import newton, sigmoid, softplus
 from llrkit.core.summaries import ClassMoments, Moments
 from llrkit.errors import InputError
 from llrkit.experiments.durations import SECONDS, make_corpora
@@ -26,7 +26,7 @@ from llrkit.theory.gaussian import UnequalGaussians
 from llrkit.theory.odds import OperatingPoint, preset
 from llrkit.verbs.compare import LOG_ODDS, NAMES, PriorScan, alpha_scan
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 # Trapezoid rule in standard deviations: all digits for integrands as smooth as these
 _Z = np.linspace(-12.0, 12.0, 2401)

@@ -27,7 +27,7 @@ from llrkit.speech.embeddings import Embeddings
 from llrkit.speech.models.plda import train_plda
 from llrkit.speech.models.transforms import Chain, LengthNorm, train_centering, train_wccn
 from llrkit.speech.scoring import matrix_scores
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 SHAPE = ("skewness_target", "skewness_nontarget", "kurtosis_target", "kurtosis_nontarget", "sd_ratio")
 

@@ -24,8 +24,8 @@ import numpy as np
 from llrkit.base.arguments import RNG, FloatArray, names_of, seed_of, whole_number, yes_or_no
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, as_list, as_number, as_object, as_text, counted
-from llrkit.core.functions import SHARES, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.losses import NewtonSums
+from llrkit.core.numerics import SHARES, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.summaries import FieldwiseSums, SummaryBase, both
 from llrkit.errors import InputError, SeparationError
 from llrkit.fits.folds import (
@@ -52,10 +52,10 @@ from llrkit.fits.folds import (
     training_source,
 )
 from llrkit.fits.logistic import TOLERATED, fit_logistic
-from llrkit.fits.training import TiedScores, training_moments
+from llrkit.fits.training_checks import TiedScores, training_moments
 from llrkit.maps.bounds import BoundedMap, SourceCounts, count_groups
+from llrkit.maps.composite import MeanMap
 from llrkit.maps.map import Map, reading_of
-from llrkit.maps.several import MeanMap
 from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source

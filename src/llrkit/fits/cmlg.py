@@ -19,15 +19,15 @@ import numpy as np
 from llrkit.base.arguments import FloatArray, IntArray, class_weight, names_of, one_of
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
-from llrkit.core.functions import newton, sigmoid, softplus
 from llrkit.core.groups import numbered
+from llrkit.core.numerics import newton, sigmoid, softplus
 from llrkit.core.summaries import ClassMoments, FieldwiseSums, Moments
 from llrkit.errors import ConstantScoreError, InputError, ShapeWarning, TooFewTrialsError
 from llrkit.fits.conditions import condition_cells, conditioned_from_cells, residual_moments
 from llrkit.fits.gaussian import gaussian_tests, shape_problems, shape_statistics
-from llrkit.fits.training import WeightedPoints, provenance, training_moments
+from llrkit.fits.training_checks import WeightedPoints, provenance, training_moments
+from llrkit.maps.composite import BASES, ConditionedMap, condition_names
 from llrkit.maps.map import AffineMap, reading_of
-from llrkit.maps.several import BASES, ConditionedMap, condition_names
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.source import POSITION

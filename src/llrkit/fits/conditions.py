@@ -10,8 +10,8 @@ import numpy as np
 from llrkit.base.arguments import Array, FloatArray, IntArray
 from llrkit.base.process import cached_property, warn_caller
 from llrkit.base.text import Json
-from llrkit.core.functions import newton
 from llrkit.core.groups import decoded, positions_by_code
+from llrkit.core.numerics import newton
 from llrkit.core.summaries import ClassMoments, Grouped, Moments, SummaryBase, both
 from llrkit.errors import (
     ConstantScoreError,
@@ -20,8 +20,8 @@ from llrkit.errors import (
     SystemCountError,
     TooFewTrialsError,
 )
-from llrkit.fits.training import check_moments, provenance
-from llrkit.maps.several import ConditionedMap, ConditionTerms, Powers, condition_values, quadratic_powers
+from llrkit.fits.training_checks import check_moments, provenance
+from llrkit.maps.composite import ConditionedMap, ConditionTerms, Powers, condition_values, quadratic_powers
 from llrkit.scores import Scores, ScoreSource
 from llrkit.theory.gaussian import cllr_from_sigma
 

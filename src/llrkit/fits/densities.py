@@ -16,7 +16,7 @@ from llrkit.core.summaries import ClassMoments, Moments
 from llrkit.errors import InputError
 from llrkit.fits.ratio import DensityRatioMap, RatioMap, fit_ratio, maximize
 from llrkit.fits.saturating import saturate
-from llrkit.fits.training import (
+from llrkit.fits.training_checks import (
     TrainingPoints,
     WeightedPoints,
     provenance,

@@ -12,9 +12,9 @@ import numpy as np
 
 from llrkit.base.arguments import FloatArray, class_weight, names_of, one_of, yes_or_no
 from llrkit.base.text import Json, counted
-from llrkit.core.functions import probability
 from llrkit.core.groups import ValueCounts, positions_by_value, trials_with_value
 from llrkit.core.losses import LossSums
+from llrkit.core.numerics import probability
 from llrkit.core.summaries import Moments, both
 from llrkit.errors import (
     InputError,
@@ -23,9 +23,9 @@ from llrkit.errors import (
     UnknownNameError,
 )
 from llrkit.fits.logistic import Shrinkage, fit_linear
-from llrkit.fits.training import check_moments, provenance
+from llrkit.fits.training_checks import check_moments, provenance
+from llrkit.maps.composite import LinearMap, quality
 from llrkit.maps.map import Columns, Map, MapOfMaps, reading_of
-from llrkit.maps.several import LinearMap, quality
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
 from llrkit.scores.source import unnamed_systems

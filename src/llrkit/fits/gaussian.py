@@ -18,7 +18,7 @@ from llrkit.core.summaries import ClassMoments, Moments
 from llrkit.errors import ConstantScoreError, InputError, TooFewTrialsError
 from llrkit.fits.densities import StudentRatioMap
 from llrkit.fits.ratio import held_between, interval_details, monotone_interval
-from llrkit.fits.training import TrainingPoints, WeightedPoints, provenance, training_moments
+from llrkit.fits.training_checks import TrainingPoints, WeightedPoints, provenance, training_moments
 from llrkit.maps.map import reading_of
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 

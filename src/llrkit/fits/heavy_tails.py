@@ -10,12 +10,12 @@ import numpy as np
 
 from llrkit.base.arguments import Array, ComplexArray, FloatArray, yes_or_no
 from llrkit.base.text import Json
-from llrkit.core.functions import probability
+from llrkit.core.numerics import probability
 from llrkit.core.summaries import ClassMoments
 from llrkit.errors import InputError
 from llrkit.fits.cmlg import cmlg_from_moments
 from llrkit.fits.ratio import DensityRatioMap, Objective, Optimum, fit_ratio, maximize
-from llrkit.fits.training import (
+from llrkit.fits.training_checks import (
     TrainingPoints,
     WeightedPoints,
     provenance,

@@ -22,7 +22,7 @@ from llrkit.core.histograms import ScoreHistogram
 from llrkit.core.summaries import both
 from llrkit.fits.logistic import TOLERATED, TrainingSample
 from llrkit.fits.ratio import RatioMap
-from llrkit.fits.training import TiedScores, few_to_train
+from llrkit.fits.training_checks import TiedScores, few_to_train
 from llrkit.maps.map import Map
 from llrkit.maps.training_range import TrainingDensities, gap_sentence
 from llrkit.scores import Scores, ScoreSource

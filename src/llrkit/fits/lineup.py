@@ -13,7 +13,7 @@ from llrkit.base.arguments import Array, FloatArray, IntArray, one_of
 from llrkit.core.groups import decoded, positions_by_value
 from llrkit.core.summaries import FieldwiseSums, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
-from llrkit.fits.training import provenance, training_moments
+from llrkit.fits.training_checks import provenance, training_moments
 from llrkit.maps.map import Columns, Map, reading_of
 from llrkit.maps.training_range import RangeWatch
 from llrkit.scores import Scores, ScoreSource

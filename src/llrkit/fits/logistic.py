@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import Array, FloatArray, not_negative
 from llrkit.base.process import warn_caller
-from llrkit.core.functions import Minimum, Objective, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.losses import LOGARITHMIC, NewtonSums, ScoringRule, scoring_rule
+from llrkit.core.numerics import Minimum, Objective, binary_entropy, logit, newton, probability, softplus
 from llrkit.core.summaries import FieldwiseSums, Moments, Sample, SummaryBase, both
 from llrkit.errors import (
     InputError,
@@ -28,7 +28,7 @@ from llrkit.errors import (
     ShapeWarning,
     SystemCountError,
 )
-from llrkit.fits.training import check_moments, provenance
+from llrkit.fits.training_checks import check_moments, provenance
 from llrkit.maps.map import AffineMap
 from llrkit.maps.training_range import REMEDY
 from llrkit.scores import Scores, ScoreSource

@@ -18,9 +18,9 @@ import numpy as np
 from llrkit.base.arguments import Array, BoolArray, FloatArray, of_kind
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
-from llrkit.core.functions import SHARES, Minimum, logit, newton, probability, sigmoid
 from llrkit.core.groups import truth_of
 from llrkit.core.histograms import DensityGrid
+from llrkit.core.numerics import SHARES, Minimum, logit, newton, probability, sigmoid
 from llrkit.core.summaries import Both, Moments, Summarizer
 from llrkit.errors import (
     ConstantScoreError,
@@ -32,7 +32,7 @@ from llrkit.errors import (
 )
 from llrkit.fits.cmlg import cmlg_from_moments
 from llrkit.fits.ratio import Objective, maximize
-from llrkit.fits.training import (
+from llrkit.fits.training_checks import (
     TrainingPoints,
     WeightedPoints,
     check_moments,

@@ -10,12 +10,12 @@ import numpy as np
 from llrkit.base.arguments import BoolArray, FloatArray, one_of, whole_number
 from llrkit.base.text import Json
 from llrkit.core.cells import Grid, collect_again, count_on
-from llrkit.core.functions import LN2, probit, sigmoid, softplus
 from llrkit.core.histograms import CELLS, DensityGrid
+from llrkit.core.numerics import LN2, probit, sigmoid, softplus
 from llrkit.core.pav import PavBlocks, ScoreBins, crossing, error_path, pav_blocks
 from llrkit.core.summaries import Moments, both
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, SystemCountError
-from llrkit.fits.training import (
+from llrkit.fits.training_checks import (
     DistinctScores,
     TrainingPoints,
     WeightedPoints,

@@ -10,10 +10,10 @@ from typing import ClassVar, TypedDict, TypeVar
 import numpy as np
 
 from llrkit.base.arguments import BoolArray, FloatArray, IntArray
-from llrkit.core.functions import bracketed_root
+from llrkit.core.numerics import bracketed_root
 from llrkit.core.summaries import ClassMoments
 from llrkit.errors import NotInvertibleError
-from llrkit.fits.training import TrainingPoints, WeightedPoints, provenance
+from llrkit.fits.training_checks import TrainingPoints, WeightedPoints, provenance
 from llrkit.maps.map import Columns, InverseMap, Map
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]

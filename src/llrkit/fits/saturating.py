@@ -14,7 +14,9 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray, not_negative, whole_number
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json
-from llrkit.core.functions import (
+from llrkit.core.histograms import DensityGrid
+from llrkit.core.losses import ClassNewtonSums
+from llrkit.core.numerics import (
     Minimum,
     binary_entropy,
     blocks,
@@ -25,11 +27,9 @@ from llrkit.core.functions import (
     sigmoid_both_ways,
     softplus,
 )
-from llrkit.core.histograms import DensityGrid
-from llrkit.core.losses import ClassNewtonSums
 from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase
 from llrkit.errors import InputError, NotInvertibleError, SeparationError, ShapeWarning
-from llrkit.fits.training import WeightedPoints, provenance, training_moments
+from llrkit.fits.training_checks import WeightedPoints, provenance, training_moments
 from llrkit.maps.map import AffineMap, Columns, Map, reading_of
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source

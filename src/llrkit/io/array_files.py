@@ -28,10 +28,10 @@ from llrkit.base.files import naming_file, replacing
 from llrkit.base.process import require_memory
 from llrkit.base.text import counted
 from llrkit.errors import FileFormatError, InputError, MissingPackageError
-from llrkit.io.checked import target_mask_of
-from llrkit.io.columns import LABEL_NAMES, SCORE_NAMES, TrialTable, named, with_roles
+from llrkit.io.table_columns import LABEL_NAMES, SCORE_NAMES, TrialTable, named, with_roles
 from llrkit.io.text_lines import refuse_bomb
 from llrkit.io.text_tables import long_table
+from llrkit.io.trial_checks import target_mask_of
 from llrkit.scores.source import Roles
 
 Arrays = dict[str, Array]

@@ -14,9 +14,11 @@ from llrkit.base.arguments import Array
 from llrkit.base.text import counted
 from llrkit.errors import FileFormatError, InputError, LabelError, LlrkitError, UnknownNameError
 from llrkit.io.array_files import Arrays, read_arrays
-from llrkit.io.checked import by_policy_on_repeated, with_scores
 from llrkit.io.column_files import glance
-from llrkit.io.columns import (
+from llrkit.io.formats import detect, files_of, first_rows, read_table
+from llrkit.io.joins import join_key, refuse_unmatched_trials
+from llrkit.io.read_options import CLASSES, PathArg, Reading
+from llrkit.io.table_columns import (
     LABEL_NAMES,
     SCORE_NAMES,
     TEST_NAMES,
@@ -27,9 +29,7 @@ from llrkit.io.columns import (
     unique_names,
     with_roles,
 )
-from llrkit.io.formats import detect, files_of, first_rows, read_table
-from llrkit.io.joins import join_key, refuse_unmatched_trials
-from llrkit.io.read_options import CLASSES, PathArg, Reading
+from llrkit.io.trial_checks import by_policy_on_repeated, with_scores
 from llrkit.scores.classes import ClassScores
 from llrkit.scores.labels import class_codes, class_names, classify_words, listed
 from llrkit.scores.source import Roles

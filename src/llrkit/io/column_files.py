@@ -12,8 +12,8 @@ import polars as pl
 from llrkit.base.files import naming_file
 from llrkit.base.process import at_once, fits, memory_limit, require_memory, stage
 from llrkit.errors import FileFormatError
-from llrkit.io.columns import IN_BATCHES, Scan, TrialTable, header_roles, held_size, with_roles
 from llrkit.io.read_options import require_text_name
+from llrkit.io.table_columns import IN_BATCHES, Scan, TrialTable, header_roles, held_size, with_roles
 
 BATCH_ROWS = 1 << 20
 _ARROW_FILE = b"ARROW1"

@@ -18,8 +18,8 @@ from llrkit.base.text import not_among
 from llrkit.errors import FileFormatError, InputError, LlrkitWarning, SkippedFilesWarning, UnknownNameError
 from llrkit.io.array_files import read_hdf5, read_npy, read_npz
 from llrkit.io.column_files import decoded_size, scan_columns
-from llrkit.io.columns import LAYOUTS, Scan, TrialTable, in_one_schema, together
 from llrkit.io.read_options import PLAIN, PathArg, Reading
+from llrkit.io.table_columns import LAYOUTS, Scan, TrialTable, in_one_schema, together
 from llrkit.io.text_lines import GZIP, ZSTD, open_text
 from llrkit.io.text_tables import scan_delimited
 

@@ -13,10 +13,10 @@ from llrkit.base.process import require_memory, warn_caller
 from llrkit.base.text import agreeing, counted, left_out, printable
 from llrkit.errors import FileFormatError, InputError, LabelError, LeftOutWarning
 from llrkit.io.array_files import read_hdf5_quality
-from llrkit.io.checked import SHOWN, by_policy_on_repeated, refuse_two_labels, require_roles, with_scores
-from llrkit.io.columns import ENROLL_NAMES, TEST_NAMES, Scan, TrialTable, first_true, named
 from llrkit.io.formats import detect, read_table
 from llrkit.io.read_options import PLAIN, PathArg, Reading
+from llrkit.io.table_columns import ENROLL_NAMES, TEST_NAMES, Scan, TrialTable, first_true, named
+from llrkit.io.trial_checks import SHOWN, by_policy_on_repeated, refuse_two_labels, require_roles, with_scores
 from llrkit.scores.labels import classify_words
 from llrkit.scores.source import require_column
 

@@ -10,7 +10,11 @@ import polars as pl
 from llrkit.base.process import stage
 from llrkit.errors import FileFormatError, InputError, LabelError
 from llrkit.io.array_files import two_classes
-from llrkit.io.checked import (
+from llrkit.io.formats import detect, files_of, read_table, require_separate, scan_tables
+from llrkit.io.joins import join_key, join_systems, named_alike, system_names, trial_columns, with_quality
+from llrkit.io.read_options import MEMORY, PLAIN, REWRITE, PathArg, Reading
+from llrkit.io.table_columns import LLR, LOG10_LR, Scan, TrialTable, one_after_another, usual_label
+from llrkit.io.trial_checks import (
     as_trials_checked,
     by_policy_on_repeated,
     require_roles,
@@ -19,10 +23,6 @@ from llrkit.io.checked import (
     with_scores,
     without_missing_scores,
 )
-from llrkit.io.columns import LLR, LOG10_LR, Scan, TrialTable, one_after_another, usual_label
-from llrkit.io.formats import detect, files_of, read_table, require_separate, scan_tables
-from llrkit.io.joins import join_key, join_systems, named_alike, system_names, trial_columns, with_quality
-from llrkit.io.read_options import MEMORY, PLAIN, REWRITE, PathArg, Reading
 from llrkit.io.write import table_of, write_batches
 from llrkit.scores.trials import Trials
 

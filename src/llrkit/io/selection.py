@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from llrkit.base.arguments import Array
 from llrkit.core.groups import truth_of
 from llrkit.errors import FileFormatError, InputError
-from llrkit.io.checked import with_scores
-from llrkit.io.columns import Scan, TrialTable, first_true, has_header
 from llrkit.io.formats import first_rows, read_table
 from llrkit.io.read_options import PathArg, Reading
+from llrkit.io.table_columns import Scan, TrialTable, first_true, has_header
+from llrkit.io.trial_checks import with_scores
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
 from llrkit.scores.source import require_column

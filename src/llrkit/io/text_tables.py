@@ -19,8 +19,10 @@ import polars as pl
 
 from llrkit.base.arguments import Array
 from llrkit.base.text import counted
+from llrkit.base.threads import in_order, thread_count
 from llrkit.errors import FileFormatError
-from llrkit.io.columns import (
+from llrkit.io.read_options import Reading
+from llrkit.io.table_columns import (
     ENROLL_NAMES,
     KEY_LAYOUTS,
     KNOWN_NAMES,
@@ -39,7 +41,6 @@ from llrkit.io.columns import (
     named,
     unique_names,
 )
-from llrkit.io.read_options import Reading
 from llrkit.io.text_lines import (
     COMMA_NUMBER,
     NO_SCORE,
@@ -54,7 +55,7 @@ from llrkit.io.text_lines import (
     with_point,
 )
 from llrkit.scores.arrays import EXACT, INEXACT, beyond_exact
-from llrkit.scores.source import Roles, in_order, thread_count
+from llrkit.scores.source import Roles
 
 NA = "NA"
 """How R writes what is missing; as an id it is a name like any other."""

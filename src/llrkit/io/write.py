@@ -20,15 +20,24 @@ import polars as pl
 from llrkit.base.arguments import Array
 from llrkit.base.files import replacing, replacing_folder
 from llrkit.base.text import not_among
+from llrkit.base.threads import reduce_chunks
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.io.array_files import write_hdf5
-from llrkit.io.checked import target_mask_of, with_scores
-from llrkit.io.columns import LLR, LLR_MAP, LOG10_LR, Scan, TrialTable, first_true, llrs_written_by_a_map
 from llrkit.io.read_options import require_text_name
+from llrkit.io.table_columns import (
+    LLR,
+    LLR_MAP,
+    LOG10_LR,
+    Scan,
+    TrialTable,
+    first_true,
+    llrs_written_by_a_map,
+)
+from llrkit.io.trial_checks import target_mask_of, with_scores
 from llrkit.scores import Scores
 from llrkit.scores.derived import ROLES
 from llrkit.scores.labels import column_names
-from llrkit.scores.source import reduce_chunks, require_column
+from llrkit.scores.source import require_column
 from llrkit.scores.trials import Trials, trials_of
 
 WRITTEN = {

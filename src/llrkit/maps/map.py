@@ -202,7 +202,7 @@ class Map(SavedMap):
 
         Examples
         --------
-        >>> from llrkit.maps.several import LinearMap
+        >>> from llrkit.maps.composite import LinearMap
         >>> fusion = LinearMap(weights=np.ones(2), offset=0.0, systems=["plda", "ecapa"])
         >>> fusion.system_order(["ecapa", "plda"])
         [1, 0]

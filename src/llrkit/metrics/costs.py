@@ -14,9 +14,9 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, Counts, FloatArray, yes_or_no
 from llrkit.core.cells import collect_again, count_on, require_both_classes, score_indexes
 from llrkit.core.counting import count_bins, count_blocks, in_order_if_kept
-from llrkit.core.functions import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.groups import trials_with_value, truth_of
 from llrkit.core.losses import LossSums, ScoringRule, scoring_rule
+from llrkit.core.numerics import LN2, binary_entropy, logit, probability, sigmoid
 from llrkit.core.pav import PavBlocks, error_path, pav_blocks
 from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase, grouped
 from llrkit.errors import EmptyClassError, InputError

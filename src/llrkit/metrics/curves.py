@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import Array, FloatArray
 from llrkit.core.counting import count_blocks
-from llrkit.core.functions import LN2, binary_entropy, probit, sigmoid
 from llrkit.core.losses import LossSums
+from llrkit.core.numerics import LN2, binary_entropy, probit, sigmoid
 from llrkit.core.pav import PavBlocks, ScoreBins, error_path
 from llrkit.core.summaries import Moments
 from llrkit.metrics.costs import cross_entropy_from_losses, losses_at

@@ -21,7 +21,7 @@ from llrkit.base.process import warn_caller
 from llrkit.base.text import Json, counted
 from llrkit.core.cells import BelowCounts
 from llrkit.core.counting import count_bins, count_blocks, rank
-from llrkit.core.functions import LN2, probit, softplus
+from llrkit.core.numerics import LN2, probit, softplus
 from llrkit.core.order import Ranking
 from llrkit.core.pav import (
     ErrorPath,

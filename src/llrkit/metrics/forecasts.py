@@ -16,8 +16,8 @@ from llrkit.base.arguments import RNG, Counts, FloatArray, seed_of, whole_number
 from llrkit.base.text import not_among
 from llrkit.core.cells import require_both_classes, score_indexes
 from llrkit.core.counting import count_blocks
-from llrkit.core.functions import LN2, logit, probability, sigmoid
 from llrkit.core.losses import ScoringRule, scoring_rule
+from llrkit.core.numerics import LN2, logit, probability, sigmoid
 from llrkit.core.pav import PavBlocks, pooled_starts
 from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError, UnknownNameError

@@ -33,8 +33,8 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from llrkit.base.arguments import FloatArray
-from llrkit.core.functions import LN2, newton, sigmoid, softplus
 from llrkit.core.losses import LossSums
+from llrkit.core.numerics import LN2, newton, sigmoid, softplus
 from llrkit.core.order import Ranking
 from llrkit.core.summaries import Moments, ReadOnlyArrays
 from llrkit.scores import Scores

@@ -22,7 +22,6 @@ from llrkit.core.cells import (
     require_both_classes,
 )
 from llrkit.core.counting import FirstLook, count, count_below
-from llrkit.core.functions import LN2
 from llrkit.core.groups import (
     By,
     SharedClass,
@@ -35,6 +34,7 @@ from llrkit.core.groups import (
     trials_with_values,
 )
 from llrkit.core.losses import LossSums
+from llrkit.core.numerics import LN2
 from llrkit.core.order import Ranking
 from llrkit.core.pav import PavBlocks, ScoreBins
 from llrkit.core.summaries import Both, Moments, Sample, Summarizer, both, split_by

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit.base.arguments import FloatArray
-from llrkit.core.functions import probit
+from llrkit.core.numerics import probit
 from llrkit.core.summaries import Moments, grouped
 from llrkit.errors import InputError
 from llrkit.metrics.discrimination import Curve, as_floats, same_length

@@ -38,7 +38,7 @@ from llrkit.multiclass.metrics import Prior, as_classes, class_prior, cllr
 from llrkit.scores.arrays import read_only
 from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.derived import ChangedChunks
-from llrkit.trust.check import CalibrationLoss as CalibrationLoss
+from llrkit.trust.calibration_check import CalibrationLoss as CalibrationLoss
 
 _LARGEST_TEST = 40
 

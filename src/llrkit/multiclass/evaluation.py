@@ -15,7 +15,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import FloatArray, of_kind, one_of, whole_number, yes_or_no
 from llrkit.base.process import stage, warn_caller
 from llrkit.base.text import Json, counted, number, percent
-from llrkit.core.functions import LN2
+from llrkit.core.numerics import LN2
 from llrkit.errors import (
     ConstantScoreError,
     InfiniteScoreError,

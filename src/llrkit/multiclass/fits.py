@@ -21,8 +21,8 @@ import numpy as np
 from llrkit.base.arguments import Array, FloatArray, IntArray, not_negative, share, yes_or_no
 from llrkit.base.process import one_blas_thread, warn_caller
 from llrkit.base.text import Json
-from llrkit.core.functions import Minimum, newton
-from llrkit.core.functions import Objective as NewtonObjective
+from llrkit.core.numerics import Minimum, newton
+from llrkit.core.numerics import Objective as NewtonObjective
 from llrkit.core.summaries import FieldwiseSums, ReadOnlyArrays
 from llrkit.errors import (
     ConstantScoreError,

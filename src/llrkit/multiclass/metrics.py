@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import Array, Counts, FloatArray, IntArray, not_negative, whole_number, yes_or_no
 from llrkit.base.text import not_among
-from llrkit.core.functions import BLOCK, LN2, blocks, probability
+from llrkit.core.numerics import BLOCK, LN2, blocks, probability
 from llrkit.core.summaries import ReadOnlyArrays, SummaryBase
 from llrkit.errors import (
     EmptyClassError,

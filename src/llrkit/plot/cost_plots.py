@@ -9,7 +9,7 @@ import numpy as np
 
 from llrkit.base.arguments import FloatArray
 from llrkit.base.text import number, percent
-from llrkit.core.functions import probit, sigmoid
+from llrkit.core.numerics import probit, sigmoid
 from llrkit.errors import InputError
 from llrkit.metrics.curves import BayesErrorCurve, CrossEntropyCurve
 from llrkit.metrics.discrimination import Curve, as_floats, same_length

@@ -12,7 +12,7 @@ from llrkit.base.arguments import FloatArray
 from llrkit.base.text import number, percent
 from llrkit.biometrics.people_groups import DifferentialPerformance
 from llrkit.biometrics.searches import Cmc
-from llrkit.core.functions import probit, sigmoid
+from llrkit.core.numerics import probit, sigmoid
 from llrkit.errors import UnknownNameError
 from llrkit.metrics.curves import ErrorCurve
 from llrkit.plot.picture import (

@@ -49,7 +49,7 @@ from llrkit.plot.picture import (
 from llrkit.results.vocabulary import LOG10, Amount
 from llrkit.theory.pairs import PairCurve
 from llrkit.trust.bands import TippettBand
-from llrkit.trust.check import CalibrationCheck
+from llrkit.trust.calibration_check import CalibrationCheck
 from llrkit.trust.null import LlrCurve
 from llrkit.verbs.compare import ScoreToLlr
 

@@ -38,7 +38,7 @@ from llrkit.verbs.case_words import (
     table_header,
 )
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import rows
+from llrkit.verbs.evaluation_result import rows
 from llrkit.verbs.validate import SHOWN, Validation
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

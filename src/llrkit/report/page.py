@@ -30,7 +30,7 @@ from llrkit.base.arguments import FloatArray, of_kind, yes_or_no
 from llrkit.base.files import write_atomically
 from llrkit.base.text import Json, printable, spelled
 from llrkit.errors import InputError
-from llrkit.fits.training import TiedScores
+from llrkit.fits.training_checks import TiedScores
 from llrkit.metrics.curves import BAYES_LOG_ODDS
 from llrkit.multiclass.choose import Idempotence
 from llrkit.multiclass.evaluation import ClassEvaluation, PairHistogram, class_rows, class_sentence, rows
@@ -40,9 +40,9 @@ from llrkit.report.document import HTML, Provenance, Section, provenance, script
 from llrkit.report.sections import SystemReport
 from llrkit.report.tables import TextTable, format_table, summary_table, text_tables
 from llrkit.trust.bands import CurveBands
-from llrkit.trust.check import CalibrationCheck
+from llrkit.trust.calibration_check import CalibrationCheck
 from llrkit.verbs.compare import Comparison
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 Indices = npt.NDArray[np.int64]
 

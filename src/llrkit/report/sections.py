@@ -12,7 +12,7 @@ from llrkit import plot
 from llrkit._version import __version__
 from llrkit.base.process import cached_property
 from llrkit.base.text import number, percent
-from llrkit.fits.training import TiedScores
+from llrkit.fits.training_checks import TiedScores
 from llrkit.metrics.measure import Measurements
 from llrkit.metrics.theory_costs import TheoryCosts, theory_costs_of
 from llrkit.plot.picture import Picture
@@ -20,10 +20,10 @@ from llrkit.report.document import TEXT, Banner, Provenance, Said, Section
 from llrkit.report.tables import ALL, TextTable, of_one_kind, same_points, summary_table
 from llrkit.results.vocabulary import NATS, LlrUnit, llr_unit, vocabulary
 from llrkit.trust.bands import CurveBands
-from llrkit.trust.check import HEADER, LEGEND, CalibrationCheck, Verdict, rows_of_tests
+from llrkit.trust.calibration_check import HEADER, LEGEND, CalibrationCheck, Verdict, rows_of_tests
 from llrkit.verbs.compare import Comparison, ScoreToLlr
 from llrkit.verbs.diagnose import diagnosis_of
-from llrkit.verbs.evaluation import (
+from llrkit.verbs.evaluation_result import (
     Evaluation,
     group_name,
     numbers_of_table,

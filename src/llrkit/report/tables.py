@@ -18,7 +18,7 @@ from llrkit.scores.source import require_column
 from llrkit.trust.differences import RATES, PairwiseComparison, SystemComparison
 from llrkit.verbs.compare import Comparison
 from llrkit.verbs.conditions import ConditionTable
-from llrkit.verbs.evaluation import Evaluation, group_name, number_row
+from llrkit.verbs.evaluation_result import Evaluation, group_name, number_row
 
 R = TypeVar("R")
 T = TypeVar("T")

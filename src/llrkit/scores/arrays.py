@@ -12,6 +12,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, Rows
 from llrkit.base.process import cached_property, stage
 from llrkit.base.text import counted
+from llrkit.base.threads import each_in_threads, reduce_chunks, thread_count
 from llrkit.errors import EmptyClassError, InputError, NaNScoreError
 from llrkit.scores.labels import (
     as_numpy,
@@ -26,11 +27,8 @@ from llrkit.scores.source import (
     Roles,
     S,
     ScoreSource,
-    each_in_threads,
-    reduce_chunks,
     require_column,
     row_in_words,
-    thread_count,
     unnamed_systems,
 )
 

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import Array, IntArray, Rows
 from llrkit.base.text import counted
+from llrkit.base.threads import reduce_chunks
 from llrkit.errors import InputError, LabelError, NaNScoreError, SystemCountError
 from llrkit.scores.arrays import first_nan, number_array, per_trial, read_only
 from llrkit.scores.labels import class_codes, class_names
-from llrkit.scores.source import POSITION, S, reduce_chunks, require_column
+from llrkit.scores.source import POSITION, S, require_column
 
 CHUNK_NUMBERS = 1 << 20
 """How many numbers a chunk holds: enough work for a thread, little enough for its memory."""

@@ -28,8 +28,8 @@ import numpy as np
 from llrkit.base.arguments import FloatArray
 from llrkit.base.text import as_object
 from llrkit.core.cells import require_both_classes
-from llrkit.core.functions import sigmoid, softplus
 from llrkit.core.histograms import ScoreHistogram
+from llrkit.core.numerics import sigmoid, softplus
 from llrkit.core.summaries import Sample
 from llrkit.errors import AdaptationError, TooFewTrialsError
 from llrkit.maps.bounds import bound_sources
@@ -38,7 +38,8 @@ from llrkit.maps.map import AffineMap, ComposedMap, Map
 from llrkit.maps.training_range import TrainingDensities
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, as_source
-from llrkit.shift.check import (
+from llrkit.shift.ladder import RUNGS, Climb
+from llrkit.shift.shift_check import (
     FewLabels,
     NewScores,
     ShiftCheck,
@@ -48,7 +49,6 @@ from llrkit.shift.check import (
     densities_of,
     shares_of,
 )
-from llrkit.shift.ladder import RUNGS, Climb
 
 SLOPES = (0.03, 0.1, 0.3, 0.8)
 """Standard deviations of the prior of the slope that are tried."""

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from llrkit.base.arguments import FloatArray
-from llrkit.core.functions import logit, sigmoid, softplus
 from llrkit.core.histograms import ClassDensity, ClassHistogram, ScoreHistogram
+from llrkit.core.numerics import logit, sigmoid, softplus
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.fits.ratio import Objective, maximize
 

@@ -21,16 +21,16 @@ from scipy.special import chdtri, gammaln
 from llrkit.base.arguments import FloatArray
 from llrkit.base.process import warn_caller
 from llrkit.base.text import counted
-from llrkit.core.functions import probability
 from llrkit.core.groups import GroupCells, ValueCounts
+from llrkit.core.numerics import probability
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError, ShiftWarning
 from llrkit.maps.map import Map
 from llrkit.maps.training_range import TrainingDensities
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials
-from llrkit.shift.check import FEWEST, ShiftSetting, as_new_source, share_below
 from llrkit.shift.ladder import all_scores
+from llrkit.shift.shift_check import FEWEST, ShiftSetting, as_new_source, share_below
 
 _FEW, _MANY = 60, 4_000
 """Steps of the maximization: to begin with, and where an alarm depends on it."""

@@ -15,7 +15,7 @@ from llrkit.base import arguments
 from llrkit.base.arguments import RNG, Array, BoolArray, FloatArray, IntArray
 from llrkit.base.files import replacing
 from llrkit.base.process import at_once, cached_property
-from llrkit.core.functions import bracketed_root, probit
+from llrkit.core.numerics import bracketed_root, probit
 from llrkit.errors import InputError
 from llrkit.io.array_files import write_arrays
 from llrkit.scores import Scores

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from llrkit.base import arguments
 from llrkit.base.arguments import RNG, Array, FloatArray, IntArray
 from llrkit.base.process import cached_property, require_memory
-from llrkit.core.functions import probit
+from llrkit.base.threads import reduce_chunks
+from llrkit.core.numerics import probit
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.scores import Scores
-from llrkit.scores.source import POSITION, Roles, S, ScoreSource, reduce_chunks, require_column, row_in_words
+from llrkit.scores.source import POSITION, Roles, S, ScoreSource, require_column, row_in_words
 from llrkit.scores.trials import Trials, trials_of
 from llrkit.speech.backends import cosine_scores
 from llrkit.speech.models.plda import PLDA

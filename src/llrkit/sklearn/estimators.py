@@ -41,8 +41,8 @@ from sklearn.utils.validation import (
 
 from llrkit.base.arguments import Array, BoolArray, FloatArray, IntArray
 from llrkit.base.process import warn_caller
-from llrkit.core.functions import logit, probability, sigmoid
 from llrkit.core.losses import ScoringRule, scoring_rule
+from llrkit.core.numerics import logit, probability, sigmoid
 from llrkit.errors import (
     ConstantScoreError,
     InputError,
@@ -62,8 +62,8 @@ from llrkit.fits.logistic import fit_linear, fit_logistic, fit_rule
 from llrkit.fits.mixtures import fit_mixture, fit_unsupervised
 from llrkit.fits.monotone import fit_bigaussian, fit_pav
 from llrkit.fits.saturating import fit_expectation, fit_saturating
+from llrkit.maps.composite import LinearMap
 from llrkit.maps.map import Map
-from llrkit.maps.several import LinearMap
 from llrkit.multiclass.fits import fit_affine, fit_scale_offset, fit_temperature, fit_vector
 from llrkit.multiclass.fits import fit_gaussian as fit_gaussian_classes
 from llrkit.multiclass.maps import ClassMap, posteriors

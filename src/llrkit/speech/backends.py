@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import Array, FloatArray, of_kind, one_of, share
 from llrkit.base.files import existing_file
-from llrkit.core.functions import blocks
+from llrkit.core.numerics import blocks
 from llrkit.errors import FileFormatError, InputError
 from llrkit.speech.embeddings import Arrays, Embeddings, Saved, vectors_of
 from llrkit.speech.kaldi import read_kaldi_text

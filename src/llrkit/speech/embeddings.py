@@ -17,11 +17,11 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, of_kind
 from llrkit.base.files import existing_file, replacing
 from llrkit.base.text import counted
-from llrkit.core.functions import BLOCK, blocks
+from llrkit.core.numerics import BLOCK, blocks
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import FileFormatError, InputError, UnknownNameError
 from llrkit.io.array_files import read_arrays, write_arrays
-from llrkit.io.columns import named
+from llrkit.io.table_columns import named
 from llrkit.scores.source import require_column
 from llrkit.speech.kaldi import read_kaldi, read_speakers, write_kaldi
 

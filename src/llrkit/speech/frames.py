@@ -26,9 +26,9 @@ from llrkit.base.arguments import Array, FloatArray, one_of
 from llrkit.base.files import existing_file, file_sha256
 from llrkit.base.process import warn_caller
 from llrkit.base.text import counted
+from llrkit.base.threads import in_order, thread_count
 from llrkit.errors import FileFormatError, InputError, LlrkitError, SpeechWarning
 from llrkit.io.array_files import read_arrays
-from llrkit.scores.source import in_order, thread_count
 from llrkit.speech.embeddings import load_arrays, save_arrays
 from llrkit.speech.kaldi import index_scp, read_kaldi
 from llrkit.speech.models import NORMALIZATIONS

@@ -16,8 +16,8 @@ from llrkit.base.process import warn_caller
 from llrkit.base.text import counted
 from llrkit.errors import FileFormatError, InputError, SpeechWarning
 from llrkit.io.array_files import read_arrays
-from llrkit.io.columns import named
 from llrkit.io.selection import rows_where
+from llrkit.io.table_columns import named
 from llrkit.io.text_lines import open_text
 from llrkit.speech.audio import Recording, check_headers, frames_of
 from llrkit.speech.embeddings import ID_NAMES, Embeddings, read_embeddings

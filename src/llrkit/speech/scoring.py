@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.base.arguments import Array, FloatArray, of_kind, one_of
-from llrkit.core.functions import blocks
+from llrkit.core.numerics import blocks
 from llrkit.errors import EmptyClassError, InfiniteScoreError, InputError, NaNScoreError
-from llrkit.io.columns import TrialTable
 from llrkit.io.selection import find_listed, with_listed_scores
+from llrkit.io.table_columns import TrialTable
 from llrkit.io.text_tables import long_table
 from llrkit.io.write import write_table
 from llrkit.scores import Scores

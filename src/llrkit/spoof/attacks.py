@@ -12,8 +12,8 @@ import numpy as np
 from llrkit.base.arguments import of_kind, real_number
 from llrkit.base.text import Json, counted, percent
 from llrkit.core.counting import count_bins
-from llrkit.core.functions import probability
 from llrkit.core.groups import BONA_FIDE
+from llrkit.core.numerics import probability
 from llrkit.core.pav import error_path
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.costs import eer_threshold, losses_at

@@ -12,8 +12,8 @@ import numpy as np
 from llrkit.base.arguments import FloatArray, IntArray, of_kind, one_of, real_number, share
 from llrkit.base.text import not_among
 from llrkit.core.counting import count_bins
-from llrkit.core.functions import blocks
 from llrkit.core.groups import BONA_FIDE
+from llrkit.core.numerics import blocks
 from llrkit.core.pav import ErrorPath, ScoreBins, error_path, pav_blocks
 from llrkit.errors import EmptyClassError, InputError, UnknownNameError
 from llrkit.metrics.costs import losses_at

@@ -14,7 +14,7 @@ from llrkit.base.arguments import RNG, real_number, seed_of
 from llrkit.base.text import Json, counted, number, percent
 from llrkit.core.cells import BelowCounts
 from llrkit.core.counting import count_bins
-from llrkit.core.functions import probability
+from llrkit.core.numerics import probability
 from llrkit.errors import EmptyClassError, InputError
 from llrkit.results.result import Result, html_table
 from llrkit.scores.labels import KINDS, Kind

@@ -12,15 +12,15 @@ import numpy as np
 
 from llrkit.base.arguments import FloatArray, of_kind
 from llrkit.base.text import Json, not_among, number
-from llrkit.core.functions import sigmoid, softplus
 from llrkit.core.groups import BONA_FIDE
+from llrkit.core.numerics import sigmoid, softplus
 from llrkit.core.summaries import FieldwiseSums, Moments
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.fits.folds import RAW, Compared, Methods, compared_on
 from llrkit.fits.logistic import fit_logistic
-from llrkit.fits.training import check_moments, provenance
+from llrkit.fits.training_checks import check_moments, provenance
+from llrkit.maps.composite import SASV, LinearMap, SasvMap, combined
 from llrkit.maps.map import Map, reading_of
-from llrkit.maps.several import SASV, LinearMap, SasvMap, combined
 from llrkit.scores import Scores
 from llrkit.spoof.costs import Costs, SpoofCosts, spoof_costs
 from llrkit.spoof.counts import scores_of_kinds

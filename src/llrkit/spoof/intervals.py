@@ -16,8 +16,8 @@ import numpy as np
 
 from llrkit.base.arguments import FloatArray, IntArray
 from llrkit.base.text import counted, not_among
-from llrkit.core.functions import probit
 from llrkit.core.groups import BONA_FIDE
+from llrkit.core.numerics import probit
 from llrkit.core.order import Ranking
 from llrkit.core.pav import ScoreBins, error_path, pav_blocks
 from llrkit.errors import EmptyClassError, InputError, TooFewTrialsError, UnknownNameError

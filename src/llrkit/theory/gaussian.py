@@ -16,7 +16,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import FloatArray, Numbers, number_or_array, positive
 from llrkit.base.process import cached_property
 from llrkit.base.text import counted
-from llrkit.core.functions import LN2, bracketed_root, probit
+from llrkit.core.numerics import LN2, bracketed_root, probit
 from llrkit.errors import InputError
 from llrkit.theory.distributions import Normal
 from llrkit.theory.pairs import CalibratedPair, DetLine

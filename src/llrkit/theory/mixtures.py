@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import FloatArray, Numbers, number_or_array, of_kind
 from llrkit.base.process import cached_property
-from llrkit.core.functions import bracketed_root
+from llrkit.core.numerics import bracketed_root
 from llrkit.errors import InputError
 from llrkit.theory.distributions import (
     Axis,

@@ -18,7 +18,7 @@ import numpy as np
 
 from llrkit.base.arguments import FloatArray, Numbers, number_or_array, yes_or_no
 from llrkit.base.text import did_you_mean
-from llrkit.core.functions import logit, probability, sigmoid
+from llrkit.core.numerics import logit, probability, sigmoid
 from llrkit.errors import InputError, NaNScoreError, UnconfirmedPresetError, UnknownNameError
 from llrkit.results.vocabulary import LN10
 

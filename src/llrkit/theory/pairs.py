@@ -34,7 +34,7 @@ from llrkit.base.arguments import (
     real_number,
 )
 from llrkit.base.process import cached_property
-from llrkit.core.functions import LN2, bracketed_root, probit, sigmoid
+from llrkit.core.numerics import LN2, bracketed_root, probit, sigmoid
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError
 from llrkit.theory.distributions import (

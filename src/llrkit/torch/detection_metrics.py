@@ -16,7 +16,7 @@ from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, U
 from llrkit.metrics.measure import resolve_points
 from llrkit.theory.odds import Points
 from llrkit.verbs.conditions import Meter, batch_by_class
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 try:
     import torch

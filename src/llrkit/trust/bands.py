@@ -14,7 +14,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray, of_kind
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, counted
-from llrkit.core.functions import LN2, probability, probit, sigmoid, softplus
+from llrkit.core.numerics import LN2, probability, probit, sigmoid, softplus
 from llrkit.core.pav import error_path
 from llrkit.core.summaries import Moments
 from llrkit.errors import InputError, LlrkitWarning, TooFewTrialsError

@@ -19,7 +19,7 @@ from llrkit.base.arguments import FloatArray, IntArray, checked_seed
 from llrkit.base.process import at_once, stage
 from llrkit.base.text import counted
 from llrkit.core.cells import Grid, TrialCounts, collect_again, score_indexes
-from llrkit.core.functions import logit, sigmoid, softplus
+from llrkit.core.numerics import logit, sigmoid, softplus
 from llrkit.core.summaries import FieldwiseSums, Moments, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.measure import Measurements

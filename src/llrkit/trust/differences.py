@@ -19,7 +19,7 @@ from scipy.special import ndtr
 
 from llrkit.base.arguments import RNG, Array, FloatArray, IntArray, seed_of, whole_number, yes_or_no
 from llrkit.base.text import Json, chance, counted, not_among, number, p_words, percent
-from llrkit.core.functions import probability
+from llrkit.core.numerics import probability
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import SystemCountError, TooFewTrialsError, UnknownNameError
 from llrkit.fits.folds import deal_folds
@@ -37,7 +37,7 @@ from llrkit.trust.bootstrap import (
 )
 from llrkit.trust.influence import Functional, StepInfluences, StepTable, functionals, trial_numbers
 from llrkit.trust.jackknife import MANY_MAKERS, Jackknife, count_by_speaker, leave_out, makers_of_errors
-from llrkit.trust.line import as_rows
+from llrkit.trust.recalibration_line import as_rows
 from llrkit.trust.speakers import (
     Contributions,
     Speakers,

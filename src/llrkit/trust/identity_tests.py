@@ -23,7 +23,7 @@ from llrkit.base.arguments import Array, FloatArray
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json
 from llrkit.core.cells import score_indexes
-from llrkit.core.functions import sigmoid
+from llrkit.core.numerics import sigmoid
 from llrkit.core.summaries import Moments, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError
 from llrkit.metrics.loss_parts import (
@@ -42,8 +42,8 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.trust.influence import class_means
 from llrkit.trust.jackknife import Jackknife
-from llrkit.trust.line import Recalibration, as_rows, fit_line
 from llrkit.trust.null import JUDGED_CELLS, judged_range
+from llrkit.trust.recalibration_line import Recalibration, as_rows, fit_line
 from llrkit.trust.speakers import (
     NO_SUMS,
     CellSet,

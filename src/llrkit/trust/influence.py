@@ -18,7 +18,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray, IntArray
 from llrkit.base.text import counted
 from llrkit.core.cells import CellFinder, require_both_classes
-from llrkit.core.functions import LN2, blocks, probit, softplus
+from llrkit.core.numerics import LN2, blocks, probit, softplus
 from llrkit.core.order import Ranking
 from llrkit.core.pav import ErrorPath, PavBlocks, ScoreBins, error_path
 from llrkit.core.summaries import SummaryBase

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from llrkit.base.arguments import Array, FloatArray
-from llrkit.core.functions import logit, sigmoid
 from llrkit.core.losses import LossSums
+from llrkit.core.numerics import logit, sigmoid
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import ScoreSource

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import BoolArray, FloatArray, IntArray
 from llrkit.base.process import cached_property
 from llrkit.base.text import Json, counted, two_digits
-from llrkit.core.functions import BLOCK, blocks, logit, probability, sigmoid
+from llrkit.core.numerics import BLOCK, blocks, logit, probability, sigmoid
 from llrkit.core.summaries import Both, ReadOnlyArrays
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import Scores, ScoreSource

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import RNG, FloatArray, seed_of, whole_number, yes_or_no
 from llrkit.base.process import tracked
 from llrkit.core.counting import count_blocks
-from llrkit.core.functions import LN2, bracketed_root, sigmoid, softplus
+from llrkit.core.numerics import LN2, bracketed_root, sigmoid, softplus
 from llrkit.core.pav import PavBlocks, ScoreBins, pav_blocks
 from llrkit.core.summaries import ReadOnlyArrays
 from llrkit.errors import InputError
@@ -38,7 +38,7 @@ from llrkit.results.result import Result
 from llrkit.results.vocabulary import LN10
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory.pairs import CalibratedPair
-from llrkit.trust.line import FOLDS, cross_validated_loss, fit_line
+from llrkit.trust.recalibration_line import FOLDS, cross_validated_loss, fit_line
 from llrkit.trust.speakers import SpeakerCells
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, Counts, FloatArray, IntArray
 from llrkit.base.text import not_among
 from llrkit.core.cells import CellFinder
-from llrkit.core.functions import BLOCK, blocks, probability
 from llrkit.core.groups import ValueCounts, numbered
+from llrkit.core.numerics import BLOCK, blocks, probability
 from llrkit.core.pav import ScoreBins
 from llrkit.core.summaries import ReadOnlyArrays, SummaryBase
 from llrkit.errors import InputError, TooFewTrialsError, UnknownNameError

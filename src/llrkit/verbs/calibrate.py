@@ -32,7 +32,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.source import rows_in_memory
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 AUTO = "auto"
 

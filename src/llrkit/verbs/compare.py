@@ -12,7 +12,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import RNG, FloatArray, of_kind, seed_of
 from llrkit.base.process import tracked
 from llrkit.base.text import Json, number
-from llrkit.core.functions import sigmoid
+from llrkit.core.numerics import sigmoid
 from llrkit.errors import InputError
 from llrkit.fits.best import fit_best
 from llrkit.fits.folds import (
@@ -35,7 +35,7 @@ from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory.odds import AnyPoint, Points, cost_of
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation, named_rows
+from llrkit.verbs.evaluation_result import Evaluation, named_rows
 
 _FITS: dict[str, Callable[..., Map]] = {**METHODS, "best": fit_best}
 

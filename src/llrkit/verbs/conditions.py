@@ -24,7 +24,7 @@ from llrkit.scores.source import require_column
 from llrkit.scores.trials import Trials
 from llrkit.theory.odds import Points
 from llrkit.verbs.evaluate import equalized, evaluate
-from llrkit.verbs.evaluation import Evaluation, group_name, group_rows, named_rows, over_groups
+from llrkit.verbs.evaluation_result import Evaluation, group_name, group_rows, named_rows, over_groups
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from llrkit.base.text import Json, agreeing, as_list, as_number, counted, number, p_words, told_apart
-from llrkit.core.functions import LN2, softplus
+from llrkit.core.numerics import LN2, softplus
 from llrkit.core.pav import PavBlocks
 from llrkit.core.summaries import Moments
 from llrkit.fits import gaussian
 from llrkit.fits.cmlg import PredictedCost, cmlg_from_moments, line_costs, predicted_cost
 from llrkit.fits.mixtures import mixture_from_training
-from llrkit.fits.training import TiedScores, TrainingPoints, smaller_class, training_points
+from llrkit.fits.training_checks import TiedScores, TrainingPoints, smaller_class, training_points
 from llrkit.maps.training_range import REMEDY
 from llrkit.results.result import Result
 from llrkit.scores import ScoreSource
@@ -29,7 +29,7 @@ from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import GaussianLLR
 from llrkit.theory.odds import AnyPoint, Preset, cost_of
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation, other_quantity
+from llrkit.verbs.evaluation_result import Evaluation, other_quantity
 
 FEW = 100
 """Trials of a class that show its shape.

@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from llrkit.base.arguments import RNG, names_of, seed_of, whole_number, yes_or_no
 from llrkit.core.cells import Grid, collect_again
-from llrkit.core.functions import probability
 from llrkit.core.groups import By, bona_fide_and_spoofs, class_to_share, trials_with_values
+from llrkit.core.numerics import probability
 from llrkit.core.summaries import Both, Moments, both, grouped
 from llrkit.errors import EmptyClassError, InputError, PooledClassesWarning, TooFewTrialsError
 from llrkit.metrics.costs import nist_weights, scaled_to_size
@@ -29,7 +29,7 @@ from llrkit.trust.identity_tests import check_speakers, count_in_judged_cells, j
 from llrkit.trust.influence import LARGEST_LOSS, REASONS, functionals
 from llrkit.trust.jackknife import Uncertainty
 from llrkit.trust.speakers import Columns, find_speakers, kind_asked_for, require_columns
-from llrkit.verbs.evaluation import Evaluation, group_name, warn_of
+from llrkit.verbs.evaluation_result import Evaluation, group_name, warn_of
 
 KINDS = ("none", "trial", "speaker", "bootstrap")
 

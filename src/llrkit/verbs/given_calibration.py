@@ -16,8 +16,8 @@ from llrkit.core.losses import LossSums
 from llrkit.core.summaries import Both, Moments, SummaryBase
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.fits.lineup import LineupMap
-from llrkit.fits.training import provenance
-from llrkit.io.columns import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
+from llrkit.fits.training_checks import provenance
+from llrkit.io.table_columns import LLR, LLR_MAP, RAW_SCORE, SCORE_NAMES
 from llrkit.maps.bounds import BoundedMap, bound_elub, counted_for_bounds
 from llrkit.maps.map import AffineMap, ComposedMap, Map
 from llrkit.maps.training_range import RangeWatch
@@ -25,8 +25,8 @@ from llrkit.results.result import plain
 from llrkit.results.vocabulary import NATS, LlrUnit
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import DerivedSource
-from llrkit.shift.check import shift_note
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.shift.shift_check import shift_note
+from llrkit.verbs.evaluation_result import Evaluation
 
 _COUNTS = ("n_target", "n_nontarget")
 _SAME = 1e-6

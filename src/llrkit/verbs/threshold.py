@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import RNG, FloatArray, Numbers, seed_of, share, whole_number, yes_or_no
 from llrkit.base.process import warn_caller
 from llrkit.base.text import Json, number, percent
-from llrkit.core.functions import probability
+from llrkit.core.numerics import probability
 from llrkit.core.pav import error_path
 from llrkit.errors import InputError, ScaleWarning
 from llrkit.metrics.costs import eer_threshold

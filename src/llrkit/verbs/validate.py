@@ -30,8 +30,8 @@ from llrkit.results.vocabulary import LOG10, NATS, Amount, LlrUnit, in_unit, llr
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.trust.bands import CurveBands, curve_bands
-from llrkit.trust.check import HEADER as TESTS_HEADER
-from llrkit.trust.check import (
+from llrkit.trust.calibration_check import HEADER as TESTS_HEADER
+from llrkit.trust.calibration_check import (
     LEGEND,
     CalibrationCheck,
     Verdict,
@@ -40,7 +40,7 @@ from llrkit.trust.check import (
     rows_of_tests,
 )
 from llrkit.trust.misleading import MisleadingTrial, misleading_trials
-from llrkit.verbs import evaluation as words
+from llrkit.verbs import evaluation_result as words
 from llrkit.verbs.criteria import LLRS as WORST
 from llrkit.verbs.criteria import (
     NO_INTERVAL,
@@ -51,7 +51,7 @@ from llrkit.verbs.criteria import (
     read_criteria,
 )
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import NUMBERS, Evaluation, group_name
+from llrkit.verbs.evaluation_result import NUMBERS, Evaluation, group_name
 from llrkit.verbs.given_calibration import ValidatedScope, find_scope, same_losses, use_calibration
 
 TRAINED_ON = "These trials trained the calibration: its LLRs look better on them than on others."

@@ -18,7 +18,7 @@ from llrkit.report.document import Said, Section
 from llrkit.report.tables import TextTable
 from llrkit.verbs.calibrate import calibrate
 from llrkit.verbs.compare import ScoreToLlr
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 
 def calibrate_task(task: Task[ToCalibrate]) -> Told:

@@ -7,7 +7,7 @@ from llrkit.app.choice_types import ToEvaluate, Told
 from llrkit.app.step_commands import evaluate_commands
 from llrkit.app.tasks.task import Task, shown
 from llrkit.base.files import write_atomically
-from llrkit.fits.training import TiedScores
+from llrkit.fits.training_checks import TiedScores
 from llrkit.io.joins import titles_of
 from llrkit.report.document import Said, Section
 from llrkit.report.page import write_report
@@ -15,9 +15,9 @@ from llrkit.report.sections import conditions, said_of, verdicts
 from llrkit.report.tables import TextTable, format_table
 from llrkit.scores.trials import repeated_trials
 from llrkit.theory.odds import OperatingPoint, point_of_text
-from llrkit.verbs import evaluation as words
+from llrkit.verbs import evaluation_result as words
 from llrkit.verbs.evaluate import evaluate
-from llrkit.verbs.evaluation import Evaluation
+from llrkit.verbs.evaluation_result import Evaluation
 
 DEFAULT_POINTS = ("sre08", "sre10")
 

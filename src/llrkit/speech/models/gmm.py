@@ -15,10 +15,10 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray, of_kind, positive, whole_number
 from llrkit.base.process import cached_property
 from llrkit.base.text import counted
-from llrkit.core.functions import blocks
+from llrkit.base.threads import each_in_threads, in_order, thread_count
+from llrkit.core.numerics import blocks
 from llrkit.core.summaries import FieldwiseSums, ReadOnlyArrays
 from llrkit.errors import InputError
-from llrkit.scores.source import each_in_threads, in_order, thread_count
 from llrkit.speech.embeddings import SavedModel
 from llrkit.speech.frames import Frames, checked_frames, frame_chunks, same_dimensions
 

@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 
 from llrkit.base.arguments import Array, FloatArray, of_kind, whole_number, yes_or_no
 from llrkit.base.process import at_once, cached_property, one_blas_thread
-from llrkit.core.functions import blocks
+from llrkit.core.numerics import blocks
 from llrkit.core.summaries import FieldwiseSums
 from llrkit.errors import InputError
 from llrkit.speech.embeddings import Arrays, Embeddings, SavedModel, arrays_hash

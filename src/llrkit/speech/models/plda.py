@@ -28,7 +28,7 @@ from scipy.linalg import cholesky, eigh, solve_triangular
 from llrkit.base import arguments
 from llrkit.base.arguments import Array, FloatArray, IntArray
 from llrkit.base.process import cached_property
-from llrkit.core.functions import blocks
+from llrkit.core.numerics import blocks
 from llrkit.errors import InputError, UnknownNameError
 from llrkit.speech.embeddings import Embeddings, SavedModel, vectors_of
 from llrkit.speech.models.transforms import (

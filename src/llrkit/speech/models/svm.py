@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from llrkit.base.arguments import RNG, Array, FloatArray, of_kind, positive, seed_of
 from llrkit.base.text import counted
-from llrkit.core.functions import blocks
+from llrkit.core.numerics import blocks
 from llrkit.errors import InputError, MissingPackageError
 from llrkit.speech.embeddings import Arrays, Embeddings, Saved, checked_texts, finite_matrix, vectors_of
 from llrkit.speech.models.plda import PLDA, SESSIONS

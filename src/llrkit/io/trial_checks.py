@@ -14,7 +14,7 @@ from llrkit.base.arguments import Array
 from llrkit.base.process import warn_caller
 from llrkit.base.text import counted, left_out
 from llrkit.errors import FileFormatError, InputError, LabelError, LeftOutWarning, MissingScoresWarning
-from llrkit.io.columns import Scan, TrialTable, first_true
+from llrkit.io.table_columns import Scan, TrialTable, first_true
 from llrkit.io.text_lines import not_a_number
 from llrkit.scores.arrays import EXACT, INEXACT, beyond_exact, first_nan
 from llrkit.scores.labels import ACCEPTED, classify_words

@@ -12,11 +12,11 @@ import numpy as np
 
 from llrkit.base.arguments import RNG, seed_of, yes_or_no
 from llrkit.base.text import Json, agreeing, chance, counted, number, p_at_level, p_words
-from llrkit.core.functions import probability
 from llrkit.core.histograms import DensityGrid
+from llrkit.core.numerics import probability
 from llrkit.fits.best import cross_calibrate
 from llrkit.fits.folds import Fit
-from llrkit.fits.training import training_moments
+from llrkit.fits.training_checks import training_moments
 from llrkit.maps.map import Map
 from llrkit.metrics.costs import cross_entropy
 from llrkit.metrics.discrimination import Separation, reversed_text, separation
@@ -39,7 +39,6 @@ from llrkit.trust.identity_tests import (
     middles,
 )
 from llrkit.trust.influence import LARGEST_LOSS
-from llrkit.trust.line import Recalibration, cross_validated_loss
 from llrkit.trust.null import (
     JUDGED_CELLS,
     LOSSES,
@@ -51,6 +50,7 @@ from llrkit.trust.null import (
     losses_of_counts,
     null_like,
 )
+from llrkit.trust.recalibration_line import Recalibration, cross_validated_loss
 from llrkit.trust.speakers import SpeakerCells, find_speakers
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from llrkit.base.arguments import Array, FloatArray
 from llrkit.base.text import Json, as_number, not_among
-from llrkit.core.functions import LN2, logit, sigmoid, softplus
 from llrkit.core.losses import NewtonSums
+from llrkit.core.numerics import LN2, logit, sigmoid, softplus
 from llrkit.core.summaries import Moments
 from llrkit.errors import InputError, LlrkitWarning, UnknownNameError
 from llrkit.fits.cmlg import fit_cmlg

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from llrkit.base.process import cached_property, warn_caller
 from llrkit.base.text import Json, counted, number, percent
 from llrkit.errors import ReversedScoresWarning, ScaleWarning, UnknownNameError
-from llrkit.fits.training import FEWEST_AT_AN_END, SHARE_AT_AN_END, TiedScores
+from llrkit.fits.training_checks import FEWEST_AT_AN_END, SHARE_AT_AN_END, TiedScores
 from llrkit.maps.training_range import gap_of_moments
 from llrkit.metrics.curves import CrossEntropyCurve
 from llrkit.metrics.discrimination import Separation, min_dcf_from_blocks, reversed_text
@@ -19,7 +19,7 @@ from llrkit.metrics.measure import Measurements, PointResult, PrimaryResult
 from llrkit.results.result import html_table, html_text, text_table
 from llrkit.results.vocabulary import NATS, LlrUnit
 from llrkit.theory.odds import AnyPoint, cost_of
-from llrkit.trust.check import Verdict, judge, separation_of
+from llrkit.trust.calibration_check import Verdict, judge, separation_of
 from llrkit.trust.identity_tests import CalibrationTest, check_cells
 from llrkit.trust.jackknife import Uncertainty
 
