@@ -53,6 +53,8 @@ class Grid(SummaryBase):
     def of(cls, scores: Scores, only: ClassName | None = None) -> Grid:
         """The distinct scores of a chunk, of both classes or of one."""
         n_t, n_n = scores.n_target, scores.n_nontarget
+        # a class that is clearly larger in a chunk may be the smaller of the whole set; collect_again() then
+        # reads its scores in another pass
         keep_target = only == "target" or (only is None and not _clearly_larger(n_t, n_n))
         keep_nontarget = only == "nontarget" or (only is None and not _clearly_larger(n_n, n_t))
         target, nontarget = score_indexes(scores)
@@ -142,10 +144,12 @@ class TrialCounts(SummaryBase):
             other, own = score_indexes(scores)
         at = np.zeros(len(grid), dtype=np.int64)
         if len(own):
+            # equal scores are neighbors: where each begins tells how often it occurs
             first = np.flatnonzero(np.append(True, own.ascending[1:] != own.ascending[:-1]))
             at[np.searchsorted(grid, own.ascending[first])] = np.diff(np.append(first, len(own)))
         left, right, low, high = other.between(grid)
         cells = np.empty(2 * len(grid) + 1, dtype=np.int64)
+        # scores equal to a threshold have cells of their own, so that ties are counted as ties
         cells[1::2] = right - left
         cells[0::2] = np.append(left, len(other)) - np.append(0, right)
         return cls(grid, grid_class, at, cells, low, high)
@@ -192,6 +196,7 @@ class TrialCounts(SummaryBase):
         filled = np.flatnonzero(has_target | has_nontarget)
         has_target, has_nontarget = has_target[filled], has_nontarget[filled]
         first = np.ones(len(filled), dtype=bool)
+        # a bin of both classes is a tie and is joined with nothing
         first[1:] = (has_target[1:] != has_target[:-1]) | (has_target[1:] & has_nontarget[1:])
         first[1:] |= has_nontarget[1:] != has_nontarget[:-1]
         start = np.flatnonzero(first)
@@ -265,7 +270,7 @@ class BelowCounts(FieldwiseSums):
         if not len(cuts):
             none = np.zeros(0, dtype=np.int64)
             return cls(cuts, none, none)
-        order = np.argsort(cuts)
+        order = np.argsort(cuts)  # buckets and searches take cuts in order
         below = []
         for index in indexes:
             counts = np.empty(len(cuts), dtype=np.int64)
@@ -367,9 +372,10 @@ class ScoreIndex:
         n = len(self.values)
         if n < self._sort_below or self._is_ascending:
             return None
+        # Even buckets between the extremes: there are none if a score is infinite.
         low, high = self.extremes
         count = n // _SCORES_PER_BUCKET
-        scale = count / (high - low) if high - low > 0 else np.inf
+        scale = count / (high - low) if high - low > 0 else np.inf  # inf: all scores are equal
         if not (np.isfinite(scale) and np.isfinite(high - low)):
             return None  # infinite scores, or all of them equal
         return _Buckets(self.values, low, high, scale, count + 1)
@@ -389,6 +395,7 @@ class ScoreIndex:
         """
         ordered, skipped = self._around(cuts, neighbors=True)
         left, right = _ranks_of_cuts(ordered, cuts)
+        # extremes of 32-bit scores are such scores
         kind = self.values.dtype if self.values.dtype == np.float32 else np.float64  # these arrays are long
         low, high = (np.full(len(cuts) + 1, end, dtype=kind) for end in (np.inf, -np.inf))
         # An interval begins after the scores at one cut and ends before those at the next.
@@ -400,6 +407,8 @@ class ScoreIndex:
             high[start + filled] = ordered[left[here][filled] - 1]
         left += skipped
         right += skipped
+        # Scores outside all cuts have only their inner ends among those that were sorted; the outer ones are
+        # the extremes.
         if len(self) and len(cuts):
             smallest, largest = self.extremes
             if left[0] > 0:
@@ -414,10 +423,12 @@ class ScoreIndex:
         """Look once for what :meth:`between` the cuts and :meth:`count_below` of some more will need."""
         buckets = self._buckets_for(len(cuts) + len(more))
         if buckets is not None:
+            # extremes between cuts are needed for the grid only; the other cuts just count
             wanted = buckets.around(cuts, neighbors=True) | buckets.around(more, neighbors=False)
             self._near = _Near(self.values, buckets, wanted, cuts)
 
     def _buckets_for(self, n_cuts: int) -> _Buckets | None:
+        # with many cuts nearly every bucket holds one, and sorting all scores is the shorter way
         return None if _SCORES_PER_CUT * n_cuts > len(self.values) else self._buckets
 
     def _around(self, cuts: FloatArray, *, neighbors: bool) -> tuple[FloatArray, IntArray]:
@@ -428,6 +439,7 @@ class ScoreIndex:
         if buckets is None:
             return self.ascending, np.zeros(len(cuts), dtype=np.intp)
         near, where = self._near, buckets.of_cuts(cuts)
+        # by identity, which is certain and free: it was prepared for this very array, or not
         ready = near is not None and (near.around is cuts if neighbors else bool(near.wanted[where].all()))
         if near is None or not ready:
             wanted = buckets.around(cuts, neighbors=neighbors)
@@ -447,7 +459,9 @@ class _Near:
     ) -> None:
         self.wanted, self.around = wanted, around
         near = values[np.flatnonzero(wanted[buckets.bucket])]  # faster than the mask itself: few are wanted
+        # sorted in the type they have, which is faster for 32 bits, then converted
         self.ascending: FloatArray = np.sort(near).astype(np.float64, copy=False)
+        # up to and including the bucket of a cut, which is wanted and leaves out nothing
         self.left_out = np.cumsum(np.where(wanted, 0, buckets.counts))
 
 
@@ -460,9 +474,11 @@ class _Buckets:
         position = np.empty(min(len(values), _BLOCK))
         for start in range(0, len(values), _BLOCK):
             part = values[start : start + _BLOCK]
+            # Subtraction and multiplication are monotone in floating-point arithmetic too, so a score in
+            # another bucket than a cut is surely on that side of it.
             out = np.subtract(part, low, out=position[: len(part)], dtype=np.float64)
             out *= scale
-            self.bucket[start : start + _BLOCK] = out
+            self.bucket[start : start + _BLOCK] = out  # truncation is floor: nothing is negative
         self.counts = np.bincount(self.bucket, minlength=n)
         # rounding may put the largest score one bucket further
         self.n = len(self.counts)
@@ -478,6 +494,7 @@ class _Buckets:
         wanted = np.zeros(self.n, dtype=bool)
         wanted[where] = True
         if neighbors:
+            # the smallest and largest score between two cuts may lie in buckets without a cut
             filled = np.flatnonzero(self.counts)
             above = np.searchsorted(filled, where, side="right")
             below = np.searchsorted(filled, where, side="left") - 1
@@ -488,6 +505,7 @@ class _Buckets:
 
 def _ranks_of_cuts(ascending: FloatArray, cuts: FloatArray) -> tuple[IntArray, IntArray]:
     left = np.searchsorted(ascending, cuts, side="left")
+    # few cuts tie with a score as a rule; only those are searched for a second time
     right = left.copy()
     for start in range(0, len(cuts), _BLOCK):  # large temporary arrays cost more than what is done with them
         here, block = left[start : start + _BLOCK], cuts[start : start + _BLOCK]
@@ -523,7 +541,9 @@ class CellFinder:
         self._low, self._high = float(finite[0]) - 1.5 / self._scale, float(finite[-1]) + 1.5 / self._scale
         bucket = self._bucket(finite)
         held = np.bincount(bucket, minlength=count + 4)
+        # cuts at -inf are in no bucket but below all of them
         first = np.cumsum(held) - held + int((self.cuts == -np.inf).sum())
+        # A bucket with a cut says nothing about the order of its scores.
         # -1 where a cut lies in the bucket, so that one look says both
         self._first = np.where(held > 0, -1, first)
 
@@ -533,6 +553,7 @@ class CellFinder:
         return len(self.cuts) + 1
 
     def _bucket(self, values: Array) -> IntArray:
+        # clipped first: infinite scores have no place among even buckets
         position = np.clip(values, self._low, self._high, dtype=np.float64)
         position -= self._low
         position *= self._scale
@@ -550,6 +571,7 @@ class CellFinder:
             if len(near):
                 close = block_values[near].astype(np.float64, copy=False)
                 block_cells[near] = np.searchsorted(self.cuts, close, side="right")
+            # clipping has put inf below a cut at inf, which it reaches
             infinite = self.cuts[-1] == np.inf and block_values.max() == np.inf
             if infinite:
                 block_cells[block_values == np.inf] = len(self.cuts)

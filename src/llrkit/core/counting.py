@@ -43,12 +43,12 @@ MUCH_SMALLER = 16
 """From this ratio of the classes on, cells cost less than sorting."""
 MOST_PASSES = 4
 """A set of more ranges is counted in cells, unless the cells are too many."""
-MOST_CELLS = 1 << 24
+MOST_CELLS = 1 << 24  # a smaller class with more distinct scores is sorted whatever the passes cost
 COLLECT_BYTES = 256 << 20
 """Memory of the scores that are sorted at a time, at 8 bytes each; a larger set is cut into ranges."""
 RANGES_OF_FILES = 4
 """Ranges of scores in files for one that would be collected: every thread holds one at a time."""
-_WORTH_A_THREAD = 1 << 18
+_WORTH_A_THREAD = 1 << 18  # fewer scores of a class are sorted in the calling thread
 _MORE_ROOM = 1.25
 """Free space of the disk over what the scores take, at least."""
 
@@ -106,11 +106,12 @@ class FirstLook:
     @property
     def ranges(self) -> int:
         """How many ranges the trials are cut into to be sorted."""
-        return -(-8 * (self.n_target + self.n_nontarget) // at_once(COLLECT_BYTES))
+        return -(-8 * (self.n_target + self.n_nontarget) // at_once(COLLECT_BYTES))  # rounded up
 
     @property
     def sorts(self) -> bool:
         """Whether the classes are sorted and merged, not counted in cells."""
+        # sorted scores have no multiplicities
         if self.grid is not None and self.grid.weighted:
             return False
         smaller, larger = sorted((self.n_target, self.n_nontarget))
@@ -173,6 +174,7 @@ def count_below(ascending: Array, thresholds: FloatArray) -> IntArray:
 def _in_cells(source: ScoreSource, look: FirstLook, cuts: FloatArray) -> tuple[Ranking, Counts, Counts]:
     if look.grid is None:
         smaller: ClassName = "target" if look.n_target <= look.n_nontarget else "nontarget"
+        # sizes are known, so no first pass has collected the scores of the smaller class yet
         grid = source.reduce(Grid.of_class(smaller))
     else:
         grid = collect_again(source, look.grid)
@@ -187,6 +189,7 @@ def _by_sorting(source: ScoreSource, look: FirstLook, cuts: FloatArray) -> tuple
     sample = source.reduce(Sample.of) if look.sample is None else look.sample
     counted = None
     needed = _MORE_ROOM * 8 * (look.n_target + look.n_nontarget)
+    # a cluster does its passes elsewhere and cannot write to these files
     if source.reads_again and shutil.disk_usage(tempfile.gettempdir()).free > needed:
         try:
             with SpilledScores(score_ranges(look, sample, RANGES_OF_FILES * look.ranges)) as spilled:
@@ -220,13 +223,16 @@ def score_ranges(look: FirstLook, sample: Sample, n: int) -> list[ScoreRange]:
     """
     classes = (sample.target.values, look.n_target), (sample.nontarget.values, look.n_nontarget)
     values = np.concatenate([sampled for sampled, _ in classes])
+    # each sampled trial stands for as many as were passed over
     times = np.concatenate([np.full(len(sampled), size / max(len(sampled), 1)) for sampled, size in classes])
     distinct, where = np.unique(values, return_inverse=True)
     mass = np.bincount(where, times)
     heavy = mass > mass.sum() / (2 * n)
+    # without the heavy scores, which are ranges of their own, the rest is cut evenly
     before = np.cumsum(np.where(heavy, 0.0, mass))
     even = distinct[np.searchsorted(before, before[-1] * np.arange(1, n) / n)]
     single = distinct[heavy]
+    # between a score and the next float there is no other score
     borders = np.concatenate([[-np.inf], even, single, np.nextafter(single, np.inf)])
     lows, alone = np.unique(borders).tolist(), set(single.tolist())
     return [ScoreRange(low, high, low in alone) for low, high in zip(lows, [*lows[1:], None], strict=True)]
@@ -252,6 +258,7 @@ class SpilledScores:
     def __init__(self, ranges: Sequence[ScoreRange]) -> None:
         self.ranges = ranges
         self._counts = np.zeros((2, len(ranges)), dtype=np.int64)
+        # a lock for each file: threads that write to different ranges do not wait
         self._locks = [[Lock() for _ in ranges] for _ in range(2)]
         self._open = ExitStack()
         self._files = [[None if one.single else self._new_file() for one in ranges] for _ in range(2)]
@@ -270,12 +277,13 @@ class SpilledScores:
         cuts = [one.low for one in self.ranges[1:]]
         for which, values in enumerate((chunk.target, chunk.nontarget)):
             require_one_system(values)
+            # one sort turns what belongs into each file into one slice, written at once
             ascending = np.sort(values).astype(np.float64, copy=False)
             edges = [0, *np.searchsorted(ascending, cuts).tolist(), len(ascending)]
             for i in range(len(self.ranges)):
                 if edges[i] < edges[i + 1]:
                     self._write(which, i, ascending[edges[i] : edges[i + 1]])
-        return float(chunk.n_target + chunk.n_nontarget)
+        return float(chunk.n_target + chunk.n_nontarget)  # a number adds up, as sources expect of summaries
 
     def _write(self, which: int, i: int, piece: FloatArray) -> None:
         file = self._files[which][i]
@@ -291,6 +299,7 @@ class SpilledScores:
             if self.ranges[i].single:
                 n_target, n_nontarget = self._counts[:, i].tolist()
                 return _count_single(self.ranges[i].low, n_target, n_nontarget, cuts)
+            # the ranges themselves are spread over threads
             return _count_sorted(self._sorted(0, i), self._sorted(1, i), cuts, threads=1)
 
         return each_in_threads(count_at, range(len(self.ranges)))
@@ -300,7 +309,7 @@ class SpilledScores:
         assert file is not None
         file.seek(0)  # which also writes what is still in its buffer
         values = np.fromfile(file, dtype=np.float64)
-        values.sort()
+        values.sort()  # in place: a copy would double the memory of every thread
         return values
 
 

@@ -63,7 +63,9 @@ class DistinctNumbers(SummaryBase):
     @classmethod
     def _smallest(cls, words: npt.NDArray[np.uint64], exact: bool, limit: int) -> DistinctNumbers:
         words = np.sort(words)  # np.unique would fill a hash table, which takes fifty times as long
+        # the complement of the first word differs from it, so the first is kept
         words = words[np.flatnonzero(np.diff(words, prepend=~words[:1]))]
+        # the smallest words of a merged set are among those kept of its parts, so merging loses nothing
         return cls(words[:limit], exact and len(words) <= limit, limit)
 
     def __add__(self, other: DistinctNumbers) -> DistinctNumbers:
@@ -78,7 +80,7 @@ class DistinctNumbers(SummaryBase):
         """How many distinct numbers there are, or about how many if not ``exact``."""
         if self.exact:
             return len(self.words)
-        return round((len(self.words) - 1) / ((int(self.words[-1]) + 1) / 2.0**64))
+        return round((len(self.words) - 1) / ((int(self.words[-1]) + 1) / 2.0**64))  # 2^64 words in all
 
 
 def _scattered(numbers: IntArray) -> npt.NDArray[np.uint64]:
@@ -112,6 +114,7 @@ class JoinedNumbers(SummaryBase):
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
+        # one byte for each edge: only where they are matters
         edges = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n, n))
         _, group = connected_components(edges, directed=False)
         lowest_of_group = np.full(n, n, dtype=np.int64)
@@ -121,6 +124,7 @@ class JoinedNumbers(SummaryBase):
     def __add__(self, other: JoinedNumbers) -> JoinedNumbers:
         n = len(self.lowest)
         own = np.arange(n)
+        # a star around the lowest number joins a group as well as all its pairs
         return self.of(n, np.concatenate([own, own]), np.concatenate([self.lowest, other.lowest]))
 
     def __mul__(self, weight: float) -> JoinedNumbers:
@@ -178,6 +182,7 @@ def natural_order(value: object) -> tuple[object, ...]:
     >>> sorted([30, 3.5, True, "a"], key=natural_order)
     [True, 3.5, 30, 'a']
     """
+    # the first number ranks the kinds, so that values of different types are never compared
     if isinstance(value, tuple):
         return (2, tuple(map(natural_order, value)))
     if value is None:
@@ -187,6 +192,7 @@ def natural_order(value: object) -> tuple[object, ...]:
     if not isinstance(value, str):
         return (1, ((2, 0, str(value)),), str(type(value)))
     pieces = re.split(r"(\d+(?:\.\d+)?)", value)
+    # the text itself last: "1" and "01" are equal as numbers
     return (1, tuple((0, float(p), "") if i % 2 else (1, 0, p) for i, p in enumerate(pieces) if p), value)
 
 
@@ -205,6 +211,7 @@ def positions_by_value(values: Array) -> dict[Hashable, IntArray]:
     >>> positions_by_value(np.array(["b", "a", "b"]))
     {'a': array([1]), 'b': array([0, 2])}
     """
+    # columns of objects may mix types, which cannot be sorted
     if values.dtype.kind in "biufUS":
         distinct, codes = np.unique(values, return_inverse=True)
         keys = [plain_value(value) for value in distinct]
@@ -239,7 +246,7 @@ def positions_by_code(codes: IntArray) -> dict[int, IntArray]:
 
 
 def _positions_in_column(codes: IntArray, n: int) -> list[IntArray]:
-    order = np.argsort(codes, kind="stable")
+    order = np.argsort(codes, kind="stable")  # stable: positions within a value ascend
     return np.split(order, np.searchsorted(codes[order], np.arange(1, n)))
 
 
@@ -265,6 +272,7 @@ def trials_with_value(source: ScoreSource, column: str, value: object) -> Derive
         if names is not None:
             codes = [code for code, name in enumerate(names) if plain_value(name) == value]
             return chunk.select(*(np.isin(values, codes) for values in both))
+        # NaN equals nothing
         return chunk.select(*(np.isnan(values) if value is None else values == value for values in both))
 
     return DerivedSource(source, select_value, (column,))
@@ -326,6 +334,7 @@ def numbers_of(
         # so few that each gets a number, whether it occurs or not
         if high - low <= 4 * len(number_of) + 1024:
             keys = _keys_of_values(np.arange(low, high + 1), names)
+            # -1: a number in between that no trial has
             every = np.array([number_of.get(key, -1) for key in keys], dtype=np.int64)
             return every[column if low == 0 else column.astype(np.int64) - low]
     values, _ = _distinct_values(column)
@@ -361,6 +370,7 @@ def _lowest_of_few(column: Array) -> int | None:
     if column.dtype.kind not in "iu" or len(column) == 0:
         return None
     low = int(column.min())
+    # a table as long as a few times the column costs less than sorting it
     return low if int(column.max()) - low <= 4 * len(column) + 1024 else None
 
 
@@ -391,6 +401,7 @@ class GroupCells(FieldwiseSums):
             counts = np.zeros((n_groups + 1, n_cells))
             counts[-1] = np.bincount(cell, minlength=n_cells)
             for i, side in enumerate(sides):
+                # a trial with the same group on both sides touches it once
                 fresh = np.ones(len(side), dtype=bool) if i == 0 else side != sides[0]
                 place = side[fresh] * n_cells + cell[fresh]
                 counts[:-1] += np.bincount(place, minlength=n_groups * n_cells).reshape(n_groups, n_cells)
@@ -418,6 +429,7 @@ def group_cells(source: ScoreSource, columns: Sequence[str], cuts: FloatArray) -
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
     wide = source.with_columns(*columns)
     values = wide.reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
+    # sorted, so that numbers do not depend on how the trials are cut into chunks
     numbers = {value: i % MOST_GROUPS for i, value in enumerate(sorted(values, key=str))}
     return wide.reduce(GroupCells.at(columns, numbers, cuts))
 
@@ -435,14 +447,17 @@ def share_covariance(cells: FloatArray) -> tuple[FloatArray, float]:
     n = total.sum()
     groups = groups[groups.sum(1) > 0]
     share = np.cumsum(total)[:-1] / n
+    # covariance of an empirical distribution function: (min(F, G) - F G) / n
     independent = (np.minimum.outer(share, share) - np.outer(share, share)) / n
     sizes = groups.sum(1)
     if len(groups) < 2:
         return independent, float(n - 1)
     away = np.cumsum(groups, axis=1)[:, :-1] - np.outer(sizes, share)
+    # S / (S - 1), as for speakers (docs/notes/decisions-statistics.md)
     spread = away.T @ away / n**2 * len(groups) / (len(groups) - 1)
     if np.trace(spread) < np.trace(independent):
         return independent, float(n - 1)
+    # the number of equally large groups that would be as uneven, less one
     return spread, max(float(sizes.sum() ** 2 / (sizes**2).sum()) - 1.0, 1.0)
 
 
@@ -516,6 +531,7 @@ def gated(chunk: Scores, place: tuple[int, int], threshold: float) -> Scores:
     first, second = place
 
     def passed(scores: Array) -> Array:
+        # -inf: no second threshold lets it pass again
         return np.where(scores[:, first] >= threshold, scores[:, second], -np.inf)
 
     return Scores.part(passed(chunk.target), passed(chunk.nontarget), chunk.columns, chunk.categories)
@@ -580,6 +596,7 @@ class SharedClass:
         def change(chunk: Scores) -> Scores:
             positions = self._positions(chunk, column)
             own = [at for value, at in positions.items() if value == group]
+            # a chunk may have no trial of the group
             return self._select(chunk, np.sort(np.concatenate([*own, np.empty(0, dtype=np.intp)])))
 
         return DerivedSource(source, change, (column,))
@@ -642,6 +659,7 @@ def find_shared_class(
         marked = [value for value in here if value is None or str(value).strip().lower() in MARKERS]
         class_name: ClassName = "target" if own == 0 else "nontarget"
         if asked is not None:
+            # each marker once
             shared = SharedClass(class_name, tuple(dict.fromkeys([*alone, *marked])), automatic=False)
             if not shared.groups(counts):
                 raise InputError(f"no group is left: all values mark the {name} trials, which are shared")

@@ -21,7 +21,7 @@ from llrkit.core.summaries import FieldwiseSums, ReadOnlyArrays, SummaryBase
 from llrkit.errors import InputError
 from llrkit.scores import Scores
 
-CELLS = 1 << 14
+CELLS = 1 << 14  # of a grid between known extremes
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +51,13 @@ class CellSums(FieldwiseSums):
             position = values.astype(np.float64) / width
             position -= low / width
         cell = position.astype(np.intp)
+        # the largest score is at the upper edge, which belongs to the last cell
         np.clip(cell, 0, cells - 1, out=cell)
         position -= cell
         position -= 0.5
         count = np.bincount(cell, minlength=cells)
         first = _weighted_counts(cell, position, cells)
-        np.multiply(position, position, out=position)
+        np.multiply(position, position, out=position)  # in place: deviations are not needed any more
         return cls(count, first, _weighted_counts(cell, position, cells), n_neg_inf, n_pos_inf)
 
 
@@ -103,6 +104,7 @@ class DensityGrid(FieldwiseSums):
     def edges(self) -> FloatArray:
         """The ``cells + 1`` borders of the cells."""
         share = np.arange(self.cells + 1) / self.cells
+        # not low + share * (high - low), which may overflow
         return self.low * (1.0 - share) + self.high * share
 
     @property
@@ -118,7 +120,7 @@ def _weighted_counts(cell: IntArray, weight: FloatArray, cells: int) -> FloatArr
 
 HISTOGRAM_CELLS = 1024
 _DIGITS = 40  # binary digits of the largest score that the number of a cell may have
-_FINEST = -1000
+_FINEST = -1000  # 2^-1000 is still a normal number, so widths keep all their digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +154,7 @@ class ClassHistogram(SummaryBase):
             return replace(cls.of(values[np.isfinite(values)]), n_neg_inf=n_neg, n_pos_inf=n_pos)
         exponent = _exponent(low, high)
         first, last = (math.floor(math.ldexp(end, -exponent)) for end in (low, high))
+        # scaling by a power of two is exact, so equal scores share a cell in every chunk
         cell = np.floor(np.ldexp(values.astype(np.float64, copy=False), -exponent))
         cell -= first
         return cls(exponent, first, np.bincount(cell.astype(np.intp), minlength=last - first + 1))
@@ -176,6 +179,7 @@ class ClassHistogram(SummaryBase):
         steps = exponent - self.exponent
         if steps == 0 or len(self.count) == 0:
             return replace(self, exponent=exponent)
+        # a shift rounds down for negative cells too; int64 has no more than 63 bits
         cell = (np.arange(len(self.count)) + self.first) >> min(steps, 62)
         edges = np.flatnonzero(np.append(True, np.diff(cell) > 0))
         return replace(self, exponent=exponent, first=int(cell[0]), count=np.add.reduceat(self.count, edges))
@@ -188,6 +192,7 @@ class ClassHistogram(SummaryBase):
         a, b = self, other
         exponent = max(a.exponent, b.exponent)
         a, b = a.coarser(exponent), b.coarser(exponent)
+        # pairs of cells become one until both fit; the result does not depend on the order of merging
         while True:
             first, last = min(a.first, b.first), max(a.first + len(a.count), b.first + len(b.count))
             if last - first <= HISTOGRAM_CELLS:
@@ -225,6 +230,7 @@ class ClassHistogram(SummaryBase):
             raise ValueError(
                 f"the counts of a class must be at most {HISTOGRAM_CELLS} finite numbers of at least 0"
             )
+        # counts of unweighted trials are whole again, to the type
         whole = (
             count.astype(np.int64) if all("." not in word and "e" not in word for word in words) else count
         )
@@ -243,6 +249,7 @@ def _exponent(low: float, high: float) -> int:
         high / HISTOGRAM_CELLS - low / HISTOGRAM_CELLS
     )  # divided first: the difference itself may overflow
     if spread > 0.0:
+        # at most four times too fine; the loop below does the rest
         exponent = max(exponent, math.frexp(spread)[1] - 2)
     while math.floor(math.ldexp(high, -exponent)) - math.floor(math.ldexp(low, -exponent)) >= HISTOGRAM_CELLS:
         exponent += 1
@@ -307,9 +314,11 @@ class ClassDensity(ReadOnlyArrays):
         """A kernel density with Silverman's width, and thin tails beyond all scores."""
         at, weight = counts.centers, counts.count / counts.total
         mean = float(weight @ at)
+        # at least that of an even spread over one cell
         sd = math.sqrt(max(float(weight @ (at - mean) ** 2), counts.width**2 / 12.0))
         below = np.cumsum(weight)
         quarter, three = (float(at[np.searchsorted(below, q)]) for q in (0.25, 0.75))
+        # 1.349: quartiles of a Gaussian are so many standard deviations apart
         spread = min(sd, (three - quarter) / 1.349) if three > quarter else sd
         bandwidth = max(0.9 * spread * counts.total**-0.2, counts.width)
         # outliers far away must not make the grid too coarse for the rest
@@ -318,8 +327,10 @@ class ClassDensity(ReadOnlyArrays):
         step = (high - low) / (_POINTS - 1)
         place = np.clip(np.rint((at - low) / step).astype(np.intp), 0, _POINTS - 1)
         cells = np.bincount(place, weight, _POINTS)
+        # beyond 5 bandwidths a Gaussian kernel is below 4e-6 of its peak
         reach = min(max(math.ceil(5.0 * bandwidth / step), 1), _POINTS // 2)
         kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / bandwidth) ** 2)
+        # normalized on the grid, so no mass is lost to rounding the kernel
         density = np.convolve(cells, kernel / kernel.sum(), "same") / step
         grid = low + step * np.arange(_POINTS)
         wide = 1.5 * sd
@@ -330,7 +341,7 @@ class ClassDensity(ReadOnlyArrays):
     def log_pdf(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The logarithm of the density at scores, and its derivative there."""
         last = self.start + self.step * (len(self.log_density) - 1)
-        held = np.clip(scores, self.start, last)
+        held = np.clip(scores, self.start, last)  # interpolation inside the grid, a power law beyond
         place = (held - self.start) / self.step
         cell = np.minimum(place.astype(np.intp), len(self.log_density) - 2)
         part = place - cell
@@ -339,6 +350,6 @@ class ClassDensity(ReadOnlyArrays):
         beyond = scores - held
         if beyond.any():  # as a power of the distance, like the tails inside
             far = np.abs(beyond) / self.sd
-            log_pdf = log_pdf - 5.0 * np.log1p(far)
+            log_pdf = log_pdf - 5.0 * np.log1p(far)  # Student with four degrees falls as x^-5
             slope = np.where(beyond == 0.0, slope, -5.0 * np.sign(beyond) / (self.sd * (1.0 + far)))
         return log_pdf, slope

@@ -45,12 +45,13 @@ def softplus_sums(values: Array, shifts: npt.ArrayLike) -> FloatArray:
     shifts = np.atleast_1d(np.asarray(shifts, dtype=np.float64))
     if len(values) == 0:
         return np.zeros(len(shifts))
-    limit = LINEAR_ABOVE - float(shifts.max())
+    limit = LINEAR_ABOVE - float(shifts.max())  # for the largest shift; the others are then safe
     large = np.empty(0)
     if values.max() > limit:
         above = values > limit
         values, large = values[~above], values[above].astype(np.float64)
     sums = np.zeros(len(shifts))
+    # exp(x + shift) is exp(x) times this, so one exponential serves all shifts
     factors = [float(np.exp(shift)) for shift in shifts]
     odds = np.empty(min(BLOCK, len(values)))
     for block in blocks(len(values)):
@@ -73,6 +74,7 @@ def log_of_products(odds: FloatArray, factor: float) -> float:
         u = odds[:whole] * factor if factor != 1.0 else odds[:whole]
         while len(u) > whole // _FACTORS:
             half = len(u) // 2
+            # first half times second half, not neighbors: both are contiguous
             product = u[:half] * u[half:]
             product += u[:half]
             product += u[half:]
@@ -83,6 +85,7 @@ def log_of_products(odds: FloatArray, factor: float) -> float:
 
 def _losses(rows: ScoreRows | None, index: ScoreIndex, shifts: FloatArray, *, negated: bool) -> FloatArray:
     """The sums over one class, of the negated scores if asked for."""
+    # rows.rest and rows.softplus_sum together are all scores of the class, each once
     values = index.summands if rows is None else rows.rest
     sums = softplus_sums(-values if negated else values, shifts)
     if rows is not None:
@@ -125,6 +128,7 @@ class LossSums(FieldwiseSums):
             nontarget_loss=_losses(n_rows, nontarget, log_odds, negated=False),
             thresholds=thresholds,
             n_miss=below.target,
+            # a score at a threshold is accepted
             n_fa=scores.n_nontarget - below.nontarget if len(thresholds) else below.nontarget,
         )
 
@@ -188,11 +192,13 @@ def _roots_of_posterior(z: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _angle_of_posterior(z: FloatArray) -> FloatArray:
     """``arccos(sqrt(q))``, small for large z without cancellation."""
+    # exp(700) is finite, and arctan has long reached pi / 2
     return np.asarray(np.arctan(np.exp(-0.5 * np.clip(z, -1400.0, None))))
 
 
 def _low_threshold_miss(z: FloatArray) -> FloatArray:
     p = sigmoid(-z)  # 1 - q
+    # -log(1 - p) - p cancels for small p; five terms of its series are exact below 1e-3
     small = np.minimum(p, 1e-3)
     series = small**2 * (1 / 2 + small * (1 / 3 + small * (1 / 4 + small * (1 / 5 + small / 6))))
     return np.asarray(2.0 * np.where(p > 1e-3, softplus(-z) - p, series))
@@ -200,16 +206,19 @@ def _low_threshold_miss(z: FloatArray) -> FloatArray:
 
 def _artanh_miss(z: FloatArray) -> FloatArray:
     # artanh(sqrt(1-q)) = log((1 + sqrt(1-q)) / sqrt(q)) = asinh(e^(-z/2))
+    # asinh(y) is log(2 y) there, and y would overflow
     return np.asarray(np.where(z < -1400, -z / 2 + math.log(2.0), np.arcsinh(_boosting_loss(z))))
 
 
 def _boosting_loss(z: FloatArray) -> FloatArray:
     """``sqrt((1 - q) / q) = exp(-z / 2)``; inf where that is beyond float64."""
+    # exp(709) is finite, exp(710) is not
     return np.asarray(np.where(z < -1418.0, np.inf, np.exp(-0.5 * np.maximum(z, -1418.0))))
 
 
 def _root_miss(z: FloatArray) -> FloatArray:
     # sqrt(1 + e^-z) - 1
+    # the 1s are lost beside e^80
     return np.asarray(np.where(z < -80.0, _boosting_loss(z), np.expm1(0.5 * softplus(-np.maximum(z, -80.0)))))
 
 
@@ -298,6 +307,7 @@ class ScoringRule:
         q, p = sigmoid(z), sigmoid(-z)
         if self.a == self.b == 1.0:  # the logarithmic rule, by far the most used
             return -p, p * q
+        # as one exponential: powers of q and 1 - q could underflow and overflow apart
         first = -np.exp((1 - self.a) * softplus(-z) - self.b * softplus(z)) / beta_function(self.a, self.b)
         return first, first * ((self.a - 1) * p - self.b * q)
 
@@ -322,11 +332,13 @@ def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
 
     q, p = sigmoid(z), sigmoid(-z)
     if a > 1:
+        # the upper and lower incomplete beta functions, each where it is the small one
         share = np.where(z < 0, betaincc(a - 1, b, q), betainc(b, a - 1, p))
         return np.asarray((a + b - 1) / (a - 1) * share)
     near = np.minimum(p, 0.5)
     total = near**b / b * hyp2f1(b, 2 - a, b + 1, near) / beta_function(a, b)
     # left of 0 add int_q^{1/2} eta^(a-2) (1-eta)^(b-1), by the power series of (1-eta)^(b-1)
+    # finite, since 0 * inf is nan
     depth = np.minimum(np.maximum(softplus(-z) - LN2, 0.0), 1e300)  # log(1/2 / q)
     d = 1.0 - a
     with np.errstate(over="ignore"):  # beyond float64 the cost is inf
@@ -334,11 +346,11 @@ def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
         series = np.expm1(d * depth) / d if d else depth.copy()
         coefficient, half, power = 1.0, 1.0, np.ones_like(z)
         rest = np.minimum(q, 0.5)
-        for k in range(1, 60):
+        for k in range(1, 60):  # rest is at most 1/2: 59 terms reach 2^-59
             coefficient *= (k - b) / k
             half /= 2.0
             power = power * rest
-            # q^k e^(d depth) as one exponential: neither factor alone may stay in range
+            # where q^k has underflowed to 0 the growth may be infinite, and 0 * inf would be nan
             tail = np.where(power > 0, power, 0.0) * np.where(power > 0, growth, 0.0)
             series = series + coefficient / (k - d) * (half - tail)
     return np.asarray(total + np.where(z < 0, 2.0**d * series / beta_function(a, b), 0.0))
@@ -453,6 +465,7 @@ class _Line:
     def of(self, values: Array, block: slice, sign: float = 1.0) -> tuple[list[FloatArray], FloatArray]:
         """Standardized columns of a block, and the line (negated for sign -1)."""
         columns = [values[block]] if values.ndim == 1 else [values[block, k] for k in range(values.shape[1])]
+        # standardized in the block: a copy of all scores would double the memory
         columns = [
             (column - center) * (1.0 / scale)
             if (center, scale) != (0.0, 1.0)
@@ -471,11 +484,13 @@ def _sums_of_log_rule(values: Array, line: _Line, sign: float) -> ClassNewtonSum
     total = _zero_sums(len(line.w))
     for block in _blocks_for_sums(len(values)):
         columns, z = line.of(values, block, sign)
+        # before z is overwritten
         loss = float(np.logaddexp(0.0, z).sum()) if z.max() > LINEAR_ABOVE else None
-        odds = np.exp(np.minimum(z, 700.0, out=z), out=z)
+        odds = np.exp(np.minimum(z, 700.0, out=z), out=z)  # exp(700) is finite, and p has long been 1
         if loss is None:
             loss = log_of_products(odds, 1.0)
         below = 1.0 + odds
+        # buffers are reused: p takes the place of the odds, p (1 - p) that of 1 + odds
         p = np.divide(odds, below, out=odds)
         total += _block_sums(columns, p, np.divide(p, below, out=below), loss, sign)
     return total

@@ -1,4 +1,4 @@
-"""Elementary functions that are exact in the tails, sums by rows, a root finder and Newton's method.
+"""Numerical tools for scores: functions that are exact in the tails, sums by rows, roots and minima.
 
 They are written with NumPy alone: SciPy takes longer to import than a small set of trials to evaluate.
 """
@@ -19,6 +19,8 @@ from llrkit.errors import InputError
 from llrkit.scores import Scores
 
 LN2 = float(np.log(2.0))
+# Larger temporary arrays cost more in page faults than in arithmetic; much smaller ones leave two threads
+# waiting for each other at the interpreter's lock (docs/notes/decisions-data.md).
 BLOCK = 1 << 17
 """Scores worked on at a time where temporary arrays are needed: they stay in the cache and are reused."""
 
@@ -52,6 +54,7 @@ def probability(value: float, name: str = "probability") -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a number strictly between 0 and 1, got {value!r}") from None
+    # written as a negation, so that NaN is refused too
     if not 0.0 < number < 1.0:
         meant = f"; {number:g} % is {number / 100:g}" if 1.0 < number < 100.0 else ""
         raise InputError(f"{name} must be strictly between 0 and 1, got {number!r}{meant}")
@@ -72,6 +75,7 @@ def logit(p: float | Numbers) -> float | FloatArray:
     """
     p = np.asarray(p, dtype=np.float64)
     with np.errstate(divide="ignore"):  # the exact answers at 0 and 1 are -inf and inf
+        # log1p(-p) keeps the digits of small p that 1 - p would round away
         log_odds: float | FloatArray = np.log(p) - np.log1p(-p)
     return log_odds
 
@@ -89,6 +93,7 @@ def sigmoid(x: float | Numbers) -> float | FloatArray:
     (0.0, 0.5)
     """
     x = np.asarray(x, dtype=np.float64)
+    # exp sees no number above 0, so it cannot overflow
     small = np.exp(-np.abs(x))
     y: float | FloatArray = np.where(x >= 0.0, 1.0, small) / (1.0 + small)
     return y
@@ -104,6 +109,7 @@ def sigmoid_both_ways(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     small = np.exp(-np.abs(x))
     above = 1.0 / (1.0 + small)
+    # not 1 - above, which has no digits left once above rounds to 1
     below = small / (1.0 + small)
     positive = x >= 0.0
     return np.where(positive, above, below), np.where(positive, below, above)
@@ -121,6 +127,7 @@ def softplus(x: float | Numbers) -> float | FloatArray:
     >>> float(softplus(800.0)), float(softplus(-float("inf")))
     (800.0, 0.0)
     """
+    # logaddexp takes the larger term out of the logarithm, so exp(x) itself is never formed
     return np.logaddexp(0.0, np.asarray(x, dtype=np.float64))
 
 
@@ -137,6 +144,7 @@ def binary_entropy(p: float | Numbers) -> float | FloatArray:
     1.0
     """
     p = np.asarray(p, dtype=np.float64)
+    # softplus(-z) is -log(p) and softplus(z) is -log(1 - p)
     z = logit(p)
     return p * softplus(-z) + (1.0 - p) * softplus(z)
 
@@ -184,17 +192,19 @@ def probit(p: float | Numbers) -> float | FloatArray:
     p = np.atleast_1d(given)
     q = p - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):  # the answers at 0 and 1 are infinite
+        # from the nearer end, where p or 1 - p is small and has all its digits; copysign restores the side
         r = np.sqrt(-np.log(np.where(q <= 0.0, p, 1.0 - p)))
+        # 1.6, 5, 0.425 and 0.180625 = 0.425^2 belong to the coefficients and are Wichura's
         out = np.copysign(_ratio_of_polynomials(_SIDE, r - 1.6), q)
         tail = r > 5.0
         if tail.any():
             out[tail] = np.copysign(_ratio_of_polynomials(_TAIL, r[tail] - 5.0), q[tail])
-            out[np.isinf(r)] = np.copysign(np.inf, q[np.isinf(r)])
+            out[np.isinf(r)] = np.copysign(np.inf, q[np.isinf(r)])  # the ratio is inf / inf there
         center = np.abs(q) <= 0.425
         if center.any():
             at = q[center]
             out[center] = at * _ratio_of_polynomials(_CENTER, 0.180625 - at * at)
-    return out.reshape(given.shape)[()]
+    return out.reshape(given.shape)[()]  # a number for a number
 
 
 def _ratio_of_polynomials(coefficients: tuple[tuple[float, ...], ...], r: FloatArray) -> FloatArray:
@@ -231,6 +241,7 @@ def bracketed_root(
     f_a, f_b = excess(a), excess(b)
     if f_a == 0.0 or f_b == 0.0:
         return a if f_a == 0.0 else b
+    # the sign of f_b instead of f_b: the product of two tiny values would underflow to 0
     if not f_a * math.copysign(1.0, f_b) < 0.0:
         raise ValueError(f"no change of sign between {low!r} and {high!r}: {f_b!r}, {f_a!r}")
     share = 0.5
@@ -238,24 +249,29 @@ def bracketed_root(
         x = a + share * (b - a)
         f_x = excess(x)
         if (f_x > 0.0) == (f_a > 0.0):
+            # c is the point that just left the bracket, the third one of the interpolation
             c, f_c = a, f_a
         else:
             (b, f_b), (c, f_c) = (a, f_a), (b, f_b)
         a, f_a = x, f_x
         best, f_best = (a, f_a) if abs(f_a) < abs(f_b) else (b, f_b)
+        # the tolerance as a share of the bracket: above a half, the bracket itself is narrow enough
         close = (2.0 * float_info.epsilon * abs(best) + 0.5 * within) / abs(b - a) if a != b else 1.0
         if f_best == 0.0 or close > 0.5:
             return best
         xi, phi = (a - b) / (c - b), (f_a - f_b) / (f_c - f_b)
+        # Chandrupatla's condition: the inverse quadratic through the three points is monotone in the bracket
         if 1.0 - math.sqrt(1.0 - xi) < phi < math.sqrt(xi):
             share = f_a / (f_b - f_a) * f_c / (f_b - f_c)
             share += (c - a) / (b - a) * f_a / (f_c - f_a) * f_b / (f_c - f_b)
         else:
             share = 0.5
+        # no nearer to an end than the tolerance, so that the next step can close the bracket from there
         share = min(max(share, close), 1.0 - close)
     return best
 
 
+# Four terms a row take a quarter of the time of one exponential a score (docs/notes/decisions-speed.md).
 _SHORT, _LONG, _LONG_FROM = 64, 256, 1 << 21
 """Scores in a row, of fewer scores and of so many or more: there neighbors are closer still."""
 WORTH_ROWS = 1 << 15
@@ -297,6 +313,7 @@ class ScoreRows:
         self.table = self.finite[: rows * self.length].reshape(rows, self.length)
         self.last = self.finite[self.table.size :]
         """The finite scores after the last row."""
+        # one of the scores, not their mean: powers[0] holds what is left of the first power
         self.middle: FloatArray = self.table[:, self.length // 2].astype(np.float64)
 
     @cached_property
@@ -304,11 +321,13 @@ class ScoreRows:
         """Sums of the first four powers of the deviations, one column for each row."""
         powers = np.empty((4, len(self.table)))
         at_a_time = min(_AT_A_TIME // self.length, len(self.table))
+        # two buffers for all blocks: fresh arrays of this size would cost page faults every time
         first, second = np.empty((2, at_a_time, self.length))
         with np.errstate(over="ignore", invalid="ignore"):  # as in Moments: scores beyond 1e75 have none
             for here in blocks(len(self.table), max(at_a_time, 1)):
                 n = here.stop - here.start
                 deviation, square = first[:n], second[:n]
+                # 64 bits for 32-bit scores too, whose powers would lose digits
                 np.subtract(self.table[here], self.middle[here, None], out=deviation, dtype=np.float64)
                 np.multiply(deviation, deviation, out=square)
                 np.einsum("ij->i", deviation, out=powers[0, here])
@@ -320,7 +339,7 @@ class ScoreRows:
 
     @cached_property
     def _narrow(self) -> BoolArray:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # a width beyond float64 is inf, which is not narrow
             return np.asarray(self.table[:, -1] - self.table[:, 0] <= _NARROW)
 
     @cached_property
@@ -334,12 +353,13 @@ class ScoreRows:
         """``sum(log(1 + exp(x + shift)))`` over the scores in narrow rows, of ``-x`` if negated."""
         x = self.middle[self._narrow]
         d1, d2, d3, d4 = self.powers[:, self._narrow]
-        if negated:
+        if negated:  # odd powers change their sign with x
             x, d1, d3 = -x, -d1, -d3
         x = x + shift
         loss = np.logaddexp(0.0, x)
         p, q = np.exp(x - loss), np.exp(-loss)  # the derivative of the loss, and what it lacks to 1
         second = p * q
+        # derivatives of the loss: p, p q, p q (q - p), p q (1 - 6 p q)
         terms = self.length * loss + p * d1 + second / 2.0 * d2
         terms += second * (q - p) / 6.0 * d3 + second * (1.0 - 6.0 * second) / 24.0 * d4
         return float(terms.sum())
@@ -356,6 +376,7 @@ def _rows_if_long(ascending: Array) -> ScoreRows | None:
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
+# Larger Hessians are decomposed by Cholesky (docs/notes/decisions-models.md).
 _EIGENVALUES_UP_TO = 64
 _RIDGE = 1e-14
 """Of the largest curvature: enough for a decomposition, and for no other minimum."""
@@ -420,9 +441,11 @@ def newton(
     while left > tolerance and value > good_enough:
         step = space.step(x, gradient, hessian)
         length = _vector_length(step)
+        # what the quadratic model gains by the whole step
         promised = -0.5 * float(gradient @ step)
         if 0.0 <= promised < negligible:
             end = x + (step if length <= radius else step * (radius / length))
+            # a step across a saddle promises nothing: only a positive Hessian makes the model a bowl
             usable = (inside is None or inside(end)) and _is_positive(hessian)
             return Minimum(end if usable else x, value, gradient, evaluations, True)
         if evaluations >= max_evaluations:
@@ -431,8 +454,9 @@ def newton(
         while evaluations < max_evaluations and not accepted:
             trial = x + (step if length <= radius else step * (radius / length))
             if inside is not None and not inside(trial):
+                # from the step that was tried: a radius longer than it would try the same point again
                 radius = min(radius, length) / 4.0
-                if radius < 1e-12:
+                if radius < 1e-12:  # every step leaves the region: x is at its border
                     return Minimum(x, value, gradient, evaluations, True)
                 continue
             new_value, new_gradient, new_hessian = objective(trial)
@@ -481,20 +505,24 @@ def _best_shares(x: FloatArray, gradient: FloatArray, hessian: FloatArray) -> Fl
     n = len(x)
     curve = hessian + np.eye(n) * (1e-12 * max(float(np.trace(hessian)) / n, 1.0))  # shares may be alike
     at, free = x.copy(), x > 0.0
+    # each round frees or fixes one share; the limit only guards against cycles by rounding
     for _ in range(50 * n):
+        # the border of ones keeps the sum: the step has to add up to 0
         system = np.ones((free.sum() + 1, free.sum() + 1))
         system[:-1, :-1], system[-1, -1] = curve[np.ix_(free, free)], 0.0
         goal = np.zeros(n)
         slope = gradient + curve @ (at - x)
         goal[free] = np.linalg.solve(system, np.append(-slope[free], 0.0))[:-1]
         falling = free & (goal < 0.0)
+        # only as far as the first share that reaches 0
         reach = float(np.min(-at[falling] / goal[falling], initial=1.0))
         at = np.maximum(at + reach * goal, 0.0)
         if reach < 1.0:
-            free &= at > 1e-15
+            free &= at > 1e-15  # what rounding leaves of a 0
             at[~free] = 0.0
             continue
         slope = gradient + curve @ (at - x)
+        # at the minimum all free shares have one slope, the multiplier of the constraint
         level = float(slope[free].mean())
         worst = int(np.argmin(np.where(free, np.inf, slope)))
         if free.all() or slope[worst] >= level - 1e-14 * float(np.abs(slope).max()):

@@ -76,6 +76,7 @@ class Ranking:
         """The order of two sorted classes, held in the way that suits their sizes."""
         smaller, larger = sorted((len(target), len(nontarget)))
         few_bins = _merged_at_once(target, nontarget, RANGE) or _MUCH_SMALLER * smaller <= larger
+        # merging by ranges compares shares in whole numbers only
         if few_bins or not products_are_exact(smaller, larger):
             return cls(bins_of_sorted(target, nontarget))
         return cls(classes=(target, nontarget))
@@ -132,6 +133,7 @@ class Ranking:
         # one range is enough: that in which the error rates cross
         t, n = self._merged.borders
         after = t / self.n_target >= (self.n_nontarget - n) / self.n_nontarget
+        # at the last border everything is rejected, so the rates have crossed by then
         stop = int(np.argmax(after))  # never the first border, below which there is nothing
         target, nontarget = self._classes
         here = target[t[stop - 1] : t[stop]], nontarget[n[stop - 1] : n[stop]]
@@ -174,6 +176,7 @@ def merge_sorted(
     >>> merged.blocks.target, merged.blocks.nontarget, merged.doubled_wins
     (array([0, 3]), array([2, 1]), 14.0)
     """
+    # np.searchsorted converts arrays of two types at every call
     same_type = _of_one_type(target, nontarget)
     borders, looked_up = _ranges_of_sorted(*same_type, range_size)
 
@@ -182,8 +185,9 @@ def merge_sorted(
         t_edges, n_edges, wins, ties = _merge_range(same_type[0][t:t_stop], same_type[1][n:n_stop])
         wins += 2 * n * (t_stop - t)  # those over all ranges before
         # the first edge is the last one of the range before
-        return t_edges[1:] + t, n_edges[1:] + n, wins, ties
+        return t_edges[1:] + t, n_edges[1:] + n, wins, ties  # from counts in the range to counts in all
 
+    # results are in the order of ranges, whatever the threads
     threads = 1 if looked_up < _WORTH_THREADS else threads
     t_edges, n_edges, wins, ties = zip(
         *each_in_threads(merge_at, range(len(borders) - 1), threads=threads), strict=True
@@ -194,6 +198,7 @@ def merge_sorted(
         PavBlocks(
             t[1:] - t[:-1],
             n[1:] - n[:-1],
+            # a block begins with whichever class has the lower score in it
             np.minimum(*(_scores_at(x, at[:-1], at, np.inf) for x, at in ((target, t), (nontarget, n)))),
             np.maximum(*(_scores_at(x, at[1:] - 1, at, -np.inf) for x, at in ((target, t), (nontarget, n)))),
         ),
@@ -205,6 +210,7 @@ def merge_sorted(
 
 def _scores_at(ascending: Array, at: IntArray, edges: IntArray, otherwise: float) -> FloatArray:
     """The first or last scores of one class in blocks with these edges, where a block has any."""
+    # an index past the end belongs to a block without scores of this class
     scores = ascending.take(at, mode="clip").astype(np.float64, copy=False)
     return np.where(edges[1:] > edges[:-1], scores, otherwise)
 
@@ -216,9 +222,11 @@ def _merge_range(target: Array, nontarget: Array) -> tuple[Counts, Counts, int, 
     if not len(few):
         return np.array([0, len(target)]), np.array([0, len(nontarget)]), 0, 0.0
     edges, at, total_below, tie = groups_among(few, many)
+    # few are looked up among many: swapped, the pairs found are those that the targets lose
     wins, ties = 2 * (len(few) * len(many) - total_below if swapped else total_below), 0.0
     # A run of targets is pooled with the non-targets that follow it, whatever their numbers. Edges of such
     # pairs of runs lie before each group if the groups are of targets, and behind it if of non-targets.
+    # ties are rare among floats; only ranges that have some pay for bins
     if tie:
         bins = _bins_at_once(target, nontarget)
         t_sums, n_sums = from_zero(bins.target), from_zero(bins.nontarget)
@@ -257,6 +265,7 @@ def bins_of_sorted(
 
     threads = 1 if looked_up < _WORTH_THREADS else threads
     runs = each_in_threads(runs_at, range(len(borders) - 1), threads=threads)
+    # where the bins of each range go, so that threads write without waiting and nothing is copied
     starts = np.cumsum([0, *(size for size, _ in runs)]).tolist()
     columns = _empty_columns(starts[-1])
 
@@ -285,6 +294,7 @@ def _ranges_of_sorted(target: Array, nontarget: Array, size: int) -> tuple[list[
 
     Neighbors in which the same class has few scores are one range: it is the few that take the time.
     """
+    # between two cuts neither class has more than about `size` scores
     cuts = np.unique(np.concatenate([target[size::size], nontarget[size::size]]))
     t, n = _between_runs(target, nontarget, *(x.searchsorted(cuts) for x in (target, nontarget)))
     t, n = _with_ends(t, len(target)), _with_ends(n, len(nontarget))
@@ -293,6 +303,7 @@ def _ranges_of_sorted(target: Array, nontarget: Array, size: int) -> tuple[list[
         t.tolist(), n.tolist(), np.diff(t).tolist(), np.diff(n).tolist(), strict=False
     ):
         few, fewer_targets = min(targets, nontargets), targets <= nontargets
+        # one class is looked up in a range, so a range ends where the other becomes the smaller
         if (t_start or n_start) and (fewer_targets != of_targets or here + few > _BORDERS_IN_RANGE * size):
             borders.append((t_start, n_start))
             here = 0
@@ -308,6 +319,8 @@ def _between_runs(target: Array, nontarget: Array, t: IntArray, n: IntArray) -> 
     ends = [at == len(x) for x, at in ((target, t), (nontarget, n))]
     starts = [at == 0 for at in (t, n)]
     moved = []
+    # A border inside a run has scores of one class on both sides. It moves to where the other class goes on,
+    # or to the end.
     for own, other, at, x in ((0, 1, t, target), (1, 0, n, nontarget)):
         last = ~starts[own] & (starts[other] | (before[own] > before[other]))
         first = ~ends[own] & (ends[other] | (after[own] < after[other]))
@@ -342,6 +355,7 @@ def groups_among(few: Array, many: Array) -> Groups:
     below = np.searchsorted(many, few)
     edges = _with_ends(np.flatnonzero(below[1:] != below[:-1]) + 1, len(few))
     at = below[edges[:-1]]
+    # equal scores of the other class are not below, so a tie ends its group
     tie = bool((many.take(at, mode="clip") == few[edges[1:] - 1]).any())
     return Groups(edges, at, int(below.sum()), tie)
 
@@ -412,6 +426,7 @@ def _runs(target: Array, nontarget: Array) -> _Runs:
 
     def write(out: _Columns) -> None:
         of_few, of_many, low, high = fewer_first(out)
+        # without ties the bins alternate between the classes
         own, other = slice(int(at[0] > 0), None, 2), slice(int(at[0] == 0), None, 2)
         np.subtract(edges[1:], edges[:-1], out=of_few[own])
         np.subtract(others[1:], others[:-1], out=of_many[other])
@@ -436,6 +451,7 @@ def _runs_with_ties(few: Array, many: Array, edges: IntArray, at: IntArray) -> l
     low, high = np.empty(size, dtype=few.dtype), np.empty(size, dtype=few.dtype)
     begin, end = np.append(0, after), np.append(at, len(many))
     of_many[0::3] = end - begin
+    # indices out of place belong to empty bins, which are dropped at the end
     low[0::3], high[0::3] = many.take(begin, mode="clip"), many[end - 1]
     of_few[1::3] = tie - first
     low[1::3], high[1::3] = few[first], few[tie - 1]

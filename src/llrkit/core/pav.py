@@ -24,8 +24,8 @@ _HARDLY_FEWER = 0.9
 """A pass that leaves more of the bins is the last: a chain that pools one by one would take too many."""
 _FIRST_REACH = 1 << 4
 """Bins on either side of one that does not rise, which are pooled with it first."""
-_WORTH_THREADS = 1 << 18
-_LARGEST_PRODUCT = float(1 << 62)
+_WORTH_THREADS = 1 << 18  # fewer bins are pooled in the calling thread
+_LARGEST_PRODUCT = float(1 << 62)  # of int64, with a factor of two to spare
 _BINS_AT_A_TIME = 1 << 14
 """Bins of which temporary arrays are made together: small enough for the allocator to reuse them."""
 _FEW = 1 << 12
@@ -76,6 +76,7 @@ def doubled_wins(bins: ScoreBins) -> float:
     >>> doubled_wins(ScoreBins(np.array([0, 1, 1]), np.array([1, 1, 0]), *np.array([[0.0, 1.0, 2.0]] * 2)))
     7.0
     """
+    # in the type of the counts: whole numbers are summed as such
     wins, below = 0.0, bins.nontarget.dtype.type(0)
     for part in blocks(len(bins.low), _BINS_AT_A_TIME):
         nontarget = bins.nontarget[part]
@@ -94,6 +95,7 @@ def tie_sum(bins: ScoreBins) -> float:
     >>> tie_sum(ScoreBins(np.array([0, 2]), np.array([1, 1]), *np.array([[0.0, 1.0]] * 2)))
     24.0
     """
+    # a bin of one class is a run of different scores, so its size says nothing about ties
     shared = np.flatnonzero((bins.target > 0) & (bins.nontarget > 0))
     tied = bins.target[shared].astype(np.float64) + bins.nontarget[shared]
     return float((tied**3 - tied).sum())
@@ -108,6 +110,7 @@ def joined_bins(ranges: Iterable[ScoreBins]) -> ScoreBins:
         here = [bins.target, bins.nontarget, bins.low, bins.high]
         before = columns[-1] if columns else None
         # whether the last bin before the border and the first after it are runs of one class
+        # a tie at the border stays a bin of its own
         if before and any(before[i][-1] == 0 == here[i][0] for i in (0, 1)):
             for i in (0, 1):
                 here[i] = np.append(here[i][0] + before[i][-1], here[i][1:])
@@ -162,7 +165,7 @@ def pav_blocks(bins: ScoreBins) -> PavBlocks:
     start = bins.block_starts
     stop = np.append(start[1:], len(bins.low)) - 1
     return PavBlocks(
-        np.add.reduceat(bins.target, start),
+        np.add.reduceat(bins.target, start),  # whole numbers: sums are exact, whatever the order
         np.add.reduceat(bins.nontarget, start),
         bins.low[start],
         bins.high[stop],
@@ -236,6 +239,7 @@ def crossing_of_rejected(missed: Counts, others: Sequence[Counts]) -> float:
     def rates(i: int) -> tuple[float, float]:
         return missed[i].item() / n_target, (n - sum(sums[i].item() for sums in others)) / n
 
+    # running sums of millions of trials are looked at in a few places instead of being divided
     i = bisect_left(range(len(missed)), True, key=lambda i: rates(i)[0] >= rates(i)[1])
     around = np.array([rates(j) for j in range(max(i - 1, 0), i + 1)])
     return crossing(around[:, 0], around[:, 1])
@@ -251,7 +255,7 @@ def crossing(rising: FloatArray, falling: FloatArray) -> float:
     """
     gap = rising - falling
     i = int(np.argmax(gap >= 0))
-    if gap[i] == 0 or i == 0:
+    if gap[i] == 0 or i == 0:  # with nothing before the first point, there is nothing to interpolate
         return float(rising[i])
     before, after = -gap[i - 1], gap[i]
     share = before / (before + after)
@@ -287,6 +291,7 @@ def pooled_starts(
     array([0, 1, 3])
     """
     exact = target.dtype.kind in "iu" and nontarget.dtype.kind in "iu"
+    # beyond 64 bits products would wrap around; those of floats are only rounded
     if exact and not products_are_exact(target.sum(), nontarget.sum()):
         target, nontarget, exact = target.astype(np.float64), nontarget.astype(np.float64), False
     pooled = _pooled_whole if exact else _pooled
@@ -298,6 +303,7 @@ def pooled_starts(
 
     threads = 1 if len(target) < _WORTH_THREADS else None
     start = np.concatenate(each_in_threads(starts_in, blocks(len(target), at_a_time), threads=threads))
+    # blocks at the borders of ranges may still have to be pooled with their neighbors
     return start[pooled(np.add.reduceat(target, start), np.add.reduceat(nontarget, start), few)]
 
 
@@ -320,6 +326,7 @@ def pool_edges(t_sums: Counts, n_sums: Counts, *others: Array, few: int = FEW) -
     hardly = False
     while len(t_sums) > few + 1 and not hardly:
         target, nontarget = t_sums[1:] - t_sums[:-1], n_sums[1:] - n_sums[:-1]
+        # every edge that does not rise goes in one pass: pooling order does not change the blocks
         rises = np.flatnonzero(_rises(target, nontarget))
         kept = np.empty(len(rises) + 2, dtype=np.intp)
         kept[0], kept[1:-1], kept[-1] = 0, rises + 1, len(target)
@@ -371,18 +378,20 @@ def _finished(start: IntArray, target: Counts, nontarget: Counts) -> IntArray:
         falls = np.flatnonzero(~_rises(target, nontarget))
         if not len(falls):
             break
+        # windows could cover half of the bins: one pass over all of them is simpler
         if 4 * reach * len(falls) > len(start):
             return start[_one_by_one(target, nontarget)]
         kept = _pooled_around(falls, reach, target, nontarget)
         start = start[kept]
         target, nontarget = np.add.reduceat(target, kept), np.add.reduceat(nontarget, kept)
-        reach *= 2
+        reach *= 2  # a window that was too short is twice as long next time
     return start
 
 
 def _pooled_around(falls: IntArray, reach: int, target: Counts, nontarget: Counts) -> IntArray:
     """The first bins of the blocks after pooling as far as ``reach`` bins from those that do not rise."""
     kept = np.ones(len(target), dtype=bool)
+    # neighbors whose windows overlap share one
     windows = np.split(falls, np.flatnonzero(np.diff(falls) > 2 * reach) + 1)
     for window in windows:
         low, high = max(int(window[0]) + 1 - reach, 0), int(window[-1]) + 1 + reach
@@ -393,6 +402,7 @@ def _pooled_around(falls: IntArray, reach: int, target: Counts, nontarget: Count
 
 def _rises(target: Counts, nontarget: Counts) -> BoolArray:
     """Where the share of targets of a bin is above that of the one before."""
+    # products instead of quotients: no division by an empty class, and equal shares stay equal
     return np.asarray(target[:-1] * nontarget[1:] < target[1:] * nontarget[:-1])
 
 
@@ -402,6 +412,7 @@ def _one_by_one(target: Counts, nontarget: Counts) -> list[int]:
     ns: list[float] = []
     for i, (t, n) in enumerate(zip(target.tolist(), nontarget.tolist(), strict=True)):
         start = i
+        # equal shares are one block: the hull has no vertex between them
         while starts and ts[-1] * n >= t * ns[-1]:
             t, n, start = t + ts.pop(), n + ns.pop(), starts.pop()
         starts.append(start)

@@ -1,4 +1,8 @@
-"""How summaries add up: of two classes, of groups, moments, and a sample."""
+"""Summaries that add up: several in one pass, one for each group, moments and a sample.
+
+A summary holds what a metric needs to know of some trials. Those of two chunks are added with ``+``, and a
+weight multiplies one, so a metric never sees how the trials were divided.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ class ReadOnlyArrays:
     """Shared by frozen dataclasses whose arrays cannot be written to either."""
 
     def __post_init__(self) -> None:
+        # a frozen dataclass refuses setattr, its __dict__ does not
         own = vars(self)
         for name, value in own.items():
             if isinstance(value, np.ndarray) and value.flags.writeable:
@@ -155,6 +160,7 @@ def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Hashable, Score
             groups = {(*key, value): piece for key, split in pieces for value, piece in split.items()}
         return dict(groups.items())
     target, nontarget = chunk.with_columns(column).columns[column]  # names a column that is missing
+    # each class by itself first: only the distinct values are put together
     values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
     names = chunk.categories.get(column)
     chunks: dict[Hashable, Scores] = {}
@@ -199,6 +205,7 @@ class ClassMoments(SummaryBase):
     @classmethod
     def of(cls, values: Array) -> ClassMoments:
         """The moments of an array of scores of shape (n,) or (n, K)."""
+        # the usual chunk: one system in one block, without scores whose fourth powers overflow
         if values.ndim == 1 and 0 < len(values) <= BLOCK:
             ends = float(values.min()), float(values.max())
             if max(abs(ends[0]), abs(ends[1])) < _LARGEST:
@@ -206,6 +213,7 @@ class ClassMoments(SummaryBase):
                 mean, m2, m3, m4, low, high = _central_of_few(values, center, ends)
                 return cls(len(values), mean, m2, m3, m4, low, high)
         moments = cls._of_columns([values] if values.ndim == 1 else list(values.T))
+        # infinite scores are looked for only where an extreme says that there are some
         if not len(values) or (np.isfinite(moments.low).all() and np.isfinite(moments.high).all()):
             return moments
         neg, pos = values == -np.inf, values == np.inf
@@ -213,15 +221,18 @@ class ClassMoments(SummaryBase):
             neg, pos = neg.any(axis=1), pos.any(axis=1)
         finite = values[~(neg | pos)]
         moments = cls._of_columns([finite] if finite.ndim == 1 else list(finite.T))
+        # -inf of one system and inf of another count once
         return replace(moments, n_neg_inf=int((neg & ~pos).sum()), n_pos_inf=int(pos.sum()))
 
     @classmethod
     def _of_columns(cls, columns: list[Array]) -> ClassMoments:
         if len(columns[0]) == 0:
             none, k = np.zeros(len(columns)), len(columns)
+            # neutral ends for min and max
             return cls(0, none, np.zeros((k, k)), none, none, none + np.inf, none - np.inf)
         with np.errstate(over="ignore", invalid="ignore"):
             # moments of scores beyond 1e75 are inf or nan; all that goes by order is still right
+            # any center near the mean will do, and the first block costs no pass of its own
             guess = [float(column[:BLOCK].mean()) for column in columns]
             mean, m2, m3, m4, low, high = _central(columns, guess)
         return cls(len(columns[0]), mean, m2, m3, m4, low, high)
@@ -233,13 +244,14 @@ class ClassMoments(SummaryBase):
             filled = other if self.n == 0 else self
             return replace(filled, n_neg_inf=n_neg_inf, n_pos_inf=n_pos_inf)
         with np.errstate(over="ignore", invalid="ignore"):
+            # shares, so that products of two large numbers of trials are never formed
             a, b = self.n / n, other.n / n
             delta = other.mean - self.mean
             va, vb = np.diag(self.m2), np.diag(other.m2)
             return ClassMoments(
                 n,
                 self.mean + delta * b,
-                self.m2 + other.m2 + np.outer(delta, delta) * (a * other.n),
+                self.m2 + other.m2 + np.outer(delta, delta) * (a * other.n),  # (a * other.n) is n_a n_b / n
                 self.m3 + other.m3 + delta**3 * (a * other.n) * (a - b) + 3 * delta * (a * vb - b * va),
                 self.m4 + other.m4 + delta**4 * (a * other.n) * (a * a - a * b + b * b)
                 + 6 * delta**2 * (a * a * vb + b * b * va) + 4 * delta * (a * other.m3 - b * self.m3),
@@ -247,6 +259,7 @@ class ClassMoments(SummaryBase):
             )  # fmt: skip
 
     def __mul__(self, weight: float) -> ClassMoments:
+        # weighting is repetition: sums grow with it, means and extremes do not
         return ClassMoments(
             self.n * weight, self.mean, self.m2 * weight, self.m3 * weight, self.m4 * weight,
             self.low, self.high, self.n_neg_inf * weight, self.n_pos_inf * weight,
@@ -339,6 +352,7 @@ def moments_of_rows(rows: ScoreRows) -> ClassMoments:
             center = float(rows.middle[len(rows.middle) // 2])  # near the median, so not far from the mean
             e = rows.middle - center
             square = e * e  # powers by multiplication: e**3 and e**4 would call pow() for each
+            # powers of e + d, multiplied out, with the sums of d over each row
             m1 = (length * e + d1).sum()
             m2 = (length * square + 2 * e * d1 + d2).sum()
             m3 = (e * (length * square + 3 * (e * d1 + d2)) + d3).sum()
@@ -377,11 +391,14 @@ def _central(columns: list[Array], center: list[float]) -> tuple[FloatArray, ...
             m3[i] += np.multiply(out, d, out=out).sum()
             m4[i] += np.multiply(out, d, out=out).sum()
     shift, square = m1 / n, np.diag(m2).copy()
+    # the guess is off by more than a standard deviation: moving the moments to the mean would cost digits
     if np.any(n * shift**2 > 0.5 * square) and np.any(shift != 0.0) and np.isfinite(shift).all():
         better = [float(c + s) for c, s in zip(center, shift, strict=True)]
-        if better != center:
+        if better != center:  # else rounding would have it tried forever
             return _central(columns, better)
+    # only one triangle was summed
     m2 = np.tril(m2) + np.tril(m2, -1).T - np.outer(m1, m1) / n
+    # m4 before m3, whose value about the guess it needs
     m4 = m4 - 4 * shift * m3 + 6 * shift**2 * square - 3 * n * shift**4
     m3 = m3 - 3 * shift * square + 2 * n * shift**3
     return center + shift, m2, m3, m4, low, high
@@ -410,7 +427,7 @@ def _about_mean(
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
-    usable = (b > 0) & np.isfinite(b) & np.isfinite(a)
+    usable = (b > 0) & np.isfinite(b) & np.isfinite(a)  # equal scores have no shape
     return np.asarray(np.divide(a, b, out=np.full(len(a), np.nan), where=usable))
 
 
@@ -428,8 +445,10 @@ class ClassSample(SummaryBase):
         return cls(values[:0].astype(np.float64), 1, cap)._with(values, 1)
 
     def _with(self, values: Array, stride: int) -> ClassSample:
+        # strides are powers of two, so the larger is a multiple of the smaller
         common = max(self.stride, stride)
         own, more = self.values[:: common // self.stride], values[:: common // stride]
+        # thinned, not drawn: the sample depends on the trials alone, and needs no generator
         while len(own) + len(more) > self.cap:
             own, more, common = own[::2], more[::2], 2 * common
         return ClassSample(np.concatenate([own, more.astype(np.float64)]), common, self.cap)
@@ -438,7 +457,7 @@ class ClassSample(SummaryBase):
         return self._with(other.values, other.stride)
 
     def __mul__(self, weight: float) -> ClassSample:
-        return self
+        return self  # a weight does not change which scores there are
 
 
 @dataclass(frozen=True, eq=False)
