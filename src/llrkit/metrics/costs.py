@@ -28,6 +28,7 @@ from llrkit.theory.odds import OperatingPoint, Point, Preset, cost_of, operating
 
 def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:
     """Losses of a source at given priors and thresholds; both classes must be there."""
+    # sorted where counting would sort anyway, so that the next metric finds the order already there
     losses = in_order_if_kept(source).reduce(LossSums.at(log_odds, thresholds))
     require_both_classes(losses.n_target, losses.n_nontarget)
     return losses
@@ -81,8 +82,10 @@ def cllr_cal(source: AnyTrials, labels: Labels | None = None) -> float:
 
 def cross_entropy_from_losses(losses: LossSums) -> FloatArray:
     """Prior-weighted cross-entropy in nats at each prior log-odds of the losses."""
+    # 1 - prior would lose its digits at large log-odds
     prior, other = sigmoid(losses.log_odds), sigmoid(-losses.log_odds)
     target = losses.target_loss / losses.n_target
+    # each class by its own number: the prior, not the test set, says how often it occurs
     nontarget = losses.nontarget_loss / losses.n_nontarget
     return np.asarray(prior * target + other * nontarget)
 
@@ -143,7 +146,7 @@ def act_dcf(source: AnyTrials, labels: Labels | None = None, *, point: Point) ->
     source = as_source(source, labels)
     point = operating_point(point)
     losses = losses_at(source, thresholds=[point.threshold])
-    return point.cost(float(losses.p_miss[0]), float(losses.p_fa[0]))
+    return point.cost(float(losses.p_miss[0]), float(losses.p_fa[0]))  # integers are divided only here
 
 
 def rule_cost(
@@ -200,6 +203,7 @@ class RuleSums(FieldwiseSums):
             return cls(
                 chunk.n_target,
                 chunk.n_nontarget,
+                # 64 bits: costs of the boosting rule grow like exp(-z / 2)
                 float(rule.miss(target.astype(np.float64, copy=False) + log_odds).sum()),
                 float(rule.fa(nontarget.astype(np.float64, copy=False) + log_odds).sum()),
             )
@@ -218,8 +222,10 @@ def nist_weights(sizes: Weights) -> Weights:
     >>> nist_weights({"clean": (10, 100), "noisy": (5, 400)})
     {'clean': (1.0, 4.0), 'noisy': (2.0, 1.0)}
     """
+    # NIST counts every condition as if it had as many trials as the largest
     largest = [max(size[class_index] for size in sizes.values()) for class_index in (0, 1)]
     return {
+        # a condition without a class has no rate to weight
         key: (largest[0] / size[0] if size[0] else 0.0, largest[1] / size[1] if size[1] else 0.0)
         for key, size in sizes.items()
     }
@@ -282,6 +288,7 @@ def c_primary(
     source = as_source(source, labels)
     yes_or_no(actual, "actual")
     yes_or_no(allow_unconfirmed, "allow_unconfirmed")
+    # before the preset is looked up: "sre18" is a name for two presets, not one of its own
     if isinstance(evaluation, str) and evaluation.lower() in COMPOSED:
         options = {"actual": actual, "partition": partition, "allow_unconfirmed": allow_unconfirmed}
         return _mean_over_sets(source, COMPOSED[evaluation.lower()], dataset, options)
@@ -339,6 +346,7 @@ def _weighted_cost(
 ) -> float:
     """The cost with every group of a column weighted; the weights follow from the class counts."""
     wide = source.with_columns(*([column] if isinstance(column, str) else column))
+    # errors of a group are multiplied by its weight; nothing has to be counted per weight
     if actual:
         thresholds = [point.threshold for point in chosen_preset.points]
         losses = wide.reduce(grouped(LossSums.at(thresholds=thresholds), column)).groups
@@ -348,6 +356,7 @@ def _weighted_cost(
             for group, (wt, wn) in ((losses[key], weights[key]) for key in losses)
         ]
         return _mean_actual_cost(chosen_preset, rows)
+    # one grid for all groups, so that their weighted counts can be added
     counts = wide.reduce(grouped(count_on(collect_again(source)), column))
     weights = weights_of({key: (group.n_target, group.n_nontarget) for key, group in counts.groups.items()})
     total = reduce(add, (group.weighted(*weights[key]) for key, group in counts.groups.items()))
@@ -372,6 +381,7 @@ def _mean_minimum_cost(chosen_preset: Preset, blocks: PavBlocks) -> float:
 
 def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights:
     share = chosen_preset.p_known if p_known is None else p_known
+    # `not` catches NaN
     if share is None or not 0.0 <= share <= 1.0:
         raise InputError(f"{chosen_preset.name}: p_known must be given, between 0 and 1; got {p_known!r}")
 
@@ -381,6 +391,7 @@ def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights
         if (share > 0 and n_known == 0) or (share < 1 and n_unknown == 0):
             missing = "known" if n_known == 0 else "unknown"
             raise EmptyClassError(f"there are no {missing} non-targets, but p_known is {share:g}")
+        # shares of the false-alarm rate over the trials they are spread on; targets are not weighted
         known = share / n_known if n_known else 0.0
         unknown = (1.0 - share) / n_unknown if n_unknown else 0.0
         return {key: (1.0, known if _is_known(key) else unknown) for key in sizes}
@@ -390,6 +401,7 @@ def _known_weights(chosen_preset: Preset, p_known: float | None) -> GroupWeights
 
 def _is_known(value: object) -> bool:
     text = str(value).strip().lower()
+    # a column read as numbers holds 1.0 and 0.0
     known = {"known": True, "1.0": True, "unknown": False, "0.0": False}.get(text, truth_of(text))
     if known is None:
         raise InputError(
@@ -420,14 +432,16 @@ def eer_threshold(source: AnyTrials, labels: Labels | None = None) -> float:
     roc = error_path(bins)
     # whole numbers, so that equal differences are recognized as equal
     gap = roc.n_miss * roc.n_nontarget - roc.n_fa * roc.n_target
-    after = int(np.argmax(gap >= 0))
+    after = int(np.argmax(gap >= 0))  # some point is: at the last one everything is missed
     run = after - 1  # the bin in which the ROC crosses Pmiss = Pfa
-    if after == 0 or bins.low[run] == bins.high[run]:
+    if after == 0 or bins.low[run] == bins.high[run]:  # one score, or a tie: no threshold lies inside
         return float(roc.threshold[np.argmin(np.abs(gap))])
     # a run of one class: its inner thresholds are not in the counts, so look at its scores
     inside = source.reduce(ScoresBetween.at(float(bins.low[run]), float(bins.high[run])))
     cuts, first = np.unique(inside.values, return_index=True)
+    # distinct scores: how many trials of the run lie below each
     below = (np.cumsum(inside.times) - inside.times)[first]
+    # a trial of the run adds a miss, or takes a false alarm away
     step = roc.n_nontarget if bins.target[run] else roc.n_target
     gaps = np.append(gap[run] + below * step, gap[after])
     return float(np.append(cuts, roc.threshold[after])[np.argmin(np.abs(gaps))])
@@ -507,12 +521,13 @@ def compound_llr(llr: npt.ArrayLike, p_known: float = 0.5) -> FloatArray:
         raise InputError(
             f"compound_llr needs the LLRs of at least two enrolled speakers, got shape {x.shape}"
         )
-    if np.isnan(x).any() or (x == np.inf).any():
+    if np.isnan(x).any() or (x == np.inf).any():  # inf - inf has no value
         raise InputError("compound_llr: an LLR is NaN or +inf")
     if not 0.0 <= p_known <= 1.0:
         raise InputError(f"p_known must be between 0 and 1, got {p_known!r}")
     n = x.shape[-1]
     # each sum leaves one speaker out: summed over the others, never by subtraction, which would cancel
+    # N x (N - 1) numbers for each segment, which is what leaving out one of N takes
     others = np.broadcast_to(x[..., None, :], (*x.shape, n))[..., ~np.eye(n, dtype=bool)].reshape(
         *x.shape, n - 1
     )

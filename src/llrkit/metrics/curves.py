@@ -62,17 +62,20 @@ class ErrorCurve(Curve):
         """
         from scipy.special import ndtr
 
+        # 10^-9 is 6 probits out; the ends are infinite
         x, y = (np.clip(axis, -6.0, 6.0) for axis in (self.probit_fa, self.probit_miss))
         length = np.maximum(np.abs(np.diff(x)), np.abs(np.diff(y)))
+        # where one rate alone changes, the segment is straight on any axes
         sloped = (np.diff(self.p_miss) > 0) & (np.diff(self.p_fa) < 0)
         where, shares = [np.empty(0, dtype=np.int64)], [np.empty(0)]
         for i in np.flatnonzero(sloped & (length > step)):  # few: the axes are only 12 probits long
             between = []
             for rate, place in ((self.p_fa, x), (self.p_miss, y)):
                 n = int(np.ceil(abs(place[i + 1] - place[i]) / step))
+                # even on the axis, then back to rates, in which segments are straight
                 even = ndtr(np.linspace(place[i], place[i + 1], n + 1))
                 between.append((even - rate[i]) / (rate[i + 1] - rate[i]))
-            share = np.unique(np.concatenate(between))
+            share = np.unique(np.concatenate(between))  # points of both axes, in order along the segment
             shares.append(share[(share > 0) & (share < 1)])
             where.append(np.full(len(shares[-1]), i))
         at, share = np.concatenate(where), np.concatenate(shares)
@@ -129,6 +132,7 @@ class BayesErrorCurve(Curve):
     @property
     def reference(self) -> FloatArray:
         """Error probability of the better of "always accept" and "always reject"."""
+        # the smaller of prior and 1 - prior, without cancellation
         return np.asarray(sigmoid(-np.abs(self.log_odds)))
 
     @property
@@ -147,7 +151,7 @@ def bayes_error_curve(blocks: PavBlocks, log_odds: FloatArray, losses: LossSums)
     best_miss, best_fa = best_errors(blocks, log_odds)
     # thresholds fall as log-odds rise: misses become rarer to the right, false alarms to the left
     enough_fa, enough_miss = np.flatnonzero(losses.n_fa >= 30), np.flatnonzero(losses.n_miss >= 30)
-    left = float(log_odds[enough_fa[0]]) if len(enough_fa) else np.inf
+    left = float(log_odds[enough_fa[0]]) if len(enough_fa) else np.inf  # no errors at all: the range is empty
     right = float(log_odds[enough_miss[-1]]) if len(enough_miss) else -np.inf
     return BayesErrorCurve(log_odds, losses.p_miss, losses.p_fa, best_miss, best_fa, (left, right))
 
@@ -223,6 +227,7 @@ class HistogramPair(Curve):
 
     def _density(self, counts: Array, n: float) -> FloatArray:
         width = np.diff(self.edges)
+        # equal scores make bins of no width
         return np.asarray(np.divide(counts, n * width, out=np.zeros(len(counts)), where=width > 0))
 
     @property
@@ -244,6 +249,7 @@ def histogram_pair(losses: LossSums, moments: Moments, bins: int = 128) -> Histo
     step = (len(losses.thresholds) - 1) // bins
     below = {"target": losses.n_miss, "nontarget": losses.n_nontarget - losses.n_fa}
     counts = {}
+    # infinite scores are in no bin, so the finite ones are what the bins add up to
     for name, finite in (("target", moments.target.n), ("nontarget", moments.nontarget.n)):
         counts[name] = np.diff(below[name][::step])
         counts[name][-1] += finite - counts[name].sum()  # the last bin includes its upper edge

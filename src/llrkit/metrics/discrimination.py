@@ -43,6 +43,7 @@ BEYOND_CHANCE = 2.576
 """Standard errors from 1/2, two-sided 1 %."""
 RANGE = (0.001, 0.5)
 """Both error rates are between these where the slope of a DET curve is measured."""
+# odd, so that one of them is Pmiss = Pfa
 _LINES = 403  # of equal difference of probits, whose crossings with the DET the slope is fitted to
 _STEPS = 60  # more than halving alone needs
 _SETTLED = 1e-13
@@ -82,6 +83,7 @@ def eer(source: AnyTrials, labels: Labels | None = None) -> float:
     """
     ranking = rank(as_source(source, labels))
     area = auc_from_ranking(ranking)
+    # warned of only beyond chance: small sets are below 1/2 now and then
     if separation(ranking, area).reversed:
         warn_caller(reversed_text(ranking.bins, area), ReversedScoresWarning)
     return eer_from_blocks(ranking.blocks)
@@ -171,6 +173,7 @@ def auc(source: AnyTrials, labels: Labels | None = None) -> float:
 
 def auc_from_ranking(ranking: Ranking) -> float:
     """AUC of ordered trials."""
+    # divided one after the other: the product of two large classes may be beyond 2^63
     return ranking.doubled_wins / 2.0 / ranking.n_target / ranking.n_nontarget
 
 
@@ -212,6 +215,7 @@ def best_errors(blocks: PavBlocks, log_odds: npt.ArrayLike) -> tuple[FloatArray,
     The best vertex of the convex hull rejects the blocks whose PAV LLR is below the Bayes threshold.
     """
     hull = blocks.hull
+    # a block whose LLR equals the threshold is accepted, as a score at a threshold is
     vertex = np.searchsorted(blocks.llr, -np.asarray(log_odds, dtype=np.float64))
     return hull.p_miss[vertex], hull.p_fa[vertex]
 
@@ -292,7 +296,9 @@ def separation(ranking: Ranking, auc: float) -> Separation:
     """
     n_t, n_n = float(ranking.n_target), float(ranking.n_nontarget)
     total = n_t + n_n
+    # tied ranks vary less than distinct ones
     ties = ranking.tie_sum / (total * max(total - 1.0, 1.0))
+    # all trials tied: rounding may leave less than 0
     variance = max(total + 1.0 - ties, 0.0) / (12.0 * n_t * n_n)
     return Separation(auc, math.sqrt(variance))
 
@@ -306,6 +312,7 @@ def eer_reversed(bins: ScoreBins) -> float:
     >>> eer_reversed(ScoreBins(np.array([20, 0]), np.array([0, 20]), *np.array([[0.0, 1.0]] * 2)))
     0.0
     """
+    # the bins the other way round are those of the negated scores: no trial is read again
     negated = ScoreBins(bins.target[::-1], bins.nontarget[::-1], -bins.high[::-1], -bins.low[::-1])
     return eer_from_blocks(pav_blocks(negated))
 
@@ -329,8 +336,9 @@ def threshold_for_false_alarms(source: ScoreSource, bins: ScoreBins, rate: float
     >>> threshold_for_false_alarms(scores, bins, 0.2), threshold_for_false_alarms(scores, bins, 0.0)
     (0.5, 2.0)
     """
-    if rate >= 1.0:
+    if rate >= 1.0:  # accepting everything is always allowed
         return float(bins.low[0])
+    # `gt` holds up to some threshold and never again, as a demand must; the answer is the next score
     last = highest_threshold(source, bins, _on_false_alarms(bins, operator.gt, rate))
     return next_score(source, bins, last)
 
@@ -392,10 +400,12 @@ def highest_threshold(source: ScoreSource, bins: ScoreBins, demand: Demand) -> f
     last = len(holds) - 1 if holds.all() else int(np.argmin(holds)) - 1
     if last == len(bins.low) or bins.low[last] == bins.high[last]:
         return float(path.threshold[last])
+    # inside a run the bins know no threshold; floats are searched by their rank among all floats
     low, high = (int(_as_order(end)) for end in (bins.low[last], bins.high[last]))
-    high += 1
+    high += 1  # the search keeps its upper end out
     while high - low > 1:  # the demand holds at low and, as far as scores go, not at high
-        step = -(-(high - low) // _CUTS)
+        step = -(-(high - low) // _CUTS)  # rounded up: the cuts span the whole interval
+        # uint64 throughout: beside int64 they would become floats
         cuts = np.uint64(low) + np.uint64(step) * np.arange(-(-(high - low) // step), dtype=np.uint64)
         below = source.reduce(BelowCounts.at(_as_float(cuts)))
         met = int(np.count_nonzero(demand(below.target, below.nontarget)))
@@ -416,7 +426,7 @@ def next_score(source: ScoreSource, bins: ScoreBins, score: float) -> float:
     3.0
     """
     place = int(np.searchsorted(bins.low, score, side="right")) - 1
-    if score >= bins.high[place]:
+    if score >= bins.high[place]:  # the next bin begins with the next score
         return float(error_path(bins).threshold[place + 1])
     just_above = source.reduce(BelowCounts.at([math.nextafter(score, math.inf)]))
     of_target, of_nontarget = just_above.target[0], just_above.nontarget[0]
@@ -436,6 +446,7 @@ def _as_order(floats: npt.ArrayLike) -> npt.NDArray[np.uint64]:
     array([0, 1, 2], dtype=uint64)
     """
     bits = np.asarray(floats, dtype=np.float64).view(np.uint64)
+    # negative floats have their bits in falling order, so these are turned over
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
@@ -454,6 +465,7 @@ def same_rate(
     lower end is the score below the first of them: counts say nothing about what is between.
     """
     n = bins.n_nontarget if kind == "p_fa" else bins.n_target
+    # the standard error of a share; `effect` allows for trials that are not independent
     error = width * math.sqrt(effect * rate * (1.0 - rate) / n)
     if kind == "p_fa":
         first = _on_false_alarms(bins, operator.gt, rate + error)
@@ -491,7 +503,7 @@ def same_cost(
 def _thresholds_around(path: ErrorPath, inside: npt.NDArray[np.bool_], side: Array) -> Range:
     """The ends of a set of thresholds, one step further out: counts say nothing about what is between."""
     places = np.flatnonzero(inside)
-    if not len(places):
+    if not len(places):  # chance may be narrower than one step of the path
         places = np.array([np.argmin(np.abs(side))])
     low, high = max(int(places[0]) - 1, 0), min(int(places[-1]) + 1, len(path.threshold) - 1)
     return float(path.threshold[low]), float(path.threshold[high])
@@ -601,7 +613,7 @@ def named_arrays(values: Mapping[str, FloatArray], length: int, what: str) -> Ma
     """Read-only arrays by name, all of one length."""
     arrays = {}
     for name, column in values.items():
-        array = np.asarray(column, dtype=np.float64).copy()
+        array = np.asarray(column, dtype=np.float64).copy()  # a copy: the caller's array stays writable
         if array.shape != (length,):
             raise InputError(f"{what}[{name!r}] has shape {array.shape}, expected ({length},)")
         array.flags.writeable = False
@@ -658,9 +670,10 @@ def det_slope_from_bins(bins: ScoreBins) -> DetSlope:
     with np.errstate(invalid="ignore"):
         c = probit(p_miss) - probit(p_fa)
     good = ~np.isnan(c)
+    # accumulate: rounding must not make c fall, or searchsorted would go astray
     p_miss, p_fa, c = p_miss[good], p_fa[good], np.maximum.accumulate(c[good])
     after = np.searchsorted(c, wanted)
-    inside = (after > 0) & (after < len(c))
+    inside = (after > 0) & (after < len(c))  # the path does not cross the other lines
     wanted, after = wanted[inside], after[inside]
     m, f = _det_crossings(p_miss[after - 1], p_miss[after], p_fa[after - 1], p_fa[after], wanted)
     keep = (m >= RANGE[0]) & (m <= RANGE[1]) & (f >= RANGE[0]) & (f <= RANGE[1])
@@ -678,16 +691,19 @@ def _det_crossings(
     Newton's steps, halving the bracket wherever one leaves it.
     """
     low, high = np.zeros(len(wanted)), np.ones(len(wanted))
+    # both ends of a segment may have an infinite probit, the middle has not
     share = 0.5 * (low + high)
     for _ in range(_STEPS):
         at_m, at_f = probit(m0 + share * (m1 - m0)), probit(f0 + share * (f1 - f0))
         excess = at_m - at_f - wanted
         low, high = np.where(excess < 0.0, share, low), np.where(excess < 0.0, high, share)
         with np.errstate(over="ignore", invalid="ignore"):  # at the ends, where a rate is 0 or 1
+            # the derivative of probit(p) is sqrt(2 pi) exp(probit(p)^2 / 2)
             rise = _ROOT_2_PI * ((m1 - m0) * np.exp(0.5 * at_m**2) - (f1 - f0) * np.exp(0.5 * at_f**2))
             tried = share - excess / rise
+        # NaN fails both comparisons, too
         share = np.where((tried >= low) & (tried <= high), tried, 0.5 * (low + high))
-        if not np.any(np.abs(excess) > _SETTLED):
+        if not np.any(np.abs(excess) > _SETTLED):  # all have settled
             break
     return m0 + share * (m1 - m0), f0 + share * (f1 - f0)
 
@@ -723,6 +739,7 @@ class DetStraightness(Result):
     @property
     def p_value(self) -> float:
         """Share of the simulations, and of this one, that are as bent."""
+        # the trials themselves are one draw of the null
         return float((1 + np.count_nonzero(self.null >= self.rms)) / (1 + len(self.null)))
 
     def to_dict(self) -> dict[str, Json]:
@@ -778,6 +795,7 @@ def det_straightness(
     distance = _distances_from_line(line)
     if len(distance) < 3 or not np.isfinite(distance).all():
         raise InputError("the DET has too few points between 0.1 % and 50 % to tell whether it is straight")
+    # the line through a bent curve has its middle on one side and both ends on the other
     thirds = np.array_split(distance, 3)
     bend = float(thirds[1].mean() - 0.5 * (thirds[0].mean() + thirds[2].mean()))
     generator = np.random.default_rng(rng)
@@ -803,4 +821,5 @@ def _simulated_distances(line: DetSlope, n_target: int, n_nontarget: int, rng: n
     target = mean + spread * rng.standard_normal(n_target)
     made = det_slope_from_bins(count_bins(Scores(target, rng.standard_normal(n_nontarget))))
     distance = _distances_from_line(made)
+    # too few points count as straight, which makes p smaller
     return _rms_distance(distance) if len(distance) > 2 and np.isfinite(distance).all() else 0.0

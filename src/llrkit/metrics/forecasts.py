@@ -29,6 +29,7 @@ from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 
+# Our Brier rule is the Beta(2, 2) member of the family, whose cost of a target is 3 (1 - q)^2.
 UNITS = {"log": LN2, "brier": 3.0}
 """What our scoring rules are divided by: the log score is in bits, the Brier score a squared error."""
 
@@ -96,6 +97,7 @@ def expected_calibration_error(
     whole_number(bins, 1, "bins")
     p = prior_of(source, prior)
     sums = source.reduce(_PosteriorBins.at(int(bins), float(logit(p))))
+    # every class weighs as the prior says, whatever its number of trials
     target, nontarget = p / sums.target.sum(), (1.0 - p) / sums.nontarget.sum()
     of_targets = target * sums.target
     posteriors = target * sums.target_posterior + nontarget * sums.nontarget_posterior
@@ -136,7 +138,7 @@ def score_decomposition(
     labels
         The label of each score, where the first argument is an array.
     rule
-        Scoring rule: ``"log"``, ``"brier"``, another name, or a pair (a, b) of the Beta family.
+        Scoring rule: ``"brier"`` or ``"log"``.
     prior
         Prior probability of a target; by default the share of targets.
 
@@ -169,7 +171,7 @@ def prior_of(source: ScoreSource, prior: float | None) -> float:
     """The prior that was given, or the share of the targets."""
     if prior is not None:
         return probability(prior, "prior")
-    sums = source.reduce(_PosteriorBins.at(1, 0.0))
+    sums = source.reduce(_PosteriorBins.at(1, 0.0))  # one bin: counts only, weighted where trials are
     n_target, n_nontarget = float(sums.target.sum()), float(sums.nontarget.sum())
     require_both_classes(n_target, n_nontarget)
     return n_target / (n_target + n_nontarget)
@@ -178,6 +180,7 @@ def prior_of(source: ScoreSource, prior: float | None) -> float:
 def _score_of_pav_posteriors(blocks: PavBlocks, rule: ScoringRule, p: float) -> float:
     """The cost of LLRs that PAV has made; an infinite one is on the right side and costs nothing."""
     odds = blocks.llr + float(logit(p))
+    # 0 trials times an infinite cost would be nan
     target, nontarget = blocks.target > 0, blocks.nontarget > 0
     miss = float((blocks.target[target] * rule.miss(odds[target])).sum() / blocks.target.sum())
     fa = float((blocks.nontarget[nontarget] * rule.fa(odds[nontarget])).sum() / blocks.nontarget.sum())
@@ -202,6 +205,7 @@ class _PosteriorBins(FieldwiseSums):
                 np.asarray(sigmoid(index.values.astype(np.float64, copy=False) + log_odds))
                 for index in score_indexes(chunk)
             ]
+            # a posterior of 1 belongs to the last bin
             places = [np.minimum((bins * q).astype(np.intp), bins - 1) for q in posteriors]
             counts = [np.bincount(place, minlength=bins).astype(np.float64) for place in places]
             sums = [
@@ -250,6 +254,7 @@ class ReliabilityCurve(Curve):
         if self.band != "consistency" or len(self.band_at) < 2:
             return float("nan")
         y = np.interp(self.band_at, self.predicted, self.observed)
+        # rounding of the interpolation is not outside
         outside = (y < self.lower - 1e-12) | (y > self.upper + 1e-12)
         width = np.gradient(self.band_at)
         return float(width[outside].sum() / width.sum()) if width.sum() > 0 else 0.0
@@ -271,11 +276,10 @@ def reliability_curve(
     ----------
     source
         Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
-        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+        ``score`` and ``label``, or an array of scores that comes with ``labels``. Scores are read as
+        natural-log LLRs. Probabilities p that contain a prior are ``logit(p) - logit(prior)``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Scores read as natural-log LLRs. Probabilities p that contain a prior are ``logit(p) - logit(prior)``.
     prior
         What turns LLRs into posteriors; by default the share of the targets among the trials.
     band
@@ -308,6 +312,7 @@ def reliability_curve(
     p = prior_of(source, prior)
     odds, blocks = float(logit(p)), result.summaries.blocks
     share = sigmoid(blocks.llr + odds)
+    # PAV is constant over a block: a point at either end
     scores = np.column_stack([blocks.low, blocks.high]).ravel()
     empty = np.empty(0)
     at, lower, upper = empty, empty, empty
@@ -326,12 +331,14 @@ def _reliability_band(
     cells: LlrCells, prior: float, band: str, level: float, replicates: int, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Posteriors, and the quantiles of what PAV makes of labels that are drawn anew."""
+    # numbers of a binomial draw; bands of weighted trials are refused before
     n = np.rint(cells.trials).astype(np.int64)
     total = float(cells.n_target + cells.n_nontarget)
     if band == "consistency":
+        # at the share of targets in the trials, because labels are drawn for these trials, not at `prior`
         chance = np.asarray(sigmoid(cells.llr + float(logit(cells.n_target / total))))
     else:
-        chance = _pooled_shares(cells.target, cells.nontarget, 1.0, 1.0)
+        chance = _pooled_shares(cells.target, cells.nontarget, 1.0, 1.0)  # as if PAV were the truth
     weights = prior / cells.n_target, (1.0 - prior) / cells.n_nontarget
     rng = np.random.default_rng(seed)
     drawn = np.empty((replicates, len(n)))
@@ -346,6 +353,7 @@ def _pooled_shares(
     target: Counts, nontarget: Counts, target_weight: float, nontarget_weight: float
 ) -> FloatArray:
     """The share of targets that PAV gives each cell, with weighted classes."""
+    # weights of whole classes do not change which neighbors are violators
     start = pooled_starts(target, nontarget)
     t = target_weight * np.add.reduceat(target, start)
     n = nontarget_weight * np.add.reduceat(nontarget, start)

@@ -84,6 +84,7 @@ class LlrCells(ReadOnlyArrays):
         for under, n, one in zip(below, sizes, (moments.target, moments.nontarget), strict=True):
             in_cells = np.diff(np.concatenate([[one.n_neg_inf], under, [n - one.n_pos_inf]]))
             counts.append(np.maximum(in_cells, 0.0))  # weighted counts are not whole
+        # the outermost cells have no other end: their scores are put at the extremes
         ends = np.clip(moments.extremes, cuts[0], cuts[-1]) if np.isfinite(moments.extremes).all() else (0, 0)
         inside = cuts[:-1] + _place_in_cell(cuts, _some_scores(ranking)) * np.diff(cuts)
         llr = np.concatenate([[ends[0]], inside, [ends[1]]])
@@ -113,7 +114,7 @@ def _some_scores(ranking: Ranking) -> FloatArray:
     if ranking.n_target + ranking.n_nontarget > _MANY_TRIALS and len(blocks.low) >= _MANY_BLOCKS:
         return np.concatenate([blocks.low, blocks.high])
     bins = ranking.bins
-    return bins.low[:: 1 + len(bins.low) // _ENOUGH]
+    return bins.low[:: 1 + len(bins.low) // _ENOUGH]  # every so many, evenly over the range
 
 
 def _place_in_cell(cuts: FloatArray, some: FloatArray) -> float:
@@ -175,9 +176,10 @@ def loss_split(cells: LlrCells, line: BestLine | None, cllr: float, min_cllr: fl
     """
     if line is None or not math.isfinite(cllr) or line.a <= 0.0:
         return None
+    # the cells must tell the same as the trials, and no line can beat PAV by more than their width explains
     if abs(cells_cllr(cells) - cllr) > 0.001 + 0.01 * cllr or line.cllr < min_cllr - 0.001:
         return None
-    recovered = min(max(cllr - line.cllr, 0.0), cllr - min_cllr)
+    recovered = min(max(cllr - line.cllr, 0.0), cllr - min_cllr)  # parts are never negative, and add up
     chance = chance_loss(cells.mapped(line.a, line.b))
     return LossSplit(min_cllr, recovered, cllr - min_cllr - recovered, chance)
 
@@ -196,9 +198,10 @@ def best_line(cells: LlrCells) -> BestLine | None:
     """
     t, n = cells.target / cells.n_target, cells.nontarget / cells.n_nontarget
     with np.errstate(over="ignore", invalid="ignore"):
+        # standardized, so that Newton's steps do not depend on the unit of the scores
         center = float(((t + n) * cells.llr).sum() / (t + n).sum()) if len(t) else math.nan
         unit = float(np.sqrt(((t + n) * (cells.llr - center) ** 2).sum() / (t + n).sum())) if len(t) else 0.0
-    if not (0.0 < unit < math.inf) or _is_separated(cells):
+    if not (0.0 < unit < math.inf) or _is_separated(cells):  # also catches NaN
         return None
     x = (cells.llr - center) / unit
     fitted = _line_of_cells(x, t, n)
@@ -231,15 +234,16 @@ def chance_loss(cells: LlrCells) -> float:
     0.033
     """
     n_t, n_n = cells.n_target, cells.n_nontarget
+    # of targets among the trials of an LLR, if calibrated; labels are not used, only the trials
     share = np.asarray(sigmoid(cells.llr + math.log(n_t / n_n)))
     target, nontarget = cells.trials * share / n_t, cells.trials * (1.0 - share) / n_n
-    used = np.abs(cells.llr) < 60.0
+    used = np.abs(cells.llr) < 60.0  # beyond, a density of one class is next to 0
     # cells of one nat: densities are taken to that power, and single trials are no densities
     cell = np.floor(cells.llr[used]).astype(np.intp)
     cell -= cell.min(initial=0)
     f_t, f_n = np.bincount(cell, target[used]), np.bincount(cell, nontarget[used])
     loss = np.bincount(cell, 0.5 * (target * softplus(-cells.llr) + nontarget * softplus(cells.llr))[used])
-    both = (f_t > 1e-18) & (f_n > 1e-18) & (loss > 1e-18)
+    both = (f_t > 1e-18) & (f_n > 1e-18) & (loss > 1e-18)  # powers of 0 would be infinite
     f_t, f_n, loss = f_t[both], f_n[both], loss[both]
     information = n_t * f_t * n_n * f_n / (n_t * f_t + n_n * f_n)
     gain = _MANY * 0.5 * f_t * f_n / (f_t + f_n) * information ** (-2.0 / 3.0)
@@ -271,6 +275,7 @@ def _line_of_cells(x: FloatArray, t: FloatArray, n: FloatArray) -> tuple[float, 
 
     best = newton(objective, np.zeros(2))
     (aa, ab), (_, bb) = objective(best.x)[2].tolist()
+    # a singular Hessian leaves slope and offset open along one direction
     if not (best.converged and aa * bb - ab * ab > 1e-14 * aa * bb):
         return None
     return float(best.x[0]), float(best.x[1])
@@ -287,6 +292,7 @@ def _sandwich_of_line(
     ):  # fmt: skip
         mean = g @ (counts * residual) / n
         second = _products_of_gradients(g, counts * residual**2) / n
+        # about the mean: trials of a class are drawn with their number fixed
         total += (second - np.outer(mean, mean)) / n
         curvature += _products_of_gradients(g, counts * p * (1.0 - p)) / n
     with np.errstate(all="ignore"):
@@ -295,6 +301,7 @@ def _sandwich_of_line(
         except np.linalg.LinAlgError:
             return None
         spread = inverse @ total @ inverse
+    # the inverse of a nearly singular curvature may overflow
     if not (np.isfinite(spread).all() and spread[0, 0] > 0.0 and spread[1, 1] > 0.0):
         return None
     return (float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1]))
@@ -342,6 +349,7 @@ def null_moments(cells: LlrCells) -> NullMoments:
     q = np.asarray(sigmoid(-x))
     ones = np.ones_like(x)
     g = np.stack([x, ones])
+    # p of a non-target and q of a target are what the posterior is off by
     gradient = 0.5 * (g @ (cells.nontarget * p / n_n) - g @ (cells.target * q / n_t))
     doubt = cells.trials * p * q
     share = np.asarray(sigmoid(x + math.log(n_t / n_n)))  # of targets among the trials of a cell
@@ -371,7 +379,8 @@ def identity_test(moments: NullMoments, df: float = math.inf) -> IdentityTest:
     True
     """
     statistic = distance(moments.gradient, moments.covariance)
-    df = max(min(df, 2.0 * moments.n_effective), 2.0)
+    df = max(min(df, 2.0 * moments.n_effective), 2.0)  # at least 2: the F distribution needs df > 1
+    # 1e-200: no division by 0, and no sign is lost
     z = moments.gradient / np.maximum(np.sqrt(np.maximum(np.diag(moments.covariance), 0.0)), 1e-200)
     slope, offset = float(z[0]), float(z[1])
     return IdentityTest(statistic, hotelling_p_value(statistic, df), df, (slope, offset), moments.n_effective)
@@ -391,7 +400,7 @@ def misleading_p_value(
     wrong = max(
         highest_nontarget - math.log(max(n_nontarget, 1)), -lowest_target - math.log(max(n_target, 1))
     )
-    return min(1.0, 2.0 * math.exp(-max(wrong, 0.0)))
+    return min(1.0, 2.0 * math.exp(-max(wrong, 0.0)))  # times 2: either class may be the misleading one
 
 
 def detectable(
@@ -408,10 +417,12 @@ def detectable(
     [1.13, 0.23]
     """
     df = test.df
+    # the closed form of hotelling_p_value, solved for the statistic
     bound = -2.0 * math.log(level) if df > 1e6 else df * math.expm1(-2.0 / (df - 1.0) * math.log(level))
     needed = noncentrality(bound, power)
     sizes = []
     for column in moments.curvature.T:
+        # squared distance of a unit of slope or offset, to first order
         effect = distance(column, moments.covariance)
         sizes.append(math.sqrt(needed / effect) if effect > 0.0 else math.inf)
     # LLRs f times too large have the slope 1 / f
@@ -431,17 +442,19 @@ def noncentrality(bound: float, power: float) -> float:
     True
     """
     half = bound / 2.0
-    n = int(half + 40.0 * math.sqrt(half) + 60.0)
+    n = int(half + 40.0 * math.sqrt(half) + 60.0)  # far beyond the last Poisson number with any probability
     numbers = np.arange(n)
+    # logarithms: the factorials themselves overflow
     log_factorial = np.concatenate([[0.0], np.log(numbers[1:])]).cumsum()
     first = np.exp(numbers * math.log(half) - half - log_factorial)
+    # summed from the small end, to keep its digits
     above = np.append(first[::-1].cumsum()[::-1][1:], 0.0)  # chance of more than each number
-    root = math.sqrt(bound) + 0.84
+    root = math.sqrt(bound) + 0.84  # one-dimensional normal approximation; 0.84 is the normal quantile of 0.8
     for _ in range(50):
         mean = root * root / 2.0
         second = np.exp(numbers * math.log(mean) - mean - log_factorial)
         step = (float(second @ above) - (1.0 - power)) / (root * float(second[:-1] @ first[1:]))
-        root = max(root + step, root / 2.0)
+        root = max(root + step, root / 2.0)  # never below 0
         if abs(step) <= 1e-13 * root:
             break
     return root * root
@@ -450,7 +463,7 @@ def noncentrality(bound: float, power: float) -> float:
 def distance(gradient: FloatArray, covariance: FloatArray) -> float:
     """``gradient' covariance^-1 gradient``; infinite where LLRs so strong would make no error at all."""
     first, second = math.sqrt(max(covariance[0, 0], 0.0)), math.sqrt(max(covariance[1, 1], 0.0))
-    if not (first > 0.0 and second > 0.0):
+    if not (first > 0.0 and second > 0.0):  # no variance left: any gradient is certain
         return math.inf if gradient.any() else 0.0
     correlation = float(covariance[0, 1]) / first / second
     x, y = float(gradient[0]) / first, math.copysign(1.0, correlation) * float(gradient[1]) / second
@@ -458,6 +471,7 @@ def distance(gradient: FloatArray, covariance: FloatArray) -> float:
     along, across = 1.0 + abs(correlation), 1.0 - abs(correlation)
     # products of Python's numbers become infinite where powers are an error
     sum_squared, difference_squared = (x + y) * (x + y), (x - y) * (x - y)
+    # fully correlated: the axis across holds nothing but rounding
     return sum_squared / (2.0 * along) + (difference_squared / (2.0 * across) if across > 1e-13 else 0.0)
 
 
@@ -476,7 +490,7 @@ def hotelling_p_value(statistic: float, df: float) -> float:
     """
     if math.isinf(statistic):
         return 0.0
-    if df > 1e6:
+    if df > 1e6:  # the limit of the form below
         return math.exp(-statistic / 2.0)
     # Hotelling's correction, as for an estimated covariance matrix
     return math.exp(-(df - 1.0) / 2.0 * math.log1p(statistic / df))
@@ -525,6 +539,7 @@ def _rise_at_slope(slope: float, x: FloatArray, weight: FloatArray, mean: float)
     ``y`` is the posterior of a non-target: the losses of both classes have the derivatives ``1 - y`` and
     ``-y`` by the LLR.
     """
+    # one exponential of the scores; the offset only multiplies it
     odds, offset = np.exp(slope * x), 0.0
     for _ in range(_STEPS):
         y = 1.0 / (1.0 + odds * math.exp(offset))
@@ -532,7 +547,8 @@ def _rise_at_slope(slope: float, x: FloatArray, weight: FloatArray, mean: float)
         gradient, curvature = 1.0 - wrong, wrong - float(weight @ (y * y))
         if abs(gradient) < _ROOT:
             return mean - float(weight @ (x * y))
-        if not curvature > 0.0:
+        if not curvature > 0.0:  # all trials decided: no best offset
             return 0.0
+        # steps of at most 2: far out the curvature is next to 0
         offset -= max(-2.0, min(2.0, gradient / curvature))
     return 0.0

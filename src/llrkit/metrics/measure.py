@@ -160,6 +160,7 @@ class MeasuredSummaries:
     @cached_property
     def at_log_odds(self) -> LossSums:
         """Errors at the thresholds of :data:`llrkit.metrics.curves.BAYES_LOG_ODDS`."""
+        # the order of measurement_thresholds(): log-odds, LLRs, operating points, far ones
         return self.losses.slice_thresholds(0, len(curves.BAYES_LOG_ODDS))
 
     @cached_property
@@ -269,6 +270,7 @@ class Measurements(Result):
     @cached_property
     def tippett(self) -> curves.TippettCurve:
         """Cumulative LLR distributions."""
+        # the middle of the grid is log-odds 0
         at_odds, zero = self.summaries.at_log_odds, len(curves.BAYES_LOG_ODDS) // 2
         misleading = float(at_odds.p_miss[zero]), float(at_odds.p_fa[zero])
         losses = self.summaries.at_llrs
@@ -296,7 +298,7 @@ class Measurements(Result):
 
         None where there is no such pair: at an EER of 0, and from 1/2 on.
         """
-        if not 0.0 < self.eer < 0.5:
+        if not 0.0 < self.eer < 0.5:  # calibrated LLRs have an EER below 1/2
             return None
         from llrkit.theory.gaussian import GaussianLLR
         from llrkit.theory.pairs import pair_curve
@@ -333,6 +335,7 @@ class RequestedPoints:
 def resolve_points(points: Points, allow_unconfirmed: bool) -> RequestedPoints:
     """The operating points of names, priors and presets."""
     yes_or_no(allow_unconfirmed, "allow_unconfirmed")
+    # the default is asked for in almost every call, so it is resolved once
     if isinstance(points, tuple) and points == DEFAULT_POINTS:
         return _default_points()
     return _resolved_points(points, allow_unconfirmed)
@@ -362,6 +365,7 @@ def measurement_thresholds(moments: Moments, requested: RequestedPoints) -> Floa
         low = high = 0.0
     share = np.linspace(0.0, 1.0, curves.LLR_STEPS + 1)
     llrs = low * (1.0 - share) + high * share  # high - low may be beyond float64
+    # slices below rely on this order
     return np.concatenate([-curves.BAYES_LOG_ODDS, llrs, requested.thresholds, FAR])
 
 
@@ -399,6 +403,7 @@ def measure(
     requested = resolve_points(points, allow_unconfirmed)
     result = _measured(as_source(source), requested)
     if threshold_from is not None:
+        # known only after the other set was counted
         result = replace(result, fixed=_fixed_threshold(source, threshold_from))
     if ece:
         result = replace(result, ece=curves.cross_entropy_from_blocks(source, result.summaries.blocks))
@@ -406,6 +411,7 @@ def measure(
 
 
 def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
+    # sizes unknown: the first pass also finds what the way of counting is chosen from
     if source.sizes is None:
         moments, losses, grid, sample = source.reduce(
             both(Moments.of, LossSums.of, Grid.of, Sample.of)
@@ -414,6 +420,8 @@ def _measured(source: ScoreSource, requested: RequestedPoints) -> Measurements:
     else:
         moments, losses = source.reduce(both(Moments.of, LossSums.of)).summaries
         look = FirstLook(*source.sizes)
+    # the curves and cells need errors at more than 3,000 thresholds; a small set counts them only when one is
+    # looked at (docs/notes/decisions-speed.md)
     if isinstance(source, Scores) and source.ascending and sum(source.sizes) <= LATER_UP_TO:
         ranking, *below = count(source, look, requested.thresholds)
         at = losses.with_errors(requested.thresholds, *below)
@@ -490,6 +498,7 @@ def measurements_of(
             p_miss=p_miss,
             p_fa=p_fa,
         )
+        # Python floats, as JSON has them
         for point, p_miss, p_fa, *at_best in zip(
             requested.points, *(rates.tolist() for rates in (*actual, *best)), strict=True
         )
@@ -504,7 +513,7 @@ def measurements_of(
         for name, members in requested.primaries
     )
     return Measurements(
-        n_target=round(ranking.n_target),
+        n_target=round(ranking.n_target),  # weights that are not whole
         n_nontarget=round(ranking.n_nontarget),
         eer=discrimination.eer_from_blocks(blocks),
         eer_roc=discrimination.eer_roc_from_ranking(ranking),
@@ -546,6 +555,7 @@ def measure_groups(
             return sharing.trials_of(wide, column, key)
         return trials_with_values(wide, names, key if isinstance(key, tuple) else (key,))
 
+    # with `shared` the groups are not known before the values are counted
     first = {} if shared is not None else wide.reduce(each_group(split, _first_look)).groups
     if len(names) == 1:
         if shared is not None:
@@ -564,6 +574,7 @@ def measure_groups(
         moments, grid = look.summaries
         try:
             require_both_classes(grid.n_target, grid.n_nontarget)
+            # the smaller class of a group may have been the larger one of a chunk
             usable[key] = (moments, grid if grid.points is not None else collect_again(part(key), grid))
         except EmptyClassError as error:
             skipped[key] = str(error)

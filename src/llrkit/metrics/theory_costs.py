@@ -1,4 +1,4 @@
-"""The costs that theory expects at an EER, and the zoo of speakers."""
+"""Curves over lists and speakers: costs beside those that theory expects at an EER, and the zoo."""
 
 from __future__ import annotations
 
