@@ -659,7 +659,6 @@ def find_shared_class(
         marked = [value for value in here if value is None or str(value).strip().lower() in MARKERS]
         class_name: ClassName = "target" if own == 0 else "nontarget"
         if asked is not None:
-            # each marker once
             shared = SharedClass(class_name, tuple(dict.fromkeys([*alone, *marked])), automatic=False)
             if not shared.groups(counts):
                 raise InputError(f"no group is left: all values mark the {name} trials, which are shared")

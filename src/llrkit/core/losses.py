@@ -206,7 +206,7 @@ def _low_threshold_miss(z: FloatArray) -> FloatArray:
 
 def _artanh_miss(z: FloatArray) -> FloatArray:
     # artanh(sqrt(1-q)) = log((1 + sqrt(1-q)) / sqrt(q)) = asinh(e^(-z/2))
-    # asinh(y) is log(2 y) there, and y would overflow
+    # left of -1400, before e^(-z/2) overflows, asinh(y) is log(2 y)
     return np.asarray(np.where(z < -1400, -z / 2 + math.log(2.0), np.arcsinh(_boosting_loss(z))))
 
 
@@ -218,7 +218,7 @@ def _boosting_loss(z: FloatArray) -> FloatArray:
 
 def _root_miss(z: FloatArray) -> FloatArray:
     # sqrt(1 + e^-z) - 1
-    # the 1s are lost beside e^80
+    # left of -80 the 1s are lost beside e^-z
     return np.asarray(np.where(z < -80.0, _boosting_loss(z), np.expm1(0.5 * softplus(-np.maximum(z, -80.0)))))
 
 
@@ -332,7 +332,7 @@ def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
 
     q, p = sigmoid(z), sigmoid(-z)
     if a > 1:
-        # the upper and lower incomplete beta functions, each where it is the small one
+        # two forms of one number: from q where q is the smaller one, from p = 1 - q elsewhere
         share = np.where(z < 0, betaincc(a - 1, b, q), betainc(b, a - 1, p))
         return np.asarray((a + b - 1) / (a - 1) * share)
     near = np.minimum(p, 0.5)

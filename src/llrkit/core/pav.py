@@ -165,7 +165,7 @@ def pav_blocks(bins: ScoreBins) -> PavBlocks:
     start = bins.block_starts
     stop = np.append(start[1:], len(bins.low)) - 1
     return PavBlocks(
-        np.add.reduceat(bins.target, start),  # whole numbers: sums are exact, whatever the order
+        np.add.reduceat(bins.target, start),  # exact, unless trials are weighted
         np.add.reduceat(bins.nontarget, start),
         bins.low[start],
         bins.high[stop],

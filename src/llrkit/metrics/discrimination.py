@@ -703,7 +703,7 @@ def _det_crossings(
             tried = share - excess / rise
         # NaN fails both comparisons, too
         share = np.where((tried >= low) & (tried <= high), tried, 0.5 * (low + high))
-        if not np.any(np.abs(excess) > _SETTLED):  # all have settled
+        if not np.any(np.abs(excess) > _SETTLED):
             break
     return m0 + share * (m1 - m0), f0 + share * (f1 - f0)
 

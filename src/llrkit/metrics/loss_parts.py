@@ -1,4 +1,4 @@
-"""What a loss consists of, discrimination, scale and offset, shape and chance; and a test of the identity.
+"""Parts of a loss: discrimination, scale and offset, shape and chance; and a test of the identity.
 
 The best straight line is fitted to the cells of :class:`LlrCells`, not to the trials: without another pass,
 and with an error of the order of the square of the width of a cell.
