@@ -37,7 +37,7 @@ def elementwise(
     where = first_nan(flat)
     if where is not None:
         raise NaNScoreError(f"value number {where[0]} is NaN; a number or an infinity is accepted")
-    out = np.where(flat > 0, at_plus, at_minus)
+    out = np.where(flat > 0, at_plus, at_minus)  # infinities; the finite ones are overwritten
     finite = np.isfinite(flat)
     if finite.any():
         out[finite] = f(flat[finite])
@@ -188,6 +188,7 @@ class Distribution(ABC):
         values = np.asarray(q, dtype=np.float64)
         if not np.all((values >= 0.0) & (values <= 1.0)):
             raise InputError("a quantile level must lie between 0 and 1")
+        # levels 0 and 1 are the ends of the support
         out = np.where(values.ravel() > 0.5, *self.support()[::-1])
         inside = (values.ravel() > 0.0) & (values.ravel() < 1.0)
         if inside.any():
@@ -214,8 +215,10 @@ class Distribution(ABC):
         upper = q > 0.5  # the smaller tail is the one that keeps its digits
 
         def excess(x: FloatArray) -> FloatArray:
+            # both forms rise with x and vanish at the quantile
             return np.where(upper, (1.0 - q) - self._sf(x), self._cdf(x) - q)
 
+        # a bracket around the mean, widened at the end that does not hold the quantile yet
         step = np.full(q.shape, max(self.std(), 1e-8))
         low, high = self.mean() - step, self.mean() + step
         for _ in range(200):
@@ -228,10 +231,12 @@ class Distribution(ABC):
         for _ in range(200):  # Newton where it stays inside the bracket, bisection elsewhere
             f = excess(x)
             low, high = np.where(f <= 0.0, x, low), np.where(f >= 0.0, x, high)
-            slope = np.exp(np.minimum(self._logpdf(x), 700.0))
+            slope = np.exp(np.minimum(self._logpdf(x), 700.0))  # a density may have a pole
             newton = x - f / np.where(slope > 0.0, slope, np.inf)
+            # strictly: at an end of the bracket the step would not move
             inside = (newton > low) & (newton < high) & (slope > 0.0)
             new = np.where(inside, newton, 0.5 * (low + high))
+            # two units in the last place; 1e-300 for a root at 0
             moved = np.abs(new - x) > 4e-16 * np.abs(x) + 1e-300
             x = new
             if not (moved & (f != 0.0)).any():
@@ -270,7 +275,7 @@ class Mirrored(Distribution):
         return self.of.logpdf(-x)
 
     def _cdf(self, x: FloatArray) -> FloatArray:
-        return self.of.at_least(-x)
+        return self.of.at_least(-x)  # point masses change sides with the sign
 
     def _sf(self, x: FloatArray) -> FloatArray:
         return self.of.below(-x)
@@ -327,7 +332,7 @@ class Normal(Distribution):
     def _sf(self, x: FloatArray) -> FloatArray:
         from scipy.special import ndtr
 
-        return ndtr((self.loc - x) / self.scale)
+        return ndtr((self.loc - x) / self.scale)  # not 1 - cdf, which has no digits left in the tail
 
     def _ppf(self, q: FloatArray) -> FloatArray:
         from scipy.special import ndtri
@@ -385,21 +390,23 @@ class NormalMixture(Distribution):
 
         atom = self.scales == 0.0
         out = np.zeros(x.shape)
-        for rows in _chunks_of_pairs(x.size, int(np.sum(~atom))):
+        for rows in _chunks_of_pairs(x.size, int(np.sum(~atom))):  # x times components may be many
             z = sign * (x[rows, None] - self.locs[~atom]) / self.scales[~atom]
             out[rows] = ndtr(z) @ self.weights[~atom]
         if atom.any():
             gap = sign * (x[:, None] - self.locs[atom])
             out += (gap > 0.0 if strict else gap >= 0.0) @ self.weights[atom]
-        return np.minimum(out, 1.0)
+        return np.minimum(out, 1.0)  # weights may sum to a rounding more than 1
 
     def _logpdf(self, x: FloatArray) -> FloatArray:
         from scipy.special import logsumexp
 
+        # point masses have no density, and log(0) would be a warning for nothing
         use = (self.scales > 0.0) & (self.weights > 0.0)
         out = np.full(x.shape, -np.inf)
         if not use.any():
             return out
+        # logarithms: far tails underflow otherwise
         constant = np.log(self.weights[use]) - np.log(self.scales[use]) - LOG_ROOT_TWO_PI
         for rows in _chunks_of_pairs(x.size, int(np.sum(use))):
             z = (x[rows, None] - self.locs[use]) / self.scales[use]
@@ -408,7 +415,7 @@ class NormalMixture(Distribution):
 
     def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
         which = rng.choice(self.weights.size, size=size, p=self.weights / self.weights.sum())
-        return rng.normal(self.locs[which], self.scales[which])
+        return rng.normal(self.locs[which], self.scales[which])  # with a scale of 0 it returns the point mass
 
 
 def _chunks_of_pairs(n: int, width: int) -> list[slice]:
@@ -417,8 +424,9 @@ def _chunks_of_pairs(n: int, width: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, n, step)]
 
 
+# exact for polynomials up to degree 31 in a panel
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
-_MOST = 4096
+_MOST = 4096  # panels halved at a time, at most
 Integrand = Callable[[FloatArray], FloatArray]
 
 
@@ -432,7 +440,7 @@ class Panels:
 
     def heavier_than(self, mass: float) -> Panels:
         """The panels with more than this mass."""
-        keep = self.mass > mass
+        keep = self.mass > mass  # nodes without weight cost evaluations
         return Panels(self.left[keep], self.right[keep], self.mass[keep])
 
     @property
@@ -446,6 +454,7 @@ def gauss_legendre(f: Integrand, left: FloatArray, right: FloatArray) -> FloatAr
     """Integral of ``f`` over every interval ``[left, right]`` with 16 nodes."""
     half = 0.5 * (right - left)
     x = (0.5 * (left + right))[:, None] + half[:, None] * NODES
+    # one call of f for all panels
     return np.asarray(half * np.einsum("ij,j->i", f(x.ravel()).reshape(x.shape), WEIGHTS))
 
 
@@ -460,7 +469,7 @@ def refine(
     left, right = edges[:-1], edges[1:]
     mass = gauss_legendre(f, left, right)
     done: list[tuple[FloatArray, FloatArray, FloatArray]] = []
-    settled = 0.0
+    settled = 0.0  # a relative tolerance needs the whole integral, which grows as panels are finished
     for _ in range(rounds):
         middle = 0.5 * (left + right)
         low, high = gauss_legendre(f, left, middle), gauss_legendre(f, middle, right)
@@ -471,6 +480,7 @@ def refine(
         if np.count_nonzero(bad) > _MOST:  # rounding noise in f, which halving does not cure
             bad = np.zeros_like(bad)
         good = ~bad
+        # the halves have been computed already and are the better estimate
         done += [(left[good], middle[good], low[good]), (middle[good], right[good], high[good])]
         settled += float(np.sum(np.abs(both[good])))
         left, right, mass = (
@@ -479,9 +489,9 @@ def refine(
         )
         if left.size == 0:
             break
-    done.append((left, right, mass))
+    done.append((left, right, mass))  # what is left after the last round counts as it is
     starts, ends, masses = (np.concatenate(column) for column in zip(*done, strict=True))
-    order = np.argsort(starts, kind="stable")
+    order = np.argsort(starts, kind="stable")  # finished in the order of their difficulty
     return Panels(starts[order], ends[order], masses[order])
 
 
@@ -555,6 +565,7 @@ class Axis:
     def edges(self) -> FloatArray:
         """First panels in ``u``; a finite end other than 0 cannot be approached closer than rounding."""
         low, high = self.support
+        # exp(-36) is about the rounding error of 1, exp(-700) still a normal number
         start = (-700.0 if low == 0.0 else -36.0) if self.kind[0] else -30.0
         stop = (700.0 if high == 0.0 else 36.0) if self.kind[1] else 30.0
         return np.linspace(start, stop, int(2 * (stop - start)) + 1)
@@ -572,6 +583,7 @@ class Axis:
         low, high = self.support
         match self.kind:
             case (True, True):
+                # from the nearer end, so that the distance to it keeps its digits
                 return np.where(u < 0, low + (high - low) * expit(u), high - (high - low) * expit(-u))
             case (True, False):
                 return low + self.scale * np.exp(u)
@@ -590,11 +602,13 @@ class Axis:
         low, high = self.support
         match self.kind:
             case (True, True):
+                # log of expit(u) expit(-u), without underflow
                 return np.asarray(np.log(high - low) - np.logaddexp(0.0, u) - np.logaddexp(0.0, -u))
             case (True, False):
                 return np.asarray(np.log(self.scale) + u)
             case (False, True):
                 return np.asarray(np.log(self.scale) - u)
+        # log cosh(u), which overflows before its logarithm does
         return np.asarray(np.log(self.scale) + np.logaddexp(u, -u) - np.log(2.0))
 
     def u(self, x: FloatArray) -> FloatArray:
@@ -644,11 +658,14 @@ class Axis:
             The logarithm of a function that is not negative.
         """
         exponent, edges = self.weighted(log_function), self.edges
+        # coarse, only to find the peak and the ends
         grid = exponent(np.linspace(edges[0], edges[-1], 16 * edges.size))
         peak = float(np.max(grid))
         for end, finite in zip((grid[0], grid[-1]), self.kind, strict=True):
+            # an integrand that has not fallen by e^-60 at the end of the axis falls too slowly, or not at all
             if not finite and not end < peak - 60.0:
                 return float("inf")
+        # the peak between grid points may be a little higher
         panels = refine(lambda u: np.exp(np.minimum(exponent(u) - peak, 700.0)), edges)
         return peak + float(np.log(np.sum(panels.mass)))
 
@@ -697,6 +714,7 @@ class DensityDistribution(Distribution):
 
     @cached_property
     def _panels(self) -> Panels:
+        # relative to the panel too: probabilities of the far tails are sums of tiny panels
         return refine(self._mass_density, self.axis.edges, relative=1e-10, rounds=25).heavier_than(0.0)
 
     @cached_property
@@ -725,9 +743,11 @@ class DensityDistribution(Distribution):
         out = np.where(x >= high, float(not upper), np.where(x <= low, float(upper), 0.0))
         inside = (x > low) & (x < high)
         u = self.axis.u(x[inside])
+        # x beyond the kept panels has all of the mass on one side
         at = np.clip(np.searchsorted(panels.left, u, side="right") - 1, 0, panels.left.size - 1)
         u = np.clip(u, panels.left[at], panels.right[at])
         if upper:
+            # summed from the small end, to keep its digits
             whole = np.append(np.cumsum(panels.mass[::-1])[::-1], 0.0)[at + 1]
             in_panel = gauss_legendre(self._mass_density, u, panels.right[at])
         else:

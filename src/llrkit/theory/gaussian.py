@@ -21,11 +21,12 @@ from llrkit.errors import InputError
 from llrkit.theory.distributions import Normal
 from llrkit.theory.pairs import CalibratedPair, DetLine
 
+# The trapezoid rule converges exponentially for smooth functions times a Gaussian.
 _H = 0.1
-_Z = np.arange(-100, 101) * _H
+_Z = np.arange(-100, 101) * _H  # beyond 10 the weight is below 1e-22
 _PHI = _H * np.exp(-0.5 * _Z**2) / np.sqrt(2.0 * np.pi)
 _WIDE = 4.0  # above this sigma log(1 + e^-x) is sharp on the scale of z, and the grid goes over x instead
-_X = np.arange(-400, 401) * 0.25
+_X = np.arange(-400, 401) * 0.25  # the kernel falls like e^(-|x| / 2): below 1e-19 at the ends
 _KERNEL = 0.25 * np.exp(0.5 * _X + np.log(np.logaddexp(0.0, -_X)))  # e^{x/2} log(1 + e^-x), integral 2 pi
 
 
@@ -53,13 +54,15 @@ def information_from_sigma(sigma: float | Numbers) -> float | FloatArray:
     """
     s = _checked_sigma(sigma)
     half = 0.5 * (0.5 * s[:, None] ** 2 + s[:, None] * _Z)
-    small = np.minimum(np.abs(half), 1.0)
+    small = np.minimum(np.abs(half), 1.0)  # keeps sinh from overflowing in the branch that is not taken
     log_cosh = np.where(
         np.abs(half) < 1.0,
+        # cosh(h) = 1 + 2 sinh(h / 2)^2 has all digits near 0, the other form cannot overflow
         np.log1p(2.0 * np.sinh(0.5 * small) ** 2),
         np.abs(half) + np.log1p(np.exp(-2.0 * np.abs(half))) - LN2,
     )
     narrow = (0.25 * s**2 - np.einsum("ij,j->i", log_cosh, _PHI)) / LN2
+    # expm1: Cllr is small there, so 1 - Cllr is near 1
     return _shaped_like(np.where(s <= _WIDE, narrow, -np.expm1(_log_cllr_wide(s))), sigma)
 
 
@@ -88,6 +91,7 @@ def cllr_from_sigma(sigma: float | Numbers) -> float | FloatArray:
     """
     s = _checked_sigma(sigma)
     loss = np.logaddexp(0.0, -(0.5 * s[:, None] ** 2 + s[:, None] * _Z))
+    # rounding may exceed 1 bit near sigma = 0
     narrow = np.minimum(np.einsum("ij,j->i", loss, _PHI) / LN2, 1.0)
     return _shaped_like(np.where(s <= _WIDE, narrow, np.exp(_log_cllr_wide(s))), sigma)
 
@@ -113,6 +117,7 @@ def sigma_from_cllr(cllr: float | Numbers) -> float | FloatArray:
     3.0
     """
     values = _checked_bits(cllr)
+    # a root for each: the brackets differ
     return _shaped_like(np.array([_solve_for_sigma(float(value)) for value in values.ravel()]), cllr)
 
 
@@ -141,6 +146,7 @@ def sigma_from_cllr_approx(cllr: float | Numbers) -> float | FloatArray:
     >>> round(sigma_from_cllr_approx(0.1835833745691), 2)
     3.29
     """
+    # 1 - (1 - cllr)^(1 / 1.1064), which cancels for small Cllr
     remainder = -np.expm1(np.log1p(-_checked_bits(cllr)) / 1.1064)
     return _shaped_like((-np.log2(remainder) / 0.3073) ** (1.0 / 1.787), cllr)
 
@@ -162,6 +168,7 @@ def _solve_for_sigma(cllr: float) -> float:
             return float(np.log(cllr) - _log_cllr_wide(np.array([sigma]))[0])
         return float(np.log(cllr) - np.log(cllr_from_sigma(sigma)))
 
+    # the approximation is nearly always inside; the loops are for the far ends of the range
     low, high = 0.95 * start, 1.05 * start
     while excess(low) > 0.0:
         low *= 0.5
@@ -171,7 +178,7 @@ def _solve_for_sigma(cllr: float) -> float:
 
 
 def _log_cllr_wide(sigma: FloatArray) -> FloatArray:
-    s = np.maximum(sigma, _WIDE)
+    s = np.maximum(sigma, _WIDE)  # smaller ones are not used, and 0 would divide by 0
     integral = np.einsum("ij,j->i", np.exp(-0.5 * (_X / s[:, None]) ** 2), _KERNEL)
     return np.asarray(-0.125 * s**2 + np.log(integral / (np.sqrt(2.0 * np.pi) * s * LN2)))
 
@@ -287,7 +294,7 @@ class GaussianLLR(CalibratedPair):
         """
         if not 0.0 < float(eer) < 0.5:
             raise InputError(f"eer must be a fraction strictly between 0 and 0.5, got {eer!r}")
-        return cls(float(-2.0 * probit(eer)))
+        return cls(float(-2.0 * probit(eer)))  # an EER of 1/2 is sigma = 0, which is no pair
 
     @classmethod
     def from_cllr(cls, cllr: float) -> GaussianLLR:
@@ -479,10 +486,11 @@ def fuse_calibrated(systems: Sequence[GaussianLLR], correlation: npt.ArrayLike) 
         raise InputError("at least one system is needed")
     matrix = np.asarray(correlation, dtype=np.float64)
     if matrix.ndim == 0:
-        matrix = np.where(np.eye(sigma.size, dtype=bool), 1.0, matrix)
+        matrix = np.where(np.eye(sigma.size, dtype=bool), 1.0, matrix)  # the same correlation for all pairs
     if matrix.shape == (sigma.size, sigma.size) and not np.allclose(np.diag(matrix), 1.0, atol=1e-9):
         raise InputError("the diagonal of a correlation matrix must be 1; fuse_moments takes covariances")
     half = _solve_for_weights(matrix, sigma, "correlation")
+    # half is R^-1 sigma
     return GaussianFusion(tuple((half / sigma).tolist()), 0.0, GaussianLLR(float(np.sqrt(sigma @ half))))
 
 
@@ -531,7 +539,7 @@ def fuse_moments(
     )
     weights = _solve_for_weights(np.atleast_2d(pooled), up - down, "covariance")
     strength = float(weights @ (up - down))
-    if not strength > 0.0:
+    if not strength > 0.0:  # NaN is refused, too
         raise InputError("the means of the two classes are equal: there is nothing to fuse")
     offset = float(-0.5 * weights @ (up + down))
     return GaussianFusion(tuple(weights.tolist()), offset, GaussianLLR(float(np.sqrt(strength))))
@@ -542,6 +550,7 @@ def _solve_for_weights(matrix: FloatArray, vector: FloatArray, name: str) -> Flo
         raise InputError(f"{name} must be a {vector.size} by {vector.size} matrix, got shape {matrix.shape}")
     if not (np.isfinite(matrix).all() and np.isfinite(vector).all()):
         raise InputError(f"{name} and means must be finite")
+    # a matrix that is not positive definite would give a fusion with a negative variance
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0) or np.linalg.eigvalsh(matrix)[0] <= 0.0:
         raise InputError(f"{name} must be a symmetric positive definite matrix")
     return np.asarray(np.linalg.solve(matrix, vector), dtype=np.float64)
@@ -639,8 +648,9 @@ class UnequalGaussians:
         """
         s = np.asarray(score, dtype=np.float64)
         if monotone and self.vertex is not None:
+            # one that opens upwards falls left of its vertex, one that opens downwards falls right of it
             s = np.maximum(s, self.vertex) if self.quadratic > 0.0 else np.minimum(s, self.vertex)
-        return number_or_array((self.quadratic * s + self.linear) * s + self.constant)
+        return number_or_array((self.quadratic * s + self.linear) * s + self.constant)  # Horner's rule
 
     def det_line(self) -> DetLine:
         """The DET of the scores: slope ``-sd/se``, intercept ``(md - me)/se``."""

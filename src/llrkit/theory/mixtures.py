@@ -114,6 +114,7 @@ class MixtureLLR(MuMixture):
             raise InputError("weights and mu must not be negative")
         if not abs(sum(weights) - 1.0) < 1e-9:
             raise InputError(f"weights must sum to 1, got {sum(weights)!r}")
+        # tuples, so that pairs can be compared and hashed
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "mu", mu)
 
@@ -172,6 +173,7 @@ class DensityMixtureLLR(MuMixture):
             raise InputError(
                 f"the support of mu must be two ascending numbers of at least 0, got {self.support!r}"
             )
+        # a density that is cut off or not normalized would pass for a calibrated pair
         mass = float(np.sum(self.components[0]))
         if not abs(mass - 1.0) < 1e-6:
             raise InputError(f"w(mu) integrates to {mass:.6g}, not 1, over the support {self.support!r}")
@@ -186,14 +188,16 @@ class DensityMixtureLLR(MuMixture):
         """Weights and values of mu at the nodes that stand for the density."""
         # log mu as the variable: power laws at 0 are smooth in it, and so are the normals
         low, high = self._ends
+        # exp(-700) is still a normal number
         start, stop = np.log(low) if low > 0.0 else -700.0, np.log(high) if high < np.inf else 30.0
         log_density = Axis((0.0, np.inf)).weighted(cast(LogDensity, self.log_weight))
 
         def density(s: FloatArray) -> FloatArray:
             return np.exp(log_density(s))
 
+        # panels of half a unit of log mu to begin with
         panels = refine(density, np.linspace(start, stop, int(np.ceil(2.0 * (stop - start))) + 1))
-        s, weights = panels.heavier_than(1e-18).nodes
+        s, weights = panels.heavier_than(1e-18).nodes  # lighter panels vanish beside a total of 1
         return merge_below(weights * density(s), np.exp(s))
 
 
@@ -249,6 +253,7 @@ class ChiSquareDifference(Distribution):
         """
         if order < 1:
             raise InputError(f"the order of a cumulant must be at least 1, got {order!r}")
+        # the sign of a subtracted term stays in odd orders only
         powers = self.up**order + (-self.down) ** order
         return (self.loc if order == 1 else 0.0) + 0.5 * factorial(order - 1) * float(self.counts @ powers)
 
@@ -279,6 +284,7 @@ class ChiSquareDifference(Distribution):
 
     def _derivatives(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
         """``K'(s)`` and ``K''(s)`` for real ``s`` between the singularities."""
+        # real and inside the strip, where both denominators are positive
         right = self.up / (1.0 - self.up * s[:, None])
         left = self.down / (1.0 + self.down * s[:, None])
         return self.loc + 0.5 * (right - left) @ self.counts, 0.5 * (right**2 + left**2) @ self.counts
@@ -295,6 +301,7 @@ class ChiSquareDifference(Distribution):
             s = 0.5 * (low + high)
             above = self._derivatives(s)[0] > x
             low, high = np.where(above, low, s), np.where(above, s, high)
+            # near enough measured by the distance to the singularities, where K' changes fastest
             if step % 6 == 5 and np.all(high - low <= 1e-4 * np.minimum(high - first, last - low)):
                 break
         return np.asarray(0.5 * (low + high))
@@ -305,29 +312,35 @@ class ChiSquareDifference(Distribution):
 
         def decay(log_t: float) -> float:
             t = np.exp(log_t)
+            # minus the logarithm of the modulus of the characteristic function
             return 0.25 * float(self.counts @ (np.log1p((t * self.up) ** 2) + np.log1p((t * self.down) ** 2)))
 
+        # e^-42 is below rounding beside 1
         return bracketed_root(lambda v: decay(v) - 42.0, -50.0, 150.0, within=1e-12)
 
     def _invert(self, x: FloatArray, crossing: FloatArray, pole: bool) -> FloatArray:
         """``1/(2 pi i) ∫ exp(K(s) - s x) [1/s] ds`` on a hyperbola through ``crossing`` on the real axis."""
         low, high = self._strip
         gap = np.minimum(crossing - low, high - crossing)
-        if pole:
+        if pole:  # the contour must pass 0 at a distance as well
             gap = np.minimum(gap, np.abs(crossing))
+        # no wider than the saddle: the integrand falls off over 1 / sqrt(K'') there
         radius = np.minimum(gap, 1.0 / np.sqrt(self._derivatives(crossing)[1]))
         bend = np.where(x >= self.loc, _ANGLE, -_ANGLE)
         start = crossing - radius * np.sin(bend)
+        # sinh(y) grows like e^y / 2, so the contour reaches that frequency at about this y
         reach = max(1.0, self._frequency_reach - float(np.log(np.min(radius))) + 1.0)
         y = np.arange(int(reach / _STEP) + 2) * _STEP
+        # the lower half of the contour is the conjugate of the upper, which is summed alone; y = 0 is in both
         weight = np.where(y == 0.0, 0.5, 1.0) * _STEP / np.pi
         out = np.empty(x.shape)
-        for i in range(0, x.size, 256):
+        for i in range(0, x.size, 256):  # bounds the memory of points times nodes
             rows = slice(i, i + 256)
             angle = y - 1j * bend[rows, None]
             s = start[rows, None] + radius[rows, None] * 1j * np.sinh(angle)
             exponent = self._cgf(s) - s * x[rows, None]
             slope = radius[rows, None] * np.cosh(angle)
+            # the imaginary parts of the two halves cancel
             out[rows] = np.real(np.exp(exponent) * slope / (s if pole else 1.0)) @ weight
         return out
 
@@ -347,12 +360,15 @@ class ChiSquareDifference(Distribution):
         away = min(0.5 / self.std(), 0.3 * high, -0.3 * low)
         saddle = self._saddle(x)
         upper = saddle >= 0.0
+        # the smaller tail is integrated and the other is its complement, so that small tails keep their
+        # digits
         crossing = np.where(upper, np.maximum(saddle, away), np.minimum(saddle, -away))
+        # rounding may leave [0, 1]
         tail = np.clip(np.where(upper, 1.0, -1.0) * self._invert(x, crossing, pole=True), 0.0, 1.0)
         return np.where(upper, 1.0 - tail, tail), np.where(upper, tail, 1.0 - tail)
 
     def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
-        shape = np.zeros(size).shape
+        shape = np.zeros(size).shape  # size may be a number or a shape
         out = np.full(shape, self.loc)
         for count, up, down in zip(self.counts, self.up, self.down, strict=True):
             out += 0.5 * (up * rng.chisquare(count, shape) - down * rng.chisquare(count, shape))
@@ -445,6 +461,7 @@ class PLDALLR(CalibratedPair):
     @cached_property
     def target(self) -> ChiSquareDifference:
         """Difference of chi-squares with weights ``rho_j`` and ``rho_j``."""
+        # equal dimensions are one term with more degrees of freedom
         rho, counts = self._groups
         return ChiSquareDifference(self.offset, counts, rho, rho)
 
@@ -497,6 +514,7 @@ def lr_moment(pair: CalibratedPair, order: float, *, given: str = "nontarget") -
     if isinstance(order, bool) or not isinstance(order, (int, float)) or not np.isfinite(order):
         raise InputError(f"the order of a moment must be a finite number, got {order!r}")
     exponent = _log_moment(pair, float(order) if nontarget else float(order) + 1.0)
+    # exp(709) is finite, exp(710) is not
     return float(np.exp(exponent)) if exponent < 709.0 else float("inf")
 
 
@@ -504,22 +522,22 @@ def _log_moment(pair: CalibratedPair, n: float) -> float:
     """Logarithm of ``<r^n>`` for non-targets."""
     from scipy.special import gammaln, logsumexp
 
-    if n in (0.0, 1.0):
+    if n in (0.0, 1.0):  # 1 for every calibrated pair, exactly
         return 0.0
     if isinstance(pair, MirrorLLR):
-        return _log_moment(pair.of, 1.0 - n)
+        return _log_moment(pair.of, 1.0 - n)  # 1 / r with the classes swapped, then Turing's equation
     if isinstance(pair, GaussianLLR):
         return pair.mu * n * (n - 1.0)
     if isinstance(pair, MuMixture):
         weights, mu = pair.components
-        return float(logsumexp(mu * n * (n - 1.0), b=weights))
+        return float(logsumexp(mu * n * (n - 1.0), b=weights))  # exponents of strong components overflow
     if isinstance(pair, GammaLLR):
         a = pair.shape
         return float(gammaln(a + n) - gammaln(a) - n * np.log(a)) if a + n > 0.0 else float("inf")
     if isinstance(pair, PLDALLR):
         d = pair.nontarget
         up, down = 1.0 - d.up * n, 1.0 + d.down * n
-        if up.min() <= 0.0 or down.min() <= 0.0:
+        if up.min() <= 0.0 or down.min() <= 0.0:  # beyond a singularity of the generating function
             return float("inf")
         return float(d.loc * n - 0.5 * d.counts @ (np.log(up) + np.log(down)))
     return _moment_integrated(pair, n)
@@ -553,6 +571,7 @@ def lr_variance(pair: CalibratedPair, *, given: str = "nontarget") -> float:
     """
     of_kind(pair, CalibratedPair, "pair")
     exponent = _log_moment(pair, 2.0 if nontarget_is_given(given) else -1.0)
+    # the variance of a weak pair is tiny beside 1
     return float(np.expm1(exponent)) if exponent < 709.0 else float("inf")
 
 

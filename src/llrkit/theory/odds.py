@@ -1,4 +1,4 @@
-"""Bayes' rule, operating points, the presets of evaluations, and verbal scales.
+"""Odds and operating points: Bayes' rule, the presets of evaluations, and verbal scales.
 
 An operating point says what an error costs and how often a target comes. It is mathematics without data, so
 it lives here, where both the closed forms and the metrics can reach it. Presets are data: each carries its
@@ -133,7 +133,7 @@ def posterior_log_odds(llr: float | Numbers, prior: float) -> float | FloatArray
 
 def _checked_probabilities(p: float | Numbers) -> FloatArray:
     values = np.asarray(p, dtype=np.float64)
-    if not np.all((values >= 0.0) & (values <= 1.0)):
+    if not np.all((values >= 0.0) & (values <= 1.0)):  # NaN fails both comparisons
         raise InputError(f"a probability must lie between 0 and 1, got {p!r}")
     return values
 
@@ -169,7 +169,7 @@ class OperatingPoint:
             try:
                 cost = float(getattr(self, field))
             except (TypeError, ValueError):
-                cost = math.nan
+                cost = math.nan  # refused below like any other
             if not (0.0 < cost < math.inf):
                 raise InputError(f"{field} must be a positive number, got {getattr(self, field)!r}")
             object.__setattr__(self, field, cost)
@@ -197,6 +197,7 @@ class OperatingPoint:
     @property
     def beta(self) -> float:
         """``(c_fa / c_miss) (1 - p_target) / p_target``, the odds against a target, costs included."""
+        # a ratio of costs times a ratio of priors: each stays in range where the products might not
         return self.c_fa / self.c_miss * ((1.0 - self.p_target) / self.p_target)
 
     @property
@@ -207,7 +208,7 @@ class OperatingPoint:
     @property
     def log_odds(self) -> float:
         """Logit of the effective prior (``plo`` in BOSARIS)."""
-        return -math.log(self.beta)
+        return -math.log(self.beta)  # not by way of the effective prior, which may round to 1
 
     @property
     def threshold(self) -> float:
@@ -282,7 +283,7 @@ _TABLE: tuple[tuple[str, tuple[tuple[float, float, float], ...], bool, str], ...
     ("asvspoof5", ((0.95, 1, 10),), True,
      "ASVspoof 5 track 1, the organizers' evaluation package: Pspoof=0.05 (bona fide 0.95), Cmiss=1, Cfa=10"),
 )  # fmt: skip
-_P_KNOWN = {"sre12": 0.5}
+_P_KNOWN = {"sre12": 0.5}  # docs/notes/decisions-data.md
 
 
 def _points_of_preset(name: str, costs: tuple[tuple[float, float, float], ...]) -> tuple[OperatingPoint, ...]:
@@ -407,13 +408,14 @@ def _prior_and_costs(point: object) -> list[float] | None:
     """The prior, and the costs if they were given; None of what is not numbers."""
     if isinstance(point, str):
         fields = [field.strip() for field in point.split(",")]
-        if fields[0][:1] not in set("0123456789.+-"):
+        if fields[0][:1] not in set("0123456789.+-"):  # no name of a preset begins so
             return None
         try:
             return [float(field[:-1]) / 100.0 if field.endswith("%") else float(field) for field in fields]
         except ValueError:
             return []  # meant as numbers, but it is not: the caller says what is accepted
     given = point if isinstance(point, (tuple, list)) else (point,)
+    # True is a Real, but no prior
     numbers = [float(value) for value in given if isinstance(value, Real) and not isinstance(value, bool)]
     return numbers if len(numbers) == len(given) else None
 
@@ -450,6 +452,7 @@ def costs_of(points: Points, *, allow_unconfirmed: bool = False) -> list[Preset]
     except TypeError:
         raise InputError(f"expected operating points, got {points!r}; accepted are {ACCEPTED}") from None
     numbers = _prior_and_costs(tuple(several))
+    # three numbers that are not all priors were meant as one point with its costs
     if numbers is not None and len(numbers) == 3 and not all(0.0 < number < 1.0 for number in numbers):
         text = ", ".join(f"{number:g}" for number in numbers)
         raise InputError(f"({text}) is read as three priors; one operating point with costs is [({text})]")
@@ -505,5 +508,6 @@ def verbal_word(llr: float) -> str | None:
     >>> verbal_word(-5.0), verbal_word(0.1)
     ('moderately strong', None)
     """
+    # an infinite LLR is below no edge
     word = next(word for edge, word in ENFSI if abs(llr) < math.log(edge) or edge == math.inf)
     return None if word == ENFSI[0][1] else word

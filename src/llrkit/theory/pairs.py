@@ -53,6 +53,7 @@ from llrkit.theory.odds import AnyPoint, Point, cost_of, operating_point
 
 # beyond |t| = 45 what is left of the integrals is below e^-45, about 3e-20
 _REACH = 45.0
+# panels grow with |t|: the error rates change most near 0
 _EDGES = np.concatenate((-np.geomspace(_REACH, 0.5, 10), [0.0], np.geomspace(0.5, _REACH, 10)))
 
 
@@ -161,6 +162,7 @@ class CalibratedPair(ABC):
         """
         above, under = np.asarray(self.target.logpdf(x)), np.asarray(self.nontarget.logpdf(x))
         empty = (above == -np.inf) & (under == -np.inf)
+        # inf - inf would be a warning for nothing
         out = np.where(empty, np.nan, above - np.where(empty, 0.0, under))
         return float(out) if out.ndim == 0 else out
 
@@ -169,11 +171,13 @@ class CalibratedPair(ABC):
         """Threshold at which both error rates are equal."""
         if self.symmetric:
             return 0.0
+        # Pmiss - Pfa rises from -1 to 1, and both bounds e^t and e^-t are tiny at the ends
         return bracketed_root(lambda t: self.p_miss(t) - self.p_fa(t), -_REACH, _REACH, within=1e-14)
 
     @cached_property
     def eer(self) -> float:
         """Equal error rate, ``Pmiss = Pfa``, as a fraction."""
+        # the mean of both, which differ by the rounding of the threshold
         return 0.5 * float(sum(self.error_rates(self.eer_threshold)))
 
     @cached_property
@@ -196,7 +200,7 @@ class CalibratedPair(ABC):
         def area(t: FloatArray) -> FloatArray:
             return np.asarray(np.exp(t) * self.p_fa(t) ** 2)
 
-        return 1.0 - 0.5 * integrate(area, self._edges())
+        return 1.0 - 0.5 * integrate(area, self._edges())  # the integrand is at most e^-|t|
 
     @overload
     def bayes_error(self, log_odds: float) -> float: ...
@@ -271,11 +275,12 @@ class CalibratedPair(ABC):
         """
         if not 0.0 < low < high < 1.0:
             raise InputError(f"0 < low < high < 1 is needed, got low={low!r}, high={high!r}")
+        # inside the range, so that no probit is infinite
         t = np.linspace(*self._threshold_range(low, high), 501)
         miss, fa = probit(self.p_miss(t)), probit(self.p_fa(t))
         even = np.linspace((miss - fa)[0], (miss - fa)[-1], 1001)
         y, x = np.interp(even, miss - fa, miss), np.interp(even, miss - fa, fa)
-        values, vectors = np.linalg.eigh(np.cov(x, y))
+        values, vectors = np.linalg.eigh(np.cov(x, y))  # total least squares is the main axis of the points
         main = vectors[:, int(np.argmax(values))]
         return float(main[1] / main[0])
 
@@ -301,6 +306,7 @@ class CalibratedPair(ABC):
     def _edges(self) -> FloatArray:
         """Where to start the integrals over thresholds: error rates have kinks at the ends of the support."""
         ends = np.array([*self.target.support(), *self.nontarget.support()])
+        # refine() halves panels, but does not find a kink by itself
         return np.unique(np.concatenate((_EDGES, ends[np.abs(ends) < _REACH])))
 
     def _threshold_range(self, low: float, high: float) -> tuple[float, float]:
@@ -433,7 +439,7 @@ class TiltedLLR(CalibratedPair):
     def __post_init__(self) -> None:
         """Check the parameters."""
         DensityDistribution(self.log_density, self.axis)  # refuses what is not a density
-        _ = self.nontarget, self.target
+        _ = self.nontarget, self.target  # made now, so that errors come here and not at first use
 
     @cached_property
     def log_m1(self) -> float:
@@ -509,6 +515,7 @@ def tilt(
         if center is None:
             center = float(density.ppf(0.5))
         if scale is None:
+            # quartiles exist also where no variance does
             scale = 0.5 * float(density.ppf(0.75) - density.ppf(0.25))
     elif callable(density):
         log_density = density
@@ -610,7 +617,8 @@ class LogGamma(Distribution):
         from scipy.special import gammainc, gammaln
 
         y, z = self._scaled(x)
-        # r itself underflows long before its distribution function does when the shape is small
+        # r itself underflows long before its distribution function does when the shape is small; below e^-37
+        # the first term of the power series is exact
         far = np.exp(self.shape * np.minimum(y, 0.0) - gammaln(self.shape + 1.0))
         return np.where(y < -37.0, far, gammainc(self.shape, z))
 
@@ -624,13 +632,14 @@ class LogGamma(Distribution):
         from scipy.special import gammainccinv, gammaincinv, gammaln
 
         far = (np.log(q) + gammaln(self.shape + 1.0)) / self.shape
+        # from the smaller tail, which keeps its digits
         z = np.where(q > 0.5, gammainccinv(self.shape, 1.0 - q), gammaincinv(self.shape, q))
-        near = np.log(np.maximum(z, 1e-300))
+        near = np.log(np.maximum(z, 1e-300))  # the other form takes over long before
         return np.asarray(np.where(far < -37.0, far, near) - np.log(self.rate))
 
     def _rvs(self, size: Size, rng: np.random.Generator) -> FloatArray:
         # G(a) = G(a + 1) U^(1/a) in distribution; in logarithms small shapes do not underflow
-        boost = np.log1p(-rng.random(size)) / self.shape
+        boost = np.log1p(-rng.random(size)) / self.shape  # 1 - random() is never 0
         return np.asarray(np.log(rng.gamma(self.shape + 1.0, 1.0, size)) + boost - np.log(self.rate))
 
 
@@ -679,7 +688,7 @@ def log_bessel_k(order: float, z: FloatArray) -> FloatArray:
     from scipy.special import kve
 
     with np.errstate(over="ignore", divide="ignore"):  # what overflows is computed again below
-        out = np.log(kve(order, z)) - z
+        out = np.log(kve(order, z)) - z  # kve is e^z K, which does not underflow for large z
     bad = ~np.isfinite(out)
     if bad.any():
         out[bad] = [_log_bessel_k_integral(abs(order), float(value)) for value in z[bad]]
@@ -689,9 +698,11 @@ def log_bessel_k(order: float, z: FloatArray) -> FloatArray:
 def _log_bessel_k_integral(order: float, z: float) -> float:
     """``K_v(z) = 1/2 ∫ exp(v t - z cosh t) dt`` around its peak at ``asinh(v/z)`` by the trapezoid rule."""
     peak = float(np.arcsinh(order / z))
+    # the exponent has the second derivative -sqrt(v^2 + z^2) at its peak
     width = (order**2 + z**2) ** -0.25
     t = peak + width * np.arange(-40.0, 41.0, 0.25)
     exponent = order * t - z * np.cosh(t)
+    # 0.125: the 1/2 of the formula times the step
     return float(np.logaddexp.reduce(exponent) + np.log(0.125 * width))
 
 
@@ -736,6 +747,7 @@ class Hyperbolic(Distribution):
     @property
     def psi(self) -> float:
         """``alpha^2 - beta^2``."""
+        # the squares would cancel where beta is near alpha
         return (self.alpha - self.beta) * (self.alpha + self.beta)
 
     @property
@@ -754,6 +766,7 @@ class Hyperbolic(Distribution):
         """The same distribution as a fine finite mixture of normals."""
         s, log_density = self._log_variance_grid
         weights = np.exp(log_density) * (s[1] - s[0])
+        # divided by their sum: what the ends of the grid leave out is shared
         weights, v = merge_below(weights / weights.sum(), np.exp(s))
         return NormalMixture(weights, self.loc + self.beta * v, np.sqrt(v))
 
@@ -765,7 +778,10 @@ class Hyperbolic(Distribution):
             return self.lam * s - 0.5 * (chi * np.exp(-s) + self.psi * np.exp(s)) - self.log_constant
 
         root = float(np.hypot(self.lam, self.delta * np.sqrt(self.psi)))
+        # of the two equal forms the one that adds
         mode = np.log((self.lam + root) / self.psi) if self.lam > 0 else np.log(chi / (root - self.lam))
+        # a quarter of the width of the law in s, whose log density has the second derivative -root at its
+        # mode
         step = min(0.05, 0.25 / np.sqrt(root)) if root > 0 else 0.05
         # weights down to e^-700 above, for the far tails; below the bulk only the share of mass matters
         s = mode + step * np.arange(-int(_gh_reach(log_density, mode, -1.0, 42.0) / step),
@@ -785,7 +801,7 @@ class Hyperbolic(Distribution):
 
         order = self.lam - 0.5
         q = np.hypot(self.delta, x - self.loc)
-        out = np.full(x.shape, np.inf if order <= 0.0 else 0.0)
+        out = np.full(x.shape, np.inf if order <= 0.0 else 0.0)  # a pole at the location
         nonzero = q > 0.0
         out[nonzero] = order * np.log(q[nonzero] / self.alpha) + log_bessel_k(order, self.alpha * q[nonzero])
         if order > 0.0:  # limit of q^v K_v(alpha q) at 0
@@ -818,6 +834,7 @@ def _gh_reach(
     """Distance from the mode at which a log-concave log density has fallen by ``drop``."""
     top = log_density(np.array([mode]))[0]
     distance = 1.0
+    # exp(600) is still finite
     while log_density(np.array([mode + sign * distance]))[0] > top - drop and distance < 600.0:
         distance *= 1.2
     return distance
@@ -905,6 +922,7 @@ class HyperbolicLLR(CalibratedPair):
     def location(self) -> float:
         """``m``, common to both classes."""
         log_m1 = Hyperbolic(self.lam, self.alpha, self.beta + 1.0, self.delta).log_constant
+        # exactly, not to rounding
         return 0.0 if self.symmetric else self._nontarget_at(0.0).log_constant - log_m1
 
     @property
