@@ -33,6 +33,7 @@ def thread_count(threads: int | None = None) -> int:
     if threads is None:
         text = os.environ.get("LLRKIT_THREADS", "")
         if not text:
+            # a container or taskset may allow fewer cores than there are
             return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if not text.isdecimal():
             raise InputError(f"LLRKIT_THREADS must be a positive whole number, got {text!r}")
@@ -57,15 +58,17 @@ def reduce_chunks(
     threads, nothing has to wait for them.
     """
     workers = thread_count(threads)
+    # every chunk gets its thread at once; a pool would only add its own
     if n_chunks is not None and n_chunks <= workers:
         return reduce(add, each_in_threads(summarize, chunks, threads=threads))
     rest = iter(chunks)
-    ahead = list(islice(rest, 2))
+    ahead = list(islice(rest, 2))  # two are enough to know whether a pool is worth it
     if not ahead:
         raise InputError("a source without chunks cannot be summarized")
     if workers == 1 or len(ahead) == 1:  # a pool would cost more than it gives
         return reduce(add, map(summarize, chain(ahead, rest)))
     with ThreadPoolExecutor(workers) as pool:
+        # bounded: chunks that are read faster than summarized would fill the memory
         return reduce(add, in_order(pool, summarize, chain(ahead, rest), 2 * workers))
 
 
@@ -89,6 +92,7 @@ def each_in_threads(
     failed: dict[int, BaseException] = {}
 
     def work_on() -> None:
+        # popleft is atomic, so that threads need no lock to share the work
         while to_do:
             try:
                 i = to_do.popleft()
@@ -96,9 +100,9 @@ def each_in_threads(
                 return
             try:
                 made[i] = work(waiting[i])
-            except BaseException as error:
+            except BaseException as error:  # an interrupt too: it is raised in the calling thread
                 failed[i] = error
-                to_do.clear()
+                to_do.clear()  # the other threads stop after their chunk
 
     others = [Thread(target=work_on) for _ in range(workers - 1)]
     try:
@@ -106,12 +110,12 @@ def each_in_threads(
             thread.start()
         work_on()
     finally:
-        to_do.clear()
+        to_do.clear()  # after an interrupt of this thread as well
         for thread in others:
             if thread.ident is not None:  # it was started
                 thread.join()
     if failed:
-        raise failed[min(failed)]
+        raise failed[min(failed)]  # of several, that of the first chunk
     return [made[i] for i in range(len(waiting))]
 
 
@@ -123,6 +127,7 @@ def in_order(
     for chunk in chunks:
         waiting.append(pool.submit(work, chunk))
         if len(waiting) > most:
+            # the oldest, not the first that is ready: merges keep their order
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()

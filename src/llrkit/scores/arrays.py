@@ -38,10 +38,10 @@ Prepared = TypeVar("Prepared")
 CHUNK, LARGEST_CHUNK = 1 << 21, 1 << 22
 DIVIDE_ABOVE = 1 << 19  # less work is not worth a second thread
 KEEP_UP_TO = 1 << 21  # trials of a set whose chunks, and whose scores in order, are kept
-_WORTH_THREADS = 1 << 19
+_WORTH_THREADS = 1 << 19  # numbers; fewer are copied and searched by one thread
 _PIECE = 1 << 21
 """Numbers that a thread copies at a time, at most: many are still in the cache when looked at again."""
-EXACT = 1 << 53
+EXACT = 1 << 53  # float64 has 53 bits: whole numbers up to here are all different
 INEXACT = (
     "is a whole number beyond 2^53, where different scores become equal; scale or shift the scores first"
 )
@@ -112,12 +112,13 @@ class Scores(ScoreSource):
         *,
         labeled: bool = False,
     ) -> None:
+        # copied and searched for NaN in one pass (docs/notes/decisions-speed.md)
         self.target, t_low = unchanging_and_smallest(score_array(target, "target scores"), target)
         try:
             others = score_array(nontarget, "nontarget scores")
             self.nontarget, n_low = unchanging_and_smallest(others, nontarget)
         except InputError:
-            if labeled or not holds_words(nontarget):
+            if labeled or not holds_words(nontarget):  # the error that is there says more
                 raise
             raise InputError(f"{_LABELS_GIVEN}: use lk.Scores.from_labels(scores, labels)") from None
         if not labeled and looks_like_labels(nontarget, self.nontarget, self.target):
@@ -182,7 +183,7 @@ class Scores(ScoreSource):
         >>> Scores.from_classes([2.0, 3.0, 0.5], [0.0, 1.0, 0.0])
         Scores(3 target, 3 nontarget trials)
         """
-        scores = cls.__new__(cls)
+        scores = cls.__new__(cls)  # the constructor would refuse what looks like labels
         scores._set(target, nontarget, columns, categories, labeled=True)
         return scores
 
@@ -255,7 +256,7 @@ class Scores(ScoreSource):
         categories
             For each column of codes, the values that the codes stand for.
         """
-        chunk = cls.__new__(cls)
+        chunk = cls.__new__(cls)  # without the checks, which the whole has passed
         chunk.target, chunk.nontarget = target, nontarget
         chunk.columns, chunk.categories = columns or {}, categories or {}
         return chunk
@@ -296,7 +297,7 @@ class Scores(ScoreSource):
             Names of the systems, where they have any and there are several.
         """
         self._factor, self._calibrated = factor, calibrated
-        self._systems = systems if self.n_systems > 1 else ()
+        self._systems = systems if self.n_systems > 1 else ()  # one system needs no name to be told apart
         return self
 
     @property
@@ -327,6 +328,7 @@ class Scores(ScoreSource):
         prepare
             Function of one array of scores.
         """
+        # by function: moments, losses and counts of a chunk share what was sorted
         if prepare not in self._prepared:
             self._prepared[prepare] = (prepare(self.target), prepare(self.nontarget))
         return cast("tuple[Prepared, Prepared]", self._prepared[prepare])
@@ -399,6 +401,7 @@ class Scores(ScoreSource):
         if_small
             Sort only if the set is small enough for the sorted scores to be kept.
         """
+        # several systems have no common order
         if self.ascending or self.target.ndim != 1 or (if_small and not self._small):
             return self
         if not self._small:
@@ -445,7 +448,7 @@ class Scores(ScoreSource):
             t = slice(i * self.n_target // pieces, (i + 1) * self.n_target // pieces)
             n = slice(i * self.n_nontarget // pieces, (i + 1) * self.n_nontarget // pieces)
             chunk = self.select(t, n)
-            chunk.ascending = self.ascending
+            chunk.ascending = self.ascending  # a slice of sorted scores is sorted
             yield chunk
 
     def __repr__(self) -> str:
@@ -456,7 +459,7 @@ class Scores(ScoreSource):
 def _counted(chunks: Iterator[Scores], done: Callable[[float], None]) -> Iterator[Scores]:
     for chunk in chunks:
         yield chunk
-        done(chunk.n_target + chunk.n_nontarget)
+        done(chunk.n_target + chunk.n_nontarget)  # when the next one is asked for
 
 
 def sorted_scores(scores: Scores) -> Scores:
@@ -468,10 +471,11 @@ def sorted_scores(scores: Scores) -> Scores:
     array([1., 2., 3.])
     """
     classes = (scores.target, scores.nontarget)
-    small = min(map(len, classes)) < DIVIDE_ABOVE
+    small = min(map(len, classes)) < DIVIDE_ABOVE  # a second thread must have enough to sort
     target, nontarget = each_in_threads(np.sort, classes, threads=1 if small else None)
     ordered = Scores.part(target, nontarget).read_with(scores._factor, scores._calibrated)
     ordered.ascending = True
+    # the same dict: what is counted of the sorted scores is found by the next metric of the unsorted
     vars(ordered)["kept_counts"] = scores.kept_counts
     return ordered
 
@@ -480,10 +484,10 @@ def score_array(values: object, what: str) -> Array:
     """Scores of one system or of several, read-only."""
     given = as_numpy(values, what)
     array = _as_floats(given, what)
-    refuse_inexact(given, what)
+    refuse_inexact(given, what)  # of what was given: after conversion the digits are gone
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
         raise InputError(f"{what} must have shape (n,) or (n, K), got {array.shape}")
-    if array.ndim == 2 and array.shape[1] == 1:
+    if array.ndim == 2 and array.shape[1] == 1:  # one system has one shape everywhere
         array = array[:, 0]
     return read_only(array)
 
@@ -494,6 +498,7 @@ def number_array(values: object, what: str) -> Array:
 
 
 def _as_floats(array: Array, what: str) -> Array:
+    # NumPy would drop imaginary parts and read dates as numbers
     if array.dtype == object or array.dtype.kind in "USOcmM":
         return _floats_from_objects(array, what)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
@@ -501,7 +506,7 @@ def _as_floats(array: Array, what: str) -> Array:
 
 def _floats_from_objects(array: Array, what: str) -> npt.NDArray[np.float64]:
     converted = np.empty(array.shape, dtype=np.float64)
-    for index, value in np.ndenumerate(array):
+    for index, value in np.ndenumerate(array):  # one by one, so that the message can name the place
         try:
             if isinstance(value, (complex, np.complexfloating)):
                 raise TypeError("complex")  # float() would drop the imaginary part
@@ -528,6 +533,7 @@ def refuse_inexact(whole: Array, what: str) -> None:
         is_beyond = np.frompyfunc(lambda value: isinstance(value, int) and abs(value) > EXACT, 1, 1)
         beyond = np.asarray(is_beyond(whole), dtype=bool)
     else:
+        # unsigned numbers have no lower side
         beyond = (whole > EXACT) | (whole < -EXACT if whole.dtype.kind == "i" else False)
     if beyond.any():
         index = tuple(int(i) for i in np.argwhere(beyond)[0])
@@ -544,6 +550,7 @@ def beyond_exact(text: str) -> bool:
     (False, True, False)
     """
     digits = text.strip().lstrip("+-")
+    # int() of very many digits is slow, and beyond 4,300 an error
     return digits.isdecimal() and (len(digits) > 400 or int(digits) > EXACT)
 
 
@@ -620,7 +627,7 @@ def unchanging_and_smallest(array: Array, given: object) -> tuple[Array, float]:
     copy = np.empty_like(array)
 
     def copy_piece(piece: slice) -> float:
-        np.copyto(copy[piece], array[piece])
+        np.copyto(copy[piece], array[piece])  # min() finds the piece still in the cache
         return float(copy[piece].min())
 
     smallest = float(np.min(_pieces_in_threads(array, copy_piece)))
@@ -629,6 +636,7 @@ def unchanging_and_smallest(array: Array, given: object) -> tuple[Array, float]:
 
 def _could_change(array: Array, given: object) -> bool:
     """Whether an array made of what was given can be written to by whoever gave it."""
+    # lists are always copied; arrays are, where their type had to change
     if isinstance(given, (list, tuple)) or (
         isinstance(given, np.ndarray) and not np.may_share_memory(array, given)
     ):
@@ -640,6 +648,7 @@ def _could_change(array: Array, given: object) -> bool:
         if owner.flags.writeable:
             return True
         owner = owner.base
+    # who owns the memory decides, not the view
     return owner is not None and type(owner).__name__ not in UNCHANGING_OWNERS
 
 
@@ -653,5 +662,6 @@ def _smallest_of_array(array: Array) -> float:
 
 def _pieces_in_threads(array: Array, work: Callable[[slice], Result]) -> list[Result]:
     """What ``work`` makes of the pieces of an array, by a pool of threads."""
+    # at most a piece, and a share for every thread
     rows = max(1, min(_PIECE * len(array) // array.size, -(-len(array) // thread_count())))
     return each_in_threads(work, [slice(at, at + rows) for at in range(0, len(array), rows)])

@@ -93,7 +93,7 @@ class ClassVectors:
             raise InputError("there are no trials")
         self.ids = None if ids is None else per_trial(ids, len(self), "ids")
         self.columns = {name: per_trial(column, len(self), name) for name, column in (columns or {}).items()}
-        self._check_values()
+        self._check_values()  # last: its message names the trial by its id
 
     _what = "vectors"
 
@@ -147,7 +147,7 @@ class ClassVectors:
         columns
             Columns that go with the scores, by name.
         """
-        trials = cls.__new__(cls)
+        trials = cls.__new__(cls)  # without the checks, which the whole has passed
         trials.values, trials.codes, trials.classes = values, codes, classes
         trials.ids, trials.columns = None, columns or {}
         return trials
@@ -163,6 +163,7 @@ class ClassVectors:
     @property
     def labels(self) -> Array:
         """The name of each trial's class."""
+        # objects, so that names of different lengths are not padded
         return np.asarray(self.classes, dtype=object)[self.codes]
 
     @property
@@ -223,9 +224,11 @@ class ClassVectors:
 
     def chunks(self) -> Iterator[Self]:
         """Consecutive pieces; how they are cut depends on the data alone."""
+        # at least some rows a chunk, however long the vectors are
         rows = max(256, CHUNK_NUMBERS // int(np.prod(self.values.shape[1:])))
         pieces = max(1, -(-len(self) // rows))
         for i in range(pieces):
+            # even pieces: no thread is left with a short rest
             yield self.take(slice(i * len(self) // pieces, (i + 1) * len(self) // pieces))
 
     def __repr__(self) -> str:
@@ -241,7 +244,7 @@ def positions(codes: IntArray, before: IntArray) -> IntArray:
     >>> positions(np.array([0, 1, 0, 0]), np.array([10, 0])).tolist()
     [10, 0, 11, 12]
     """
-    order = np.argsort(codes, kind="stable")
+    order = np.argsort(codes, kind="stable")  # stable: the order of the trials within a class
     counts = np.bincount(codes, minlength=len(before))
     starts = np.cumsum(counts) - counts
     places = np.empty(len(codes), dtype=np.intp)
@@ -282,7 +285,7 @@ class ClassScores(ClassVectors):
             raise InputError(
                 f"log-likelihoods must have shape (n, K) or (n, K, systems), got {self.values.shape}"
             )
-        if self.values.ndim == 3 and self.values.shape[2] == 1:
+        if self.values.ndim == 3 and self.values.shape[2] == 1:  # one system has one shape everywhere
             self.values = self.values[:, :, 0]
 
     def _check_classes(self) -> None:
@@ -294,12 +297,12 @@ class ClassScores(ClassVectors):
 
     def _check_values(self) -> None:
         super()._check_values()
-        if self.values.min() == -np.inf:
+        if self.values.min() == -np.inf:  # one pass tells whether a closer look is needed
             hopeless = self.values.max(axis=1) == -np.inf
             if hopeless.any():
                 row = int(np.argwhere(hopeless)[0][0])
                 raise InputError(f"{self.place(row)}: all log-likelihoods are -inf, so no class is possible")
-        if self.values.max() == np.inf:
+        if self.values.max() == np.inf:  # of two infinite ones no posterior could be formed
             certain = (self.values == np.inf).sum(axis=1) > 1
             if certain.any():
                 row = int(np.argwhere(certain)[0][0])
@@ -346,7 +349,7 @@ class ClassScores(ClassVectors):
         ids
             Identifiers of the trials.
         prior
-            The prior that the posteriors contain: one probability per class, or ``"flat"``.
+            The prior that the posteriors contain: one probability per class, or ``"counts"``.
         columns
             Columns that go with the scores, by name.
 
@@ -364,7 +367,7 @@ class ClassScores(ClassVectors):
         Parameters
         ----------
         prior
-            The prior that the scores contain: one probability per class, or ``"flat"``.
+            The prior that the scores contain: one probability per class, or ``"counts"``.
         """
         counts = self.counts
         share = counts / counts.sum() if isinstance(prior, str) and prior == "counts" else prior
@@ -374,7 +377,7 @@ class ClassScores(ClassVectors):
             share = np.empty(0)
         if share.shape != (len(self.classes),) or not (share > 0).all():
             raise InputError(f"the prior must hold a positive number for each of the classes, got {prior!r}")
-        shift = np.log(share / share.sum())
+        shift = np.log(share / share.sum())  # priors may be given as counts
         values = self.values - (shift if self.values.ndim == 2 else shift[:, None])
         trials = self.part(read_only(values), self.codes, self.classes, self.columns)
         trials.ids = self.ids
@@ -403,6 +406,7 @@ class ClassScores(ClassVectors):
                 raise LabelError(f"system {i} has other classes, or in another order, than system 1")
             if not np.array_equal(other.codes, first.codes):
                 raise LabelError(f"system {i} has other labels than system 1")
+            # without ids, the labels must do
             if first.ids is not None and other.ids is not None and not np.array_equal(other.ids, first.ids):
                 raise LabelError(f"system {i} has other trials, or in another order, than system 1")
         parts = [one.values if one.values.ndim == 3 else one.values[:, :, None] for one in systems]

@@ -108,11 +108,12 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
         )
 
     def __post_init__(self) -> None:
-        as_source(self.source)
+        as_source(self.source)  # refuses what is not a source
 
     @cached_property
     def _wide(self) -> ScoreSource:
         names = tuple(dict.fromkeys((*self.carried, *self.needs)))
+        # the source itself, with what it has read, sorted or counted already
         if not names or self.source.roles.carried == names:
             return self.source
         return self.source.with_columns(*names)
@@ -120,6 +121,7 @@ class DerivedSource(ChangedChunks[Scores, Scores], WrappedSource):
     @cached_property
     def _in_memory(self) -> Scores:
         parts = self.reduce(_GatheredChunks.of).parts
+        # chunks come in their order, so trials keep theirs
         target, nontarget = (
             frozen(np.concatenate([getattr(part, name) for part in parts]))
             for name in ("target", "nontarget")
@@ -245,10 +247,12 @@ def weighted(summarize: Callable[[Scores], S], column: str) -> Callable[[Scores]
             raise InputError(
                 f"column {column!r}: more than {MOST_WEIGHTS:,} different weights; round them to fewer"
             )
+        # weight 0 is left out: its trials are not there
         parts = [
             summarize(chunk.select(target == value, nontarget == value)) * float(value)
             for value in values if value > 0
         ]  # fmt: skip
+        # a chunk without any weight still has to give a summary to add
         return reduce(add, parts) if parts else summarize(chunk.select(slice(0), slice(0)))
 
     return make
@@ -282,7 +286,7 @@ def acceptable_weights(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_
     >>> acceptable_weights(np.array([0.0, 0.5, 1e-170, -1.0, np.nan])).tolist()
     [True, True, False, False, False]
     """
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # NaN compares as false
         return np.asarray((weights == 0.0) | ((weights >= LIGHTEST) & (weights <= HEAVIEST)))
 
 
@@ -308,13 +312,14 @@ class WeightedClasses:
     def reduce(self, summarize: Callable[[ClassVectors], S]) -> S:
         """Summarize the trials of each weight, and multiply."""
         column = self.weight
+        # of all trials: a chunk may hold few of the weights
         if len(np.unique(self.trials.columns[column])) > MOST_WEIGHTS:
             raise InputError(f"{column}: more than {MOST_WEIGHTS:,} different weights; round them to fewer")
 
         def make(chunk: ClassVectors) -> S:
             weights = chunk.columns[column]
             values = np.unique(weights)
-            if len(values) == 1:
+            if len(values) == 1:  # no copy of the chunk
                 return summarize(chunk) * float(values[0])
             return reduce(add, (summarize(chunk.take(weights == one)) * float(one) for one in values))
 
@@ -358,7 +363,7 @@ def as_source(given: object, labels: object = None) -> ScoreSource:
     Traceback (most recent call last):
     llrkit.errors.InputError: expected trials, got list: give two arrays, (scores, labels), ...
     """
-    if isinstance(given, Iterator):
+    if isinstance(given, Iterator):  # it can be read only once, and is looked at several times
         given = list(given)
     if labels is not None:
         if not _is_array(given) or not _is_array(

@@ -1,4 +1,4 @@
-"""Which labels are targets, labels of classes, and arrays of other libraries."""
+"""Labels of trials: which mean a target, a class or a kind; and arrays of other libraries."""
 
 from __future__ import annotations
 
@@ -41,10 +41,12 @@ def as_numpy(values: object, what: str) -> Array:
     foreign: Any = values  # of polars, torch or others, told apart by their methods without an import
     if hasattr(foreign, "collect") and hasattr(foreign, "collect_schema"):  # a DataFrame has only the schema
         foreign = foreign.collect()
+    # told by its methods, so that torch need not be imported
     if hasattr(foreign, "detach") and hasattr(foreign, "cpu"):
         foreign = foreign.detach().cpu()
         foreign = foreign.float() if str(foreign.dtype) == "torch.bfloat16" else foreign
     try:
+        # where both are there, __array__
         if hasattr(foreign, "__dlpack__") and not hasattr(foreign, "__array__"):
             return np.from_dlpack(foreign)
         return np.asarray(foreign)
@@ -127,6 +129,7 @@ def classify_words(words: list[str]) -> list[bool | None]:
     >>> classify_words(["target", "imp", "Same speaker", "maybe"])
     [True, False, True, None]
     """
+    # both sets in one look-up; no word is in both
     known = dict.fromkeys(TARGET_WORDS, True) | dict.fromkeys(NONTARGET_WORDS, False)
     return [known.get(plain_word(word)) for word in words]
 
@@ -151,7 +154,7 @@ def pooled_words(words: Iterable[str]) -> str | None:
     "'nontarget' and 'spoof' both count as non-target"
     >>> pooled_words(["Target", "target", "imp"])
     """
-    distinct = sorted({word.strip().lower().removesuffix(".0") for word in words})
+    distinct = sorted({word.strip().lower().removesuffix(".0") for word in words})  # 1 and 1.0 are one label
     if len(distinct) < 3:
         return None
     said = []
@@ -196,6 +199,7 @@ def target_mask(labels: object, positive: object = None) -> npt.NDArray[np.bool_
     array = flat_labels(labels)
     if array.ndim != 1:
         raise InputError(f"labels must be one-dimensional, got shape {array.shape}")
+    # any labels will do then, and all others are non-targets
     if positive is not None:
         is_target = np.asarray(array == positive)
         if not is_target.any():
@@ -206,11 +210,13 @@ def target_mask(labels: object, positive: object = None) -> npt.NDArray[np.bool_
         return array
     if array.dtype.kind in "iuf":
         is_target = array == 1
-        bad = ~(is_target | (array == 0) | (array == -1))
+        bad = ~(is_target | (array == 0) | (array == -1))  # NaN is none of them
+        # 0 and -1 both mean non-target, of two different pairs
         if bad.any() or ((array == 0).any() and (array == -1).any()):
             where = f" (first at index {int(np.argmax(bad))})" if bad.any() else ""
             raise _not_two_classes(np.unique(array)[:6].tolist(), where)
         return np.asarray(is_target)
+    # words are looked up once each, not once a trial
     distinct, inverse = np.unique(array.astype(str), return_inverse=True)
     words = [str(word) for word in distinct]
     meaning = classify_words(words)
@@ -253,13 +259,16 @@ def looks_like_labels(given: object, values: Array, scores: Array) -> bool:
     >>> looks_like_labels(labels, labels, scores), looks_like_labels(labels, labels, labels)
     (True, False)
     """
+    # the cheapest checks first: this runs for every pair of arrays
     if values.ndim != 1 or len(values) != len(scores) or not _are_two_values(values[:FIRST]):
         return False
+    # the array was made of floats already; only what was given still says that it is booleans
     boolean = getattr(given, "dtype", None) == np.bool_ or (
         isinstance(given, (list, tuple)) and all(isinstance(value, (bool, np.bool_)) for value in given)
     )
     if not boolean and (len(values) < 3 or not _are_two_values(values) or values.min() == values.max()):
         return False
+    # scores of 0 and 1 may be scores
     return not _are_two_values(scores[:FIRST]) or not _are_two_values(scores)
 
 
@@ -343,6 +352,7 @@ def class_codes(labels: object, classes: tuple[str, ...]) -> npt.NDArray[np.intp
     array = np.asarray(labels)
     if array.ndim != 1:
         raise InputError(f"labels must be one-dimensional, got shape {array.shape}")
+    # a class named "1" would make the label 1 ambiguous
     if array.dtype.kind in "iub" and not any(map(_is_number, classes)):
         codes = array.astype(np.intp)
         bad = (codes < 0) | (codes >= len(classes))
@@ -353,6 +363,7 @@ def class_codes(labels: object, classes: tuple[str, ...]) -> npt.NDArray[np.intp
             )
         return codes
     if array.dtype.kind == "O":
+        # NaN is not equal to itself
         missing = [i for i, label in enumerate(array) if label is None or label != label]
         if missing:
             raise LabelError(f"there is no label at index {missing[0]}")
@@ -388,6 +399,7 @@ def listed(names: Iterable[str]) -> str:
 
 def _label_as_text(name: object) -> str:
     value = name.item() if isinstance(name, np.generic) else name
+    # True, 1 and 1.0 name one class
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return str(int(value))
     return str(value).strip()

@@ -1,4 +1,4 @@
-"""What columns mean, and the one abstraction between data and mathematics: the score source."""
+"""The score source, the one abstraction between data and mathematics, and what its columns mean."""
 
 from __future__ import annotations
 
@@ -81,12 +81,14 @@ class Roles:
         >>> Roles(test="segment").identify_trial(["segment", "score"])
         []
         """
+        # one id alone would take different trials for repeated ones
         return [*self.ids, *({"side"} & set(columns))] if len(self.ids) == 2 else []
 
     @property
     def named(self) -> tuple[str, ...]:
         """All columns that have a role."""
         names = (*self.score, self.label, self.enroll, self.test, self.weight)
+        # one column may have two roles
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     def carrying(self, *names: str) -> Self:
@@ -100,6 +102,7 @@ class Roles:
 
     def to_read(self, columns: Sequence[str] = ()) -> list[str]:
         """The columns that chunks are made of, each once; ``columns`` are those of the table."""
+        # counted columns are made, unless the table has one of that name
         carried = (name for name in self.carried if name in columns or name not in COUNTED)
         label = () if self.label is None else (self.label,)
         return list(dict.fromkeys((*self.score, *label, *carried)))

@@ -87,7 +87,7 @@ class Trials(ScoreSource):
     def _set(
         self, table: object, roles: Roles, origin: str, lines: Callable[[list[int]], list[int]] | None
     ) -> None:
-        refuse_after_fork("trials as tables")
+        refuse_after_fork("trials as tables")  # polars would wait for ever for threads that are gone
         self._table, self._roles, self.origin, self.lines = own_table(table), roles, origin, lines
         for name in (*roles.named, *(name for name in roles.carried if name not in COUNTED)):
             self._require(name)
@@ -115,6 +115,7 @@ class Trials(ScoreSource):
             Function from row numbers to line numbers of the file.
         """
         trials = cls.__new__(cls)
+        # a source of trials always has a column of labels
         trials._set(table, replace(roles, label=roles.label or "label"), origin, lines)
         return trials
 
@@ -196,7 +197,7 @@ class Trials(ScoreSource):
             column = self.table[name]
             if not column.dtype.is_numeric():
                 raise InputError(f"column {name!r} holds {column.dtype}, not numbers")
-            if column.dtype not in (pl.Float32, pl.Float64):
+            if column.dtype not in (pl.Float32, pl.Float64):  # whole numbers and decimals
                 row = inexact_row(column)
                 if row is not None:
                     raise InputError(f"{self.place(row)}, column {name!r}: {column[row]} {INEXACT}")
@@ -251,9 +252,10 @@ class Trials(ScoreSource):
         column = groupable(self.table[name], self.origin)
         if is_plain_number(column.dtype) and not column.has_nulls():
             return column.to_numpy(), None
+        # sorted, so that codes do not depend on the order of the rows
         values = column.unique().sort(nulls_last=True).to_list()
         order = pl.DataFrame({name: pl.Series(values, dtype=column.dtype), "code": np.arange(len(values))})
-        joined = self.table.select(name).join(
+        joined = self.table.select(name).join(  # maintain_order: codes must stay with their rows
             order, on=name, how="left", nulls_equal=True, maintain_order="left"
         )
         return joined["code"].to_numpy(), values
@@ -270,6 +272,7 @@ class Trials(ScoreSource):
             return np.arange(self.table.height)
         if name == POSITION and POSITION not in self.table.columns:
             mask = self.is_target
+            # the running number within the class
             return np.where(mask, np.cumsum(mask), np.cumsum(~mask)) - 1
         self._require(name)
         column = self.table[name]
@@ -286,6 +289,7 @@ class Trials(ScoreSource):
         """
         if self._roles.weight is None:
             return self._scores.reduce(summarize)
+        # weighted chunk by chunk, whatever is summarized
         return self._weighed.reduce(weighted(summarize, WEIGHT))
 
     @property
@@ -336,6 +340,7 @@ class Trials(ScoreSource):
         groupable(self.table[column], self.origin)
         tables = self.table.partition_by(column, as_dict=True, maintain_order=True)
         trials = {key[0]: self._replace(table) for key, table in tables.items()}
+        # None cannot be compared with values
         return dict(sorted(trials.items(), key=lambda item: (item[0] is None, item[0])))
 
     def complete(self) -> Trials:
@@ -413,6 +418,7 @@ class Trials(ScoreSource):
 
     def _replace(self, table: pl.DataFrame | None = None, **changed: Unpack[RoleChanges]) -> Trials:
         """Another table, or other roles; rows that were left out no longer stand where they stood."""
+        # a table with other rows has lost their lines
         lines = self.lines if table is None or table.height == self.table.height else None
         table = self.table if table is None else table
         return Trials.of(table, replace(self._roles, **changed), origin=self.origin, lines=lines)
@@ -443,6 +449,7 @@ def trials_of(chunks: Iterable[Scores], *, enroll: str | None = None, test: str 
         columns = []
         for name, values in chunk.columns.items():
             codes, words = np.concatenate(values), chunk.categories.get(name)
+            # positions of polars are of 32 bits
             column = codes if words is None else pl.Series(words).gather(pl.Series(codes.astype(np.uint32)))
             columns.append(pl.Series(name, column))
         scores = np.concatenate([chunk.target, chunk.nontarget]).reshape(-1, len(systems))
@@ -482,6 +489,7 @@ def same_trials(first: Trials, second: Trials) -> SameTrials:
     n_ids = len(first.roles.ids)
     if n_ids == 0 or len(second.roles.ids) != n_ids or len(first) != len(second):
         return "other trials"
+    # in the order of the ids, since the two files may list the trials in any order
     left, right = _table_in_order_of_ids(first), _table_in_order_of_ids(second)
     names = left.columns[: n_ids + 1]  # the label stands behind the ids
     if not left.select(names).equals(right.select(names)):
@@ -492,6 +500,7 @@ def same_trials(first: Trials, second: Trials) -> SameTrials:
 def _table_in_order_of_ids(trials: Trials) -> pl.DataFrame:
     """Ids as text, label and scores in columns that are named by number, in the order of the ids."""
     ids, scores = trials.roles.ids, trials.roles.score
+    # text, as one file may hold numbers and the other words
     texts = [trials.table[name].cast(pl.String).alias(f"id{i}") for i, name in enumerate(ids)]
     numbers = [trials.table[name].cast(pl.Float64).alias(f"score{i}") for i, name in enumerate(scores)]
     table = pl.DataFrame([*texts, pl.Series("is_target", trials.is_target), *numbers])
@@ -515,6 +524,7 @@ class KindTable:
             row = int(frame[label].is_null().arg_max() or 0)
             raise LabelError(f"{row_in_words(row)}: there is no label in column {label!r}")
         kind = _kind_codes(frame[label])
+        # ours are made anew below
         self.columns = [name for name in frame.columns if name not in (KIND, TARGET)]
         self.frame = frame.with_columns(kind.alias(KIND), (kind == KINDS.index("target")).alias(TARGET))
         self.label = label
@@ -539,6 +549,7 @@ class KindTable:
 
     def _where_scored(self, *names: str) -> pl.DataFrame:
         """The trials that have all of these scores; the table itself where none is missing."""
+        # no copy where no score is missing, which is the usual case
         if all(map(_has_all_scores, self.frame.select(names))):
             return self.frame
         values = (pl.col(name).cast(pl.Float64) for name in names)
@@ -577,11 +588,11 @@ def _kind_codes(labels: pl.Series) -> pl.Series:
     """The place of each label's kind among the three."""
     words, masks = distinct_labels(labels)
     codes = [KINDS.index(kind_of(word)) for word in words]
-    if not set(words) <= masks.keys():
+    if not set(words) <= masks.keys():  # some label was not among the likely ones
         return labels.replace_strict(words, codes, return_dtype=pl.UInt8)
     kinds = np.zeros(len(labels), dtype=np.uint8)
     for word, code in zip(words, codes, strict=True):
-        if code:
+        if code:  # zeros are targets already
             kinds[masks[word].to_numpy()] = code
     return pl.Series(labels.name, kinds)
 
@@ -652,12 +663,13 @@ def target_rows(
         raise LabelError(f"column {column.name!r} holds {column.dtype}, not labels; accepted are {ACCEPTED}")
     distinct, masks = distinct_labels(column, expected)
     words = [
+        # 1.0 is the label 1
         str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
         for value in distinct
     ]
     meaning = classify_words(words)
     unknown = [value for value, known in zip(distinct, meaning, strict=True) if known is None]
-    if unknown or {"0", "-1"} <= set(words):
+    if unknown or {"0", "-1"} <= set(words):  # 0 and -1 both mean non-target, of two different pairs
         where = place(int((column == unknown[0]).arg_max() or 0)) if unknown else column.name
         seen = ", ".join(repr(value) for value in distinct[:5]) + (", ..." if len(distinct) > 5 else "")
         raise LabelError(
@@ -665,7 +677,7 @@ def target_rows(
             f"accepted are {ACCEPTED}"
         )
     targets = [value for value, known in zip(distinct, meaning, strict=True) if known]
-    only = masks.get(targets[0]) if len(targets) == 1 else None
+    only = masks.get(targets[0]) if len(targets) == 1 else None  # compared with all rows already
     mask = column.is_in(targets) if only is None else only
     return mask.to_numpy(), frozenset(words)
 
@@ -683,12 +695,13 @@ def distinct_labels(
 
     Comparing all rows with the words that are likely is several times faster than looking for distinct ones.
     """
+    # the first rows of a file show its labels as a rule
     likely = list(expected) or column.head(1000).unique(maintain_order=True).to_list()
     if column.dtype != pl.String or not 0 < len(likely) <= 4:
         return column.unique(maintain_order=True).to_list(), {}
     masks = {word: column == word for word in likely}
     known = reduce(or_, masks.values())
-    there = [word for word, mask in masks.items() if mask.any()]
+    there = [word for word, mask in masks.items() if mask.any()]  # an expected word need not occur
     return [*there, *([] if known.all() else column.filter(~known).unique(maintain_order=True))], masks
 
 
@@ -703,6 +716,7 @@ def inexact_row(column: pl.Series) -> int | None:
     if not column.dtype.is_integer() or column.len() == 0:
         return None
     low, high = column.min(), column.max()
+    # extremes tell; only where they do are rows looked at
     if low is None or (int(low) >= -EXACT and int(high) <= EXACT):  # type: ignore[arg-type]
         return None
     return next(i for i, value in enumerate(column) if value is not None and abs(value) > EXACT)
@@ -740,7 +754,9 @@ def weight_numbers(column: pl.Series, origin: str, place: Callable[[int], str]) 
         where = f"{origin}, " if origin else ""
         raise InputError(f"{where}column {column.name!r}: holds {column.dtype}, not weights")
     words = column.dtype in (pl.Categorical, pl.Enum)
+    # words of a category are codes underneath
     numbers = (column.cast(pl.String) if words else column).cast(pl.Float64, strict=False)
+    # what could not be read is NaN, which is refused with its row
     weights = numbers.fill_null(np.nan).to_numpy()
     bad = ~acceptable_weights(weights)
     if bad.any():
