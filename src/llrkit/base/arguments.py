@@ -137,6 +137,7 @@ def whole_number(value: object, at_least: int, name: str) -> int:
 
 
 def _whole(value: object, accepted: str, at_least: int) -> int:
+    # True is an int, but not a number of anything
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
         raise InputError(f"{accepted}, got {value!r}")
     return int(value)
@@ -151,7 +152,7 @@ def real_number(value: object, name: str) -> float:
     Traceback (most recent call last):
     llrkit.errors.InputError: threshold must be a number, got nan
     """
-    if not isinstance(value, _NUMBER) or value != value:
+    if not isinstance(value, _NUMBER) or value != value:  # NaN is not equal to itself
         raise InputError(f"{name} must be a number, got {value!r}")
     return float(value)
 
@@ -181,7 +182,7 @@ def positive(value: float, name: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        number = np.nan
+        number = np.nan  # refused below like any other
     if not 0.0 < number < np.inf:
         raise InputError(f"{name} must be a finite number above 0, got {value!r}")
     return number
@@ -253,7 +254,7 @@ def finite_numbers(values: Array, name: str, role: str) -> FloatArray:
     except (TypeError, ValueError):
         raise InputError(f"column {name!r} must hold numbers to be {role}") from None
     if not np.isfinite(numbers).all():
-        where = int(np.argmin(np.isfinite(numbers)))
+        where = int(np.argmin(np.isfinite(numbers)))  # the first that is not
         raise InputError(f"column {name!r}: {numbers[where]} at index {where} is not a finite number")
     return numbers
 

@@ -63,15 +63,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
             raise FileNotFoundError(f"{given}: the folder {target.parent} does not exist")
         if target.is_dir():
             raise IsADirectoryError(f"{given}: is a folder, not a file to write")
+        # renaming asks for the rights of the folder only
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(f"{given}: is write-protected")
         _require_inputs_kept(target)
     try:
         with _hidden_folder(Path(tempfile.gettempdir()) if stream else target.parent, target.name) as folder:
             temporary = folder / target.name
-            temporary.touch()
+            temporary.touch()  # an empty output is a file, too
             yield temporary
-            _require_inputs_kept(target)
+            _require_inputs_kept(target)  # again: the work may have taken long
             if stream:
                 number = _open_descriptor(given)
                 # a file that is open already is written on where it is, after what was written to it before
@@ -79,6 +80,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
                 with os.fdopen(handle, "wb") as out, temporary.open("rb") as content:
                     shutil.copyfileobj(content, out)
                 return
+            # Content and rights first, then the name, then the folder: whenever the power fails, the name
+            # stands for the old file or for a complete new one.
             _keep_mode(target, temporary)
             _flush_to_disk(temporary)
             temporary.replace(target)
@@ -87,6 +90,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         if str(given) in str(error) and ".llrkit" not in str(error):
             raise
         words = f"{given}: cannot be written ({error.strerror or error})"
+        # with its number, from which OSError makes FileNotFoundError and the like
         raise (OSError(words) if error.errno is None else OSError(error.errno, words)) from None
 
 
@@ -112,7 +116,7 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
         _require_inputs_kept(target)
         _flush_to_disk(folder)
         if target.exists():
-            target.rmdir()
+            target.rmdir()  # fails unless it is empty, so that nothing is lost
         folder.rename(target)
         _flush_to_disk(target.parent)
 
@@ -132,6 +136,7 @@ def locked_folder(folder: Path) -> Iterator[bool]:
     handle, free = None, True
     try:
         if fcntl is not None:
+            # a folder, since HDF5 locks the file it writes (docs/notes/decisions-speed.md)
             handle = os.open(os.path.realpath(folder), os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -142,7 +147,7 @@ def locked_folder(folder: Path) -> Iterator[bool]:
         yield free
     finally:
         if handle is not None:
-            os.close(handle)
+            os.close(handle)  # which ends the lock, as the end of the process does
 
 
 def file_sha256(file: FilePath) -> str:
@@ -167,6 +172,7 @@ def state_of(file: FilePath) -> State | None:
         return None
     if not stat.S_ISREG(there.st_mode):
         return None
+    # ctime shows changes that keep size and mtime
     return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns
 
 
@@ -228,14 +234,14 @@ def watching(list_files: Callable[[], Iterable[FilePath]] = tuple) -> Iterator[N
     """
     global _inputs, _appeared
     before = _inputs, _appeared
-    listed = {os.path.abspath(file) for file in list_files()}
+    listed = {os.path.abspath(file) for file in list_files()}  # absolute: the working folder may change
     _inputs, _appeared = {}, lambda: sorted({os.path.abspath(file) for file in list_files()} - listed)
     for file in listed:
         note_input(file)
     try:
         yield
         _require_inputs_kept()
-    except (Exception, SystemExit):
+    except (Exception, SystemExit):  # commands end by SystemExit
         _require_inputs_kept()  # a change may be why
         raise
     finally:
@@ -283,6 +289,7 @@ def _require_inputs_kept(output: Path | None = None) -> None:
     if _inputs is None:
         return
     there = None if output is None else state_of(output)
+    # device and inode: a link is the same file under another name
     if there is not None and any(there[:2] == state[:2] for state in _inputs.values()):
         raise InputError(f"{output}: is read by this command, so it is not overwritten; choose another name")
     for name, state in list(_inputs.items()):
@@ -300,8 +307,9 @@ _TIDIED: set[Path] = set()
 @contextmanager
 def _hidden_folder(place: Path, name: str) -> Iterator[Path]:
     """A hidden folder that is this block's alone; those that killed processes left are removed."""
+    # a number of a process says nothing on another machine with the same disk
     host = f"{platform.node()[:32]}-"
-    if place.absolute() not in _TIDIED:
+    if place.absolute() not in _TIDIED:  # once: a folder of many outputs would be searched for each
         _TIDIED.add(place.absolute())
         for left in place.glob(".*.llrkit"):
             process = re.search(rf"\.{re.escape(host)}(\d+)\.[^.]*\.llrkit$", left.name)
@@ -351,7 +359,7 @@ def _keep_mode(target: Path, temporary: Path) -> None:
     """The permissions of the file that is replaced, and its owner where that is allowed."""
     with suppress(FileNotFoundError):
         there = target.stat()
-        with suppress(PermissionError):
+        with suppress(PermissionError):  # owner first: a change of owner may clear bits of the mode
             os.chown(temporary, there.st_uid, there.st_gid)
         temporary.chmod(stat.S_IMODE(there.st_mode))
 

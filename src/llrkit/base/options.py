@@ -122,9 +122,10 @@ class Options:
     def __post_init__(self) -> None:
         for name, option in declared(type(self)).items():
             value = getattr(self, name)
+            # defaults are taken as they were declared
             if value is not None and value != defaults(type(self))[name]:
                 object.__setattr__(self, name, self._checked(name, option, value))
-        given = self.given()
+        given = self.given()  # after the checks, which may turn a value into its default
         for name in given:
             option = declared(type(self))[name]
             for other in option.needs:
@@ -147,7 +148,7 @@ class Options:
                 near = difflib.get_close_matches(name, known, 1)
                 there = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
                 raise OptionError(f"there is no option {name!r}; {there}")
-            if value in known[name].unspoken:
+            if value in known[name].unspoken:  # keywords of a verb come from users
                 raise cls._unknown_word(name, value)
         return replace(options, **changes) if options is not None else cls(**changes)
 
@@ -198,6 +199,7 @@ class Options:
         except (TypeError, ValueError):
             number = math.nan
         whole = option.kind == "whole"
+        # float(True) is a number
         if math.isnan(number) or isinstance(value, bool) or (whole and number != int(number)):
             raise cls.error(f"{{}}: {_literal(value)} is not a {'whole ' if whole else ''}number", name)
         low, high = (0.0, 1.0) if option.kind == "share" else (option.low, option.high)

@@ -28,6 +28,7 @@ else:
         def __get__(self, instance, owner=None):
             if instance is None:
                 return self
+            # in the instance itself, where Python finds it without asking here again
             value = instance.__dict__[self.attrname] = self.func(instance)
             return value
 
@@ -55,6 +56,7 @@ def memory_limit() -> int:
     1610612736
     >>> del os.environ["LLRKIT_MAX_MEMORY"]
     """
+    # read each time: it may be changed while the process runs
     return parse_size(text) if (text := os.environ.get(VARIABLE, "").strip()) else _default_limit()
 
 
@@ -86,6 +88,7 @@ def parse_size(text: str, variable: str = VARIABLE) -> int:
     (524288000, 2147483648, 64)
     """
     given = _SIZE.fullmatch(text.strip())
+    # a few hundred digits would be infinite
     size = int(float(given[1]) * _UNITS[given[2].upper()]) if given and len(given[1]) < 20 else 0
     if size <= 0:
         raise InputError(f"{variable}={text}: expected a size such as 500M or 8G")
@@ -144,7 +147,7 @@ def _default_limit() -> int:
 
         soft = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
         limits += [limit for limit in soft if limit not in (resource.RLIM_INFINITY, -1)]
-    return int(SHARE * min(limits, default=1 << 62))
+    return int(SHARE * min(limits, default=1 << 62))  # a system that tells nothing sets no limit
 
 
 def _cgroup_limits() -> list[int]:
@@ -155,11 +158,12 @@ def _cgroup_limits() -> list[int]:
     except OSError:
         return []
     for line in lines:
-        _, controllers, path = line.split(":", 2)
+        _, controllers, path = line.split(":", 2)  # a path may hold colons
         root = Path("/sys/fs/cgroup") / ("memory" if "memory" in controllers.split(",") else "")
         name = "memory.limit_in_bytes" if root.name == "memory" else "memory.max"
         inside = Path(path.lstrip("/"))
         # inside of a container the path may be that of the host: the root is then what counts
+        # a limit of any group above applies as well
         for folder in (root / inside, *(root / parent for parent in inside.parents)):
             try:
                 limits.append(int((folder / name).read_text()))
@@ -196,6 +200,7 @@ def _threads_run() -> bool:
     if "polars" not in sys.modules:
         return False
     try:
+        # the kernel keeps 15 characters of a name
         names = [(task / "comm").read_text() for task in Path("/proc/self/task").iterdir()]
     except OSError:  # not Linux, or a thread that has just ended
         return True
@@ -204,6 +209,7 @@ def _threads_run() -> bool:
 
 def _before_fork() -> None:
     global _about_to_fork_after_use
+    # or: the fork of a forked process has lost the threads, too, though none runs now
     _about_to_fork_after_use = _forked_after_use or _threads_run()
 
 
@@ -261,7 +267,7 @@ _watcher: Watcher | None = None
 def watched_by(watcher: Watcher) -> Iterator[None]:
     """Everything that is done while this block runs is told to a watcher."""
     global _watcher
-    before, _watcher = _watcher, watcher
+    before, _watcher = _watcher, watcher  # blocks may be nested
     try:
         yield
     finally:
@@ -306,6 +312,7 @@ def tracked(items: Iterable[T], what: str, total: float | None = None, unit: str
 def warn_caller(message: str | Warning, category: type[Warning] | None = None) -> None:
     """Warn the first caller that is not llrkit itself."""
     frame, level = sys._getframe(1), 2
+    # a warning that names a line of llrkit helps nobody, and would be shown only once
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "llrkit":
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
@@ -325,10 +332,12 @@ def kept_warnings(category: type[Warning]) -> Iterator[list[str]]:
     ['2 trials are left out']
     """
     said: list[str] = []
+    # always: a warning may have been shown before, and is wanted again
     with warnings.catch_warnings(record=True, action="always") as caught:
         yield said
     for one in caught:
         if issubclass(one.category, category):
             said.append(str(one.message))
         else:
+            # with the place that it was raised for
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

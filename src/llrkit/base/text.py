@@ -1,4 +1,4 @@
-"""Numbers, counts, names and tables as text and as JSON."""
+"""Values as text and as JSON: numbers, counts, names and tables."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def as_object(value: object) -> Mapping[str, Json]:
 
 def as_list(value: object) -> Sequence[Json]:
     """What JSON has in square brackets; anything else is a ``ValueError``."""
-    if isinstance(value, str) or not isinstance(value, Sequence):
+    if isinstance(value, str) or not isinstance(value, Sequence):  # text is a Sequence, too
         raise ValueError(f"expected a list, got {value!r}")
     return value
 
@@ -119,7 +119,7 @@ def two_digits(value: float) -> str:
     >>> two_digits(1.893), two_digits(452.0), two_digits(0.221)
     ('1.9', '450', '0.22')
     """
-    return f"{float(f'{value:.2g}'):,.10g}"
+    return f"{float(f'{value:.2g}'):,.10g}"  # rounded first, then written without an exponent
 
 
 def told_apart(value: float, other: float, digits: int, most: int = 8) -> tuple[str, str]:
@@ -144,6 +144,7 @@ def decimals_beside(value: float, limits: tuple[float, float], digits: int, most
     (5, 4)
     """
     at_least, at_most = limits
+    # equal to a limit, it is judged right with any number of decimals
     while digits < most and value not in limits:
         shown = round(value, digits)
         if (shown <= at_most) == (value <= at_most) and (shown >= at_least) == (value >= at_least):
@@ -197,7 +198,9 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # most names are right
 
     names = list(map(str, known))
+    # reversed: of names that differ in case, the first is kept
     letters = {one.lower().lstrip("-"): one for one in reversed(names)}
+    # cut: difflib is slow on long texts
     close = get_close_matches(str(name)[:100].lower().lstrip("-"), letters, n=1, cutoff=0.75)
     return f" (did you mean {letters[close[0]]!r}?)" if close else ""
 
@@ -227,6 +230,7 @@ def csv_text(text: str) -> str:
     """
     if not _FORMULA.match(text):
         return text
+    # negative numbers begin with a minus, but are no formulas
     return text if _NUMBER.fullmatch(text) else f"'{text}"
 
 
@@ -294,4 +298,5 @@ def markdown_rows(rows: Iterable[Sequence[str]]) -> list[str]:
 def clean(text: object) -> str:
     """Text that cannot break out of a Markdown table or become HTML."""
     plain = " ".join(str(text).split())
+    # & first, or the entities would be escaped again
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")

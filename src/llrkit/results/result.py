@@ -80,6 +80,7 @@ class Result:
         table = getattr(self, "table", None)
         if table is not None:
             return html_table(*table())
+        # a class with a repr of its own has chosen what to show
         if "__dataclass_params__" in vars(type(self)) and type(self).__dataclass_params__.repr:  # type: ignore[attr-defined]
             shown = {name: value for name, value in flat(self.to_dict()).items() if not _is_long_value(value)}
             return html_table([type(self).__name__, ""], [[name, _cell_text(v)] for name, v in shown.items()])
@@ -88,6 +89,7 @@ class Result:
 
 def plain(value: object) -> Json:
     """Arrays, mappings, tuples and results as lists, dicts and plain numbers."""
+    # first: np.float64 is a float as well, and would pass as it is
     if isinstance(value, (np.generic, np.ndarray)):
         numbers: Json = value.tolist()
         return numbers
@@ -95,7 +97,7 @@ def plain(value: object) -> Json:
         known: Mapping[str, Json] = value.to_dict()
         return known
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}  # keys of JSON are text
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, (list, tuple)):
@@ -130,6 +132,7 @@ def columns_of_rows(rows: Sequence[Mapping[str, object]]) -> dict[str, list[obje
     >>> columns_of_rows([{"a": 1, "b": 2.0}, {"a": 2}])
     {'a': [1, 2], 'b': [2.0, None]}
     """
+    # in the order in which they first occur
     names = list(dict.fromkeys(name for row in rows for name in row))
     return {name: [row.get(name) for row in rows] for name in names}
 
@@ -139,6 +142,7 @@ def frame_of_columns(columns: Mapping[str, Column], kind: FrameKind) -> pl.DataF
     if kind == "polars":
         import polars as pl
 
+        # not strict: a column may hold numbers and words
         return pl.DataFrame({name: pl.Series(name, values, strict=False) for name, values in columns.items()})
     if kind == "pandas":
         try:

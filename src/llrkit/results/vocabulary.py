@@ -1,6 +1,6 @@
-"""The words of three communities, and units of LLRs.
+"""How results are worded: in the words of three communities, and in two units of LLRs.
 
-The words of three communities for the same things: one table, used by tables, plots and reports. Sentences
+One table holds the words of three communities for the same things, for tables, plots and reports. Sentences
 are written once, in the words of NIST's evaluations; a vocabulary says them in the words of forensic science
 or of biometrics (ISO/IEC 19795-1 and 2382-37).
 
@@ -122,7 +122,7 @@ class Vocabulary:
         word = match["word"]
         if word is None:  # a name to keep
             return match[0]
-        if word in self._table:
+        if word in self._table:  # as it stands, for words with a capital of their own (Pmiss)
             return self._table[word]
         said = self._table[word[0].lower() + word[1:]]
         return said[0].upper() + said[1:]
@@ -137,9 +137,10 @@ class Vocabulary:
 
     @cached_property
     def _pattern(self) -> str:
-        longest = sorted(self._table, key=len, reverse=True)
+        longest = sorted(self._table, key=len, reverse=True)  # "miss rate" before "miss"
         either = (f"[{word[0].upper()}{word[0].lower()}]{re.escape(word[1:])}" if word[0].islower()
                   else re.escape(word) for word in longest)  # fmt: skip
+        # not inside names, paths and options
         return rf"(?<![\w./=-])(?P<word>{'|'.join(either)})(?![\w=-]|\.\w|/\w)"
 
 
@@ -241,7 +242,7 @@ class Amount:
     def said_in(self, unit: LlrUnit) -> str:
         """The amount in a unit."""
         if self.bare:
-            return f"{unit.of(self.llr):{self.form}}".replace("-", "−")
+            return f"{unit.of(self.llr):{self.form}}".replace("-", "−")  # a minus sign, not a hyphen
         return unit.said(self.llr, self.form)
 
 
@@ -254,10 +255,11 @@ def in_unit(text: str, amounts: Iterable[Amount], unit: LlrUnit) -> str:
     >>> in_unit(f"biased by {bias}", [bias], LOG10)
     'biased by 0.4 in log10 LR'
     """
-    if not unit.base_10:
+    if not unit.base_10:  # texts are written in nats
         return text
     said = ""
     for amount in amounts:
+        # only behind the amount before: two amounts may read the same
         before, written, after = text.partition(str(amount))
         if written:
             said, text = said + before + amount.said_in(unit), after
