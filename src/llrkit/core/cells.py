@@ -149,7 +149,8 @@ class TrialCounts(SummaryBase):
             at[np.searchsorted(grid, own.ascending[first])] = np.diff(np.append(first, len(own)))
         left, right, low, high = other.between(grid)
         cells = np.empty(2 * len(grid) + 1, dtype=np.int64)
-        # scores equal to a threshold have cells of their own, so that ties are counted as ties
+        # Scores equal to a grid point have cells of their own, so that ties are counted as ties: put in some
+        # order, one target and one non-target with the same score would seem separable.
         cells[1::2] = right - left
         cells[0::2] = np.append(left, len(other)) - np.append(0, right)
         return cls(grid, grid_class, at, cells, low, high)

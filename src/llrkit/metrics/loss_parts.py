@@ -114,7 +114,7 @@ def _some_scores(ranking: Ranking) -> FloatArray:
     if ranking.n_target + ranking.n_nontarget > _MANY_TRIALS and len(blocks.low) >= _MANY_BLOCKS:
         return np.concatenate([blocks.low, blocks.high])
     bins = ranking.bins
-    return bins.low[:: 1 + len(bins.low) // _ENOUGH]  # every so many, evenly over the range
+    return bins.low[:: 1 + len(bins.low) // _ENOUGH]
 
 
 def _place_in_cell(cuts: FloatArray, some: FloatArray) -> float:
@@ -307,6 +307,7 @@ def _sandwich_of_line(
     return (float(spread[0, 0]), float(spread[0, 1])), (float(spread[1, 0]), float(spread[1, 1]))
 
 
+# found by simulation (benchmarks/verdicts.py)
 FEWEST = 4.0
 """Effective trials below which the distribution of the statistic is not known well enough."""
 

@@ -24,6 +24,7 @@ from llrkit.theory.odds import AnyPoint, OperatingPoint, Preset, cost_of
 CLLR = "Cllr"
 DIFFERENCE = "Cllr minus that of Gaussian LLRs"
 GAUSSIAN = "Gaussian"
+# plots reach further where a measured list does
 EER_RANGE = 0.002, 0.42
 PLDA_DIM = 20
 
@@ -157,6 +158,7 @@ def theory_costs_of(systems: Mapping[str, Measurements]) -> list[TheoryCosts]:
     first = next(iter(systems.values()))
     cllrs = theory_costs(CLLR, {name: (one.eer, one.min_cllr) for name, one in systems.items()})
     curves = [cllrs, cllrs.beyond_gaussian()]
+    # a point that a primary cost averages has no curve of its own
     averaged = {i for primary in first.primaries for i in primary.members}
     for i, result in enumerate(first.points):
         if i not in averaged:
@@ -169,6 +171,7 @@ def theory_costs_of(systems: Mapping[str, Measurements]) -> list[TheoryCosts]:
     return curves
 
 
+# the members do not depend on any data
 @cache
 def family_pairs() -> Mapping[str, Sequence[CalibratedPair]]:
     """Members of each family with EERs from 0.2 to 42 % or as far as it goes.
@@ -179,12 +182,14 @@ def family_pairs() -> Mapping[str, Sequence[CalibratedPair]]:
     from scipy.special import ndtr
 
     low, high = (float(probit(rate)) for rate in EER_RANGE)
+    # even on a probit axis, which the curves are drawn on
     eers = ndtr(np.linspace(low, high, 40))
     mu = np.geomspace(0.02, 25.0, 30)
     rho = np.tanh(np.linspace(1.2, 0.085, 16))  # their EERs cover a probit axis about evenly, the best first
     return MappingProxyType(
         {
             GAUSSIAN: [GaussianLLR.from_eer(float(eer)) for eer in eers],
+            # the largest mean first, as EERs are to rise
             "mixture of two pairs": [MixtureLLR((0.5, 0.5), (m, 4.0 * m)) for m in mu[::-1]],
             f"PLDA, {PLDA_DIM} dimensions": [PLDALLR.isotropic(float(r), PLDA_DIM) for r in rho],
             "gamma": [GammaLLR(float(shape)) for shape in np.geomspace(0.0004, 5.0, 30)],
@@ -211,11 +216,13 @@ def cost_name(cost: AnyPoint) -> str:
 def _cost_of_pair(pair: CalibratedPair, cost: AnyPoint) -> float:
     if cost == CLLR:
         return pair.cllr
+    # calibrated: the actual cost is the minimum
     return pair.act_dcf(cost) if isinstance(cost, OperatingPoint) else pair.c_primary(cost)
 
 
 def _gaussian_pair_cost(eer: float, cost: AnyPoint) -> float:
     if not 0.0 < eer < 0.5:
+        # the two ends of the relation: no errors, and no information
         return 0.0 if eer <= 0.0 else 1.0
     return _cost_of_pair(GaussianLLR.from_eer(eer), cost)
 
@@ -245,6 +252,7 @@ class ZooCurve(Curve):
         names = []
         for target, nontarget in zip(self.target_mean, self.nontarget_mean, strict=True):
             quarters = (
+                # 1 in the upper quarter, -1 in the lower, 0 between
                 int(target >= high_t) - int(target <= low_t),
                 int(nontarget >= high_n) - int(nontarget <= low_n),
             )
@@ -270,6 +278,7 @@ def zoo_curve(source: ScoreSource, by: str) -> ZooCurve:
     (array([4. , 2.5]), array([-1., -2.]))
     """
     moments = as_source(source).with_columns(by).reduce(grouped(Moments.of, by)).groups
+    # a trial without a name belongs to no speaker
     usable = {
         key: m for key, m in moments.items() if key is not None and m.target.n > 0 and m.nontarget.n > 0
     }

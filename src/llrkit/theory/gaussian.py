@@ -21,7 +21,8 @@ from llrkit.errors import InputError
 from llrkit.theory.distributions import Normal
 from llrkit.theory.pairs import CalibratedPair, DetLine
 
-# The trapezoid rule converges exponentially for smooth functions times a Gaussian.
+# The trapezoid rule converges exponentially for smooth functions times a Gaussian. Gauss-Hermite quadrature
+# does not suit log(1 + e^-x): with 128 nodes it is still off by some 1e-8.
 _H = 0.1
 _Z = np.arange(-100, 101) * _H  # beyond 10 the weight is below 1e-22
 _PHI = _H * np.exp(-0.5 * _Z**2) / np.sqrt(2.0 * np.pi)
