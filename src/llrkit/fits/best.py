@@ -1,12 +1,12 @@
 """The best calibrator by cross-validation: candidates, losses held out, and a blend.
 
-What cross-validation says of a method: its expected loss after a fit on everything, and how sure that is. The
+Cross-validation says what loss to expect of a method after a fit on everything, and how sure that is. The
 losses are kept as sums over blocks of trials, so any source will do. A block holds the trials between two
 sets of groups (speakers); there are as many sets as groups, at most 64, or 64 sets of trials without groups.
 
-How much each method counts in a blend: the weights with the lowest cross-validated loss. A single method is a
-blend too, so the weights that are found never lose more in cross-validation than the best of the methods, nor
-than logistic regression where that is one of them.
+The weights of a blend are those with the lowest cross-validated loss. A single method is a blend too, so the
+weights that are found never lose more in cross-validation than the best of the methods, nor than logistic
+regression where that is one of them.
 """
 
 from __future__ import annotations

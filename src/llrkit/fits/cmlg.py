@@ -1,9 +1,10 @@
 """CMLG: constrained maximum likelihood of Gaussian LLRs, the choice of alpha, and the cost it predicts.
 
-The weight alpha of CMLG, chosen by what it costs on trials whose groups were left out. Groups (speakers) are
-dealt into sets by a hash of their names. The map for a trial between sets p and q is the closed form of the
-trials that touch neither, which follows from sums over the blocks of trials between two sets: no map is ever
-fitted twice, so a set can be small. Two passes, whatever the number of weights.
+The line follows in closed form from the means and variances of the classes. The weight alpha of the variances
+can be chosen by what it costs on trials whose groups were left out: groups (speakers) are dealt into sets by
+a hash of their names. The map for a trial between sets p and q is the closed form of the trials that touch
+neither, which follows from sums over the blocks of trials between two sets: no map is ever fitted twice, so a
+set can be small. Two passes, whatever the number of weights.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The methods by name, and folds for cross-validation.
 
-Folds: which trials may train the map that is applied to which trials. With groups, no trial is calibrated by
-a map that has seen a trial with the same speaker. A trial belongs to the speakers of both its sides: the map
-for a trial whose speakers are in folds f and g is trained on the trials that have no speaker in either.
+Folds say which trials may train the map that is applied to which trials. With groups, no trial is calibrated
+by a map that has seen a trial with the same speaker. A trial belongs to the speakers of both its sides: the
+map for a trial whose speakers are in folds f and g is trained on the trials that have no speaker in either.
 """
 
 from __future__ import annotations

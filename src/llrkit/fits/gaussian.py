@@ -1,8 +1,9 @@
 """Gaussian classes with uncertain parameters, and tests whether scores are Gaussian.
 
-How unlike two Gaussians of equal variance scores are: measures, limits, words, and tests. The tests take
-trials to be independent. Trials that share speakers say less than their number, so p-values are too small
-then; what a deviation costs (:mod:`llrkit.fits.cmlg`) does not depend on that.
+Few trials leave the parameters of a Gaussian uncertain, which :func:`fit_bayes` integrates out. Whether
+scores are like two Gaussians of equal variance is measured and tested here too. The tests take trials to be
+independent. Trials that share speakers say less than their number, so p-values are too small then; what a
+deviation costs (:mod:`llrkit.fits.cmlg`) does not depend on that.
 """
 
 from __future__ import annotations

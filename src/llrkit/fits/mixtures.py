@@ -1,9 +1,10 @@
 """Mixtures of calibrated pairs, their mixing curves, and fits without labels.
 
-The distribution of mu without a number of components: nonparametric maximum likelihood on a grid. For a given
-map ``x = a s + b`` the log-likelihood is concave in the weights, so a convex solver finds their maximum and
-says how far from it they are at most (Lindsay 1983: no exchange of weight promises more). Around it goes an
-ascent in a and b, whose slopes at the best weights are those of the profile likelihood.
+Without a given number of components, the distribution of mu is estimated on a grid by nonparametric maximum
+likelihood. For a given map ``x = a s + b`` the log-likelihood is concave in the weights, so a convex solver
+finds their maximum and says how far from it they are at most (Lindsay 1983: no exchange of weight promises
+more). Around it goes an ascent in a and b, whose slopes at the best weights are those of the profile
+likelihood.
 """
 
 from __future__ import annotations

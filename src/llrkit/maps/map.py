@@ -1,4 +1,4 @@
-"""Maps from score to LLR: affine, by knots, inverse, composed; what each records of its training."""
+"""Maps from score to LLR: what all of them share, and the affine, inverse and composed ones."""
 
 from __future__ import annotations
 

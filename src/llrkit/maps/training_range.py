@@ -335,8 +335,6 @@ def class_gap(source: AnyTrials, labels: Labels | None = None) -> tuple[float, f
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
 
     Examples
     --------

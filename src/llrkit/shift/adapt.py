@@ -1,12 +1,12 @@
 """A calibration adapted to other scores, with few labels or none.
 
-A few labeled trials of the new domain: a line after the map, as far from no change as they make certain. The
-LLRs ``x`` of a map become ``(1 + u) x + v`` with normal priors on ``u`` and ``v`` around 0. Several widths of
-these priors are tried, and the lines they lead to are averaged, each with the probability of the labels under
-its priors as weight (empirical Bayes, by Laplace's approximation). Half of the weight before any label is
-seen belongs to no change at all, and narrow priors have more than wide ones. With no label it is the map
-itself, with many it is logistic regression. One trial far out can still turn the line, so that a map which is
-believed in follows it only as far as trials that were left out confirm it (:func:`confirmed_line`).
+A few labeled trials of the new domain add a line after the map, as far from no change as they make certain.
+The LLRs ``x`` of a map become ``(1 + u) x + v`` with normal priors on ``u`` and ``v`` around 0. Several
+widths of these priors are tried, and the lines they lead to are averaged, each with the probability of the
+labels under its priors as weight (empirical Bayes, by Laplace's approximation). Half of the weight before any
+label is seen belongs to no change at all, and narrow priors have more than wide ones. With no label it is the
+map itself, with many it is logistic regression. One trial far out can still turn the line, so that a map
+which is believed in follows it only as far as trials that were left out confirm it (:func:`confirmed_line`).
 
 How far the labels are followed depends on what the scores say. If they are as in training, or say how they
 moved, the map is believed in, and a line after it must be confirmed by labels that were left out. If there

@@ -1,9 +1,9 @@
 """Whether scores still are what a calibration was trained on, and how that is said.
 
-A test of whether unlabeled scores fit any mixture of the training classes. The shares of scores below some
-cuts, ``F``, are compared with ``p F_t + (1 - p) F_n`` of the training classes at the share of targets ``p``
-that fits best. The statistic is Anderson and Darling's: squares of what is left, each divided by ``F (1 -
-F)``. Under the null hypothesis it is a weighted sum of squares of normal variables; the weights follow from
+The test asks whether unlabeled scores fit any mixture of the training classes. The shares of scores below
+some cuts, ``F``, are compared with ``p F_t + (1 - p) F_n`` of the training classes at the share of targets
+``p`` that fits best. The statistic is Anderson and Darling's: squares of what is left, each divided by ``F (1
+- F)``. Under the null hypothesis it is a weighted sum of squares of normal variables; the weights follow from
 the covariances of the three sets of shares, which groups of trials (speakers) make larger. Its distribution
 is taken as Satterthwaite's, with an F in place of a chi-square where the covariances themselves come from few
 groups.

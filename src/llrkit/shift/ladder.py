@@ -1,13 +1,13 @@
 """How scores may have moved: rungs from nothing to everything, and the loss to expect at each.
 
-The rungs of the ladder: mixtures of the two training classes after a move, fitted to unlabeled scores. On
-every rung a score of a class is ``center + offset + spread * (s - center)`` of a training score s of that
-class, or comes from a normal distribution; the rungs differ in what may move. The share of targets is free,
-or held in a range.
+A rung is a mixture of the two training classes after a move, fitted to unlabeled scores. On every rung a
+score of a class is ``center + offset + spread * (s - center)`` of a training score s of that class, or comes
+from a normal distribution; the rungs differ in what may move. The share of targets is free, or held in a
+range.
 
-The ladder: from "no shift" up to free densities, climbed only as far as the scores ask for. A rung is
-adequate if its mixture is close to the scores, as a whole and in the part that each class explains. If it is
-not, the next one is tried, and taken only if what it promises to gain is certain, also in the eyes of the
+The ladder leads from "no shift" up to free densities and is climbed only as far as the scores ask for. A rung
+is adequate if its mixture is close to the scores, as a whole and in the part that each class explains. If it
+is not, the next one is tried, and taken only if what it promises to gain is certain, also in the eyes of the
 rungs above it. The likelihood alone would choose wrongly: a mixture of two free normal densities often has
 the better one, and the worse LLRs.
 """

@@ -1,12 +1,12 @@
-"""A monitor that may be looked at any time.
+"""A monitor of shift whose alarm may be looked at any time.
 
-E-processes against a mixture of two classes whose share may change with every batch. With counts ``c_b`` of
-batch b in cells, the e-process is ``q(c) / sup L(c)``: the probability that a predictor (Krichevsky and
-Trofimov's) gives the cells of all scores, which knows nothing of the null hypothesis, over the largest
-likelihood under it. For whatever share of targets each batch has, it is at most a martingale that starts at
-1, so that Ville's inequality bounds how often it ever gets large (universal inference). The cells of the
-training classes are not known exactly either: the supremum is over all that their own likelihood leaves, by
-Lagrange's bound ``sup {f : l >= l_max - c} <= sup {f + l} - l_max + c``.
+The evidence is an e-process against a mixture of two classes whose share may change with every batch. With
+counts ``c_b`` of batch b in cells, the e-process is ``q(c) / sup L(c)``: the probability that a predictor
+(Krichevsky and Trofimov's) gives the cells of all scores, which knows nothing of the null hypothesis, over
+the largest likelihood under it. For whatever share of targets each batch has, it is at most a martingale that
+starts at 1, so that Ville's inequality bounds how often it ever gets large (universal inference). The cells
+of the training classes are not known exactly either: the supremum is over all that their own likelihood
+leaves, by Lagrange's bound ``sup {f : l >= l_max - c} <= sup {f + l} - l_max + c``.
 """
 
 from __future__ import annotations

@@ -126,8 +126,8 @@ def curve_bands(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source, result
-        Trials, and what :func:`evaluate` found for them.
+    result
+        What :func:`evaluate` found for these trials.
     speakers
         The column, or the two columns, with the speakers of the two sides of a trial. Without them
         trials are taken as independent.

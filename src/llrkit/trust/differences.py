@@ -158,22 +158,20 @@ def compare_systems(
     Parameters
     ----------
     source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
-        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+        Trials with two scores each: ``Trials(..., score=["a", "b"])``, ``Scores`` of shape (n, 2), or an
+        array of that shape that comes with ``labels``.
     labels
-        The label of each score, where the first argument is an array.
-    source
-        Trials with two scores each: ``Trials(..., score=["a", "b"])``, or ``Scores`` of shape (n, 2).
+        The label of each trial, where the first argument is an array.
     points
         Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     ci
-        ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for
-        minimum costs and minimum Cllr, whose map is fitted, a jackknife that leaves out groups of trials;
-        for other numbers the delta method. ``"speaker"``: a jackknife that leaves out one speaker after
-        the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio. Rates and
-        actual costs with errors of fewer than a quarter of all speakers (effectively) are tested by random
-        signs of the speakers, those of fewer than 4 speakers not at all. ``"bootstrap"``: speakers are drawn
-        with replacement, the same for both systems. By default ``"speaker"`` if ``speakers`` are given,
+        ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for other
+        numbers the delta method, and for minimum Cllr, whose map is fitted, also a jackknife that leaves out
+        groups of trials, whichever error is larger. ``"speaker"``: a jackknife that leaves out one speaker
+        after the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio. Rates
+        and actual costs with errors of fewer than a quarter of all speakers (effectively) are tested by
+        random signs of the speakers, those of fewer than 4 speakers not at all. ``"bootstrap"``: speakers are
+        drawn with replacement, the same for both systems. By default ``"speaker"`` if ``speakers`` are given,
         otherwise ``"trial"``.
     speakers, recordings, level, replicates, rng
         As in :func:`evaluate`.
@@ -428,20 +426,17 @@ def compare_many_systems(
     Parameters
     ----------
     source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
-        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+        Trials with two or more scores each: ``Trials(..., score=["a", "b", "c"])``, ``Scores`` of shape
+        (n, K), or an array of that shape that comes with ``labels``.
     labels
-        The label of each score, where the first argument is an array.
-    source
-        Trials with two or more scores each: ``Trials(..., score=["a", "b", "c"])``, or ``Scores`` of shape
-        (n, K).
+        The label of each trial, where the first argument is an array.
     points
         Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     all_pairs
         Compare every system with every other; by default the first with each of the others.
     **options
         As in :func:`compare_systems`: ``ci``, ``speakers``, ``recordings``, ``level``, ``replicates``,
-        ``seed``, ``allow_unconfirmed``.
+        ``rng``, ``allow_unconfirmed``.
 
     Examples
     --------

@@ -1,13 +1,11 @@
 """Tests of scale and offset, identities that hold for calibrated LLRs, and precision.
 
-The test of scale and offset with what it rests on: counts alone, or each speaker left out in turn.
-
-With speakers: theta = (a, b) is the line fitted to all trials and theta_p the one without speaker p; the
-jackknife gives theta corrected for bias and its covariance V; ``(theta - (1, 0))' V^-1 (theta - (1, 0))``
-is compared with Hotelling's distribution. Its degrees of freedom are fewer than speakers - 1 where few
-speakers make most of V: with h_p the part of speaker p in V^-1 V (they add up to 2), ``1.5 x 4 / sum h_p^2
-- 1``. Equal normal deviations would have the factor 2; the smaller one makes up for heavier tails
-(benchmarks/sizes.py).
+The test of scale and offset rests on counts alone, or on each speaker left out in turn. With speakers, theta
+= (a, b) is the line fitted to all trials and theta_p the one without speaker p; the jackknife gives theta
+corrected for bias and its covariance V; ``(theta - (1, 0))' V^-1 (theta - (1, 0))`` is compared with
+Hotelling's distribution. Its degrees of freedom are fewer than speakers - 1 where few speakers make most of
+V: with h_p the part of speaker p in V^-1 V (they add up to 2), ``1.5 x 4 / sum h_p^2 - 1``. Equal normal
+deviations would have the factor 2; the smaller one makes up for heavier tails (benchmarks/sizes.py).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The numbers of an evaluation as functionals, and the influence of each trial.
 
-Influence functions: what each trial adds to every number of an evaluation. Every number is, to first order, a
-sum over trials. The threshold of a minimum cost and the PAV map of the minimum Cllr are taken as fitted:
-moving them a little changes nothing to first order, since they are where the cost is smallest. The equal
-error rate moves along the ROC: with w the share of false alarms in a short piece of the ROC around it, ``dEER
-= w dPmiss + (1 - w) dPfa``.
+Every number of an evaluation is, to first order, a sum over trials; what a trial adds is its influence. The
+threshold of a minimum cost and the PAV map of the minimum Cllr are taken as fitted: moving them a little
+changes nothing to first order, since they are where the cost is smallest. The equal error rate moves along
+the ROC: with w the share of false alarms in a short piece of the ROC around it, ``dEER = w dPmiss + (1 - w)
+dPfa``.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Intervals by leaving out speakers in turn, and of error rates with few errors.
 
-Jackknife: numbers, and what each of them is without each speaker in turn. With ``theta`` a number of S
-speakers and ``theta_p`` the same number without the trials of speaker p, the pseudo-values ``S theta - (S -
-1) theta_p`` behave like S independent observations (Tukey 1958): their mean is the number corrected for its
-bias to first order, their spread gives its standard error, and resampling them shows how skewed it is
+The jackknife computes every number again without each speaker in turn. With ``theta`` a number of S speakers
+and ``theta_p`` the same number without the trials of speaker p, the pseudo-values ``S theta - (S - 1)
+theta_p`` behave like S independent observations (Tukey 1958): their mean is the number corrected for its bias
+to first order, their spread gives its standard error, and resampling them shows how skewed it is
 (bootstrap-t, Efron 1981). Trials between two speakers are left out with either. Speakers in blocks that are
 never compared, such as genders, are strata: the pseudo-values of each block spread around their own mean.
 
-One pass for all intervals: counts by speaker, and the influences of all numbers by pair of speakers. All
-influences but that of the logarithmic loss depend on the cell of a score only, so that most sums follow from
-the counts. It gives the same as :class:`SpeakerCells` and :class:`InfluenceSums` side by side, several times
-as fast.
+One pass (:func:`speaker_pass`) serves all intervals: it counts trials by speaker, and adds up the influences
+of all numbers by pair of speakers. All influences but that of the logarithmic loss depend on the cell of a
+score only, so that most sums follow from the counts. It gives the same as :class:`SpeakerCells` and
+:class:`InfluenceSums` side by side, several times as fast.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""How numbers of calibration are distributed if LLRs are calibrated; devPAV; LLR curves.
+"""What calibrated LLRs show by chance: null distributions of calibration losses, and bands of LLR curves.
 
-What a calibrated system shows by chance, also where speakers differ: null distributions of losses. The PAV
-map is fitted to the trials it is judged on, so Cllr - min Cllr and devPAV are above zero also when nothing is
-wrong. How far, depends on the numbers of trials and on how well the classes are separated; it is found by
-drawing sets of trials from a calibrated pair of distributions. A set is drawn as counts in cells, so that
-large sets cost no more than small ones.
+The PAV map is fitted to the trials it is judged on, so Cllr - min Cllr and devPAV are above zero also when
+nothing is wrong. How far depends on the numbers of trials and on how well the classes are separated; it is
+found by drawing sets of trials from a calibrated pair of distributions. A set is drawn as counts in cells, so
+that large sets cost no more than small ones.
 
 With speakers it takes three steps. The scores of each class are moved, in their order, to where a calibrated
 system with the same scores would have them: the set is then calibrated as exactly as so many trials can be,

@@ -1,11 +1,11 @@
 """Speakers that trials share, what follows for covariances, and counts by speaker.
 
-Who is compared with whom: speakers fall into blocks, such as genders, that are never compared. Where there
-are a few large blocks, how many speakers each has was decided by whoever collected the trials. What is the
-same for all speakers of a block is then no chance, and does not belong into an error.
+Speakers fall into blocks, such as genders, that are never compared with each other. Where there are a few
+large blocks, how many speakers each has was decided by whoever collected the trials. What is the same for all
+speakers of a block is then no chance, and is no part of an error.
 
-Covariance of sums over trials: independent trials, or trials that share speakers, in one pass. With ``phi_i``
-what trial ``i`` adds to an estimate (its influence), independent trials give the variance ``sum_i phi_i^2``.
+The covariance of sums over trials takes one pass, whether or not trials share speakers. With ``phi_i`` what
+trial ``i`` adds to an estimate (its influence), independent trials give the variance ``sum_i phi_i^2``.
 Trials that share a speaker are not independent; the dyadic-robust variance is
 
     sum_p (sum of phi over the trials of speaker p)^2 - sum_{p<q} (sum over the trials between p and q)^2
@@ -13,9 +13,9 @@ Trials that share a speaker are not independent; the dyadic-robust variance is
 where the second sum takes out what the first one counts twice. No resampling is needed. Many speakers are put
 into groups first, which makes the pairs few.
 
-SpeakerCells: counts and sums of trials by speaker, from which numbers without one speaker follow. A trial
-belongs to one or two speakers. Leaving a speaker out removes all of its trials, on either side; what is left
-is the total less the trials of the speaker.
+:class:`SpeakerCells` holds counts and sums of trials by speaker, from which numbers without one speaker
+follow. A trial belongs to one or two speakers. Leaving a speaker out removes all of its trials, on either
+side; what is left is the total less the trials of the speaker.
 """
 
 from __future__ import annotations
