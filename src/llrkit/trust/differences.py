@@ -204,10 +204,10 @@ def compare_systems(
         )
     systems = [only_systems(source, (k,)) for k in (0, 1)]
     results = [measure(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]
-    # Weighted trials do not add up to their number, which decides whether errors are few.
+    # weighted trials do not add up to their number, which decides whether errors are few
     trials = trial_numbers(source)
     numbers = [functionals(result, trials) for result in results]
-    # Both systems have the same numbers in the same order, because their points are the same.
+    # both systems have the same numbers in the same order, because their points are the same
     every = list(zip(numbers[0].numbers, numbers[1].numbers, strict=True))
     reasons = {a.name: a.reason or b.reason for a, b in every if a.reason or b.reason}
     pairs = [(a, b) for a, b in every if a.name not in reasons]
@@ -215,7 +215,7 @@ def compare_systems(
     if ci == "bootstrap":
         assert speakers is not None
         resampling = speaker_resampling(source, speakers, recordings, seed)
-        # The same draws for both systems: what chance does to one it does to the other.
+        # the same draws for both systems: what chance does to one it does to the other
         drawn = [
             bootstrap_numbers(one, result, resampling, checked_replicates(replicates), slope=False)
             for one, result in zip(systems, results, strict=True)
@@ -258,7 +258,7 @@ def _bootstrap_difference(
     gap = a.value - b.value
     moved = drawn + 2.0 * (gap - float(drawn.mean()))  # see percentile_interval
     low, high = (float(end) for end in np.quantile(moved, tail_probabilities(n_speakers, level)))
-    # Each tail counts replicates at 0 itself; the added one keeps p above 0.
+    # each tail counts replicates at 0 itself; the added one keeps p above 0
     beyond = min(np.count_nonzero(moved <= 0.0), np.count_nonzero(moved >= 0.0))
     p = min(1.0, 2.0 * (float(beyond) + 1.0) / (len(moved) + 1.0))
     return Difference(a.value, b.value, low, high, float(drawn.std()), p)
@@ -463,7 +463,7 @@ def compare_many_systems(
     )
     corrected: list[dict[str, float]] = [{} for _ in pairs]
     for key in dict.fromkeys(key for pair in pairs for key in pair.differences):
-        # Holm's correction is over the pairs in which this number could be tested.
+        # Holm's correction is over the pairs in which this number could be tested
         tested = [k for k, pair in enumerate(pairs) if key in pair.differences]
         for k, p in zip(tested, holm([pairs[k][key].p_value for k in tested]), strict=True):
             corrected[k][key] = p
@@ -487,7 +487,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     corrected, largest = [0.0] * len(p_values), 0.0
     for k, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        # The running maximum keeps corrected p-values in the order of the plain ones.
+        # the running maximum keeps corrected p-values in the order of the plain ones
         largest = max(largest, min(1.0, (len(p_values) - k) * p_values[i]))
         corrected[i] = largest
     return corrected
@@ -509,7 +509,7 @@ class DeLong(Result):
         variance, gap = aa + bb - 2.0 * ab, self.auc[0] - self.auc[1]
         if variance > 0.0:
             return gap / math.sqrt(variance)
-        # Equal placements of all trials: no variance, and a gap that is then exact.
+        # equal placements of all trials: no variance, and a gap that is then exact
         return 0.0 if gap == 0.0 else math.copysign(math.inf, gap)
 
     @property
@@ -556,11 +556,11 @@ def delong_test(source: AnyTrials, labels: Labels | None = None) -> DeLong:
         raise TooFewTrialsError("DeLong's test needs at least two trials of each class")
     products = covariance(source, side_by_side(*(table.influences() for table in tables))).independent
     # each system has four sums: losses and placements, of targets and of non-targets
-    # Losses come first in each system's sums; the test needs the placements behind them.
+    # losses come first in each system's sums; the test needs the placements behind them
     rows = np.array(
         [[products[4 * i + 2 : 4 * i + 4, 4 * j + 2 : 4 * j + 4] for j in (0, 1)] for i in (0, 1)]
     )
-    # Sample covariances with n - 1, as DeLong et al. have them; products are of centered placements.
+    # sample covariances with n - 1, as DeLong et al. have them; products are of centered placements
     spread = rows[:, :, 0, 0] / (n[0] * (n[0] - 1.0)) + rows[:, :, 1, 1] / (n[1] * (n[1] - 1.0))
     return DeLong((results[0].auc, results[1].auc), as_rows(spread))
 
@@ -594,9 +594,9 @@ class DifferenceError(ReadOnlyArrays):
     def p_value(self, gap: float) -> float:
         """Two-sided test that there is no difference."""
         if self.flipped is not None:
-            # A hair below the gap, so that rounding does not hide a flip of the same size.
+            # a hair below the gap, so that rounding does not hide a flip of the same size
             as_large = len(self.flipped) - int(np.searchsorted(self.flipped, abs(gap) * (1.0 - 1e-12)))
-            # The observed signs are one of the possible ones: hence the 1 in both places.
+            # the observed signs are one of the possible ones: hence the 1 in both places
             return (1.0 + as_large) / (1.0 + len(self.flipped))
         return two_sided_p(gap, self.standard_error, self.df)
 
@@ -604,7 +604,7 @@ class DifferenceError(ReadOnlyArrays):
         """Half the width of the interval, which excludes 0 where the test rejects."""
         if self.flipped is None:
             return quantile(level, self.df) * self.standard_error
-        # The interval ends where the test would reject, so test and interval never disagree.
+        # the interval ends where the test would reject, so test and interval never disagree
         most = math.floor((1.0 - level) * (1.0 + len(self.flipped)) + 1e-9) - 1
         return float(self.flipped[min(len(self.flipped) - 1 - most, len(self.flipped) - 1)])
 
@@ -624,12 +624,12 @@ def flipped_sizes(gap: Jackknife) -> FloatArray:
     """
     around = gap.deviations[:, 0] + gap.values[0]
     share = float(np.broadcast_to(gap.counted_once, 1)[0])
-    # Taking out what pairs count twice shrinks the variance, and so the sizes by its root.
+    # taking out what pairs count twice shrinks the variance, and so the sizes by its root
     sizes = np.abs(_random_signs(gap.n_speakers) @ around) / gap.n_speakers * math.sqrt(share)
     return np.asarray(np.sort(sizes))
 
 
-# Cached, because all numbers of a comparison flip the same speakers.
+# cached, because all numbers of a comparison flip the same speakers
 @lru_cache(maxsize=2)
 def _random_signs(n: int) -> FloatArray:
     """Random signs of n speakers, one row for each flip."""
@@ -687,7 +687,7 @@ class TrialGroups(Speakers):
     def of(self, chunk: Scores, class_index: int) -> tuple[IntArray, IntArray]:
         """The group of each trial of a class, and nobody."""
         place = np.asarray(chunk.columns[POSITION][class_index])
-        # deal_folds gives fold * n + fold; the remainder is the fold.
+        # deal_folds gives fold * n + fold; the remainder is the fold
         group = deal_folds(place, self.n, 0) % self.n
         return group, np.full(len(group), self.n)
 
@@ -712,9 +712,9 @@ def trial_errors(
     for a, b in pairs:
         weights = np.concatenate([a.coefficients, -b.coefficients]) * unbiased
         errors[a.name] = DifferenceError(math.sqrt(max(float(weights @ spread @ weights), 0.0)))
-    # Leaving out more groups than the smaller class has trials would leave groups empty.
+    # leaving out more groups than the smaller class has trials would leave groups empty
     groups, fitted = int(min(MOST_GROUPS, smaller_class)), "min_cllr"
-    # Trials with weights cannot be dealt out one by one.
+    # Trials with weights cannot be dealt out one by one
     if fitted not in errors or source.roles.weight is not None:
         return errors
     dealt = TrialGroups((POSITION,), {}, targets_cross=False, n_groups=groups)
@@ -723,7 +723,7 @@ def trial_errors(
         for k, result in enumerate(results)
     )
     error = float((first - second).standard_error[0])
-    # The error at the fitted map ignores the fit and is too small; leaving groups out shows the fit.
+    # the error at the fitted map does not show the fit, leaving groups out does
     if error > errors[fitted].standard_error:
         errors[fitted] = DifferenceError(error, groups - 1.0)
     return errors
@@ -758,25 +758,25 @@ def speaker_errors(
     cells = [count_by_speaker(only_systems(source, (k,)), result, groups) for k, result in enumerate(results)]
     first, second = (leave_out(one, result).select(names) for one, result in zip(cells, results, strict=True))
     made = [makers_of_errors(one, result) for one, result in zip(cells, results, strict=True)]
-    # A reason in either system is reason enough.
+    # a reason in either system is reason enough
     few = {**made[1][1], **made[0][1]}
     errors: dict[str, DifferenceError | str] = {}
     for name, share in zip(names, shares, strict=True):
         a, b = first.select([name]), second.select([name])
         minimum = name.endswith((".min_dcf", ".min"))
-        # Half stays in for up to 30 speakers, then less (benchmarks/sizes.py, see above).
+        # half stays in for up to 30 speakers, then less (benchmarks/sizes.py, see above)
         if minimum:
             share += (1.0 - share) * 0.5 * min(1.0, _FEW_COMPARED / groups.n_compared)
         else:
             share = min(1.0, share * (1.0 + 2.0 / groups.n_compared))
-        # Left out, the only speaker of a class takes all its trials along.
+        # left out, the only speaker of a class takes all its trials along
         if not np.isfinite(a.without + b.without).all():
             errors[name] = ONE_SPEAKER
         elif name in few:
             errors[name] = f"{few[name]}: no test of so few can be trusted"
         else:
             fewest = min(makers.get(name, math.inf) for makers, _ in made)
-            # Few speakers with most errors: Student's t is too cautious there.
+            # few speakers with most errors: Student's t is too cautious there
             rare = fewest < RARE_SHARE * groups.n
             many = fewest >= MANY_MAKERS and not rare
             plain = name == "cllr" or (name.endswith((".act_dcf", ".act")) and many)
@@ -791,7 +791,7 @@ def _error_of_difference(
     mean = 1.0
     if by_ratio:
         if name == "auc":
-            # The area above the ROC is the error, and its ratio has a meaning.
+            # the area above the ROC is the error, and its ratio has a meaning
             a, b = (replace(one, values=1.0 - one.values, without=1.0 - one.without) for one in (a, b))
         mean = _logarithmic_mean(float(a.values[0]), float(b.values[0]))
         a, b = a.on_scales(["cost"]), b.on_scales(["cost"])
@@ -799,7 +799,7 @@ def _error_of_difference(
             return "without one of the speakers it is 0: no test of so few errors can be trusted"
     gap = replace(a - b, counted_once=share)
     flipped = mean * flipped_sizes(gap) if by_signs else None
-    # The error of a logarithm times the logarithmic mean of both values is that of the difference.
+    # the error of a logarithm times the logarithmic mean of both values is that of the difference
     return DifferenceError(mean * float(gap.standard_error[0]), float(gap.df[0]), flipped)
 
 
