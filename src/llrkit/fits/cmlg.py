@@ -138,7 +138,7 @@ def choose_alpha(
     if len(columns) > 2 or (groups is not None and not columns):
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
     wide = source.with_columns(*(columns or (POSITION,)))
-    # Scores on -1 ... 1: variances come from raw second moments
+    # scores on -1 ... 1: variances come from raw second moments
     # below, which would cancel for scores far from 0
     low, high = moments.extremes
     center, scale = (low + high) / 2.0, (high - low) / 2.0

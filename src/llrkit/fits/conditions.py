@@ -119,7 +119,7 @@ class ConditionCells:
 def cell_numbers(units: FloatArray) -> IntArray:
     """The cell of each trial: the range of every condition is cut evenly."""
     n = units.shape[1]
-    # 1e-9 because a root such as 1024 ** (1 / 5) may come out just below a whole number
+    # 1e-9 in case a root comes out just below a whole number
     cuts = min(256, int(_CELLS ** (1.0 / n) + 1e-9))
     # the upper end of the range belongs to the last cell
     places = np.minimum((0.5 * (units + 1.0) * cuts).astype(np.int64), cuts - 1)

@@ -241,7 +241,7 @@ def crossed_llrs(
     """The LLRs of each class under maps that have not seen the trials' groups; a column for each method."""
     codes = folds.of(chunk)
     llrs = np.empty((chunk.n_target, len(methods))), np.empty((chunk.n_nontarget, len(methods)))
-    # Trials of one pair go through all methods together, so a chunk is split once
+    # trials of one pair go through all methods together, so a chunk is split once
     for f, g in folds.pairs:
         rows = [np.flatnonzero(code == f * folds.n + g) for code in codes]
         trials = chunk.select(*rows)

@@ -177,7 +177,7 @@ class SampledSource(WrappedSource):
         """Summarize; the first time, keep a sample and the histogram of one system's scores too."""
         if self.box:
             return self.source.reduce(summarize)
-        # Scores of several systems have no histogram of one score
+        # scores of several systems have no histogram of one score
         if self.roles.n_systems == 1:
             summarize_all = both(summarize, TrainingSample.of, ScoreHistogram.of)
             summary, sample, histogram = self.source.reduce(summarize_all).summaries

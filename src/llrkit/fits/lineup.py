@@ -222,7 +222,7 @@ def gaussian_lr(rank: IntArray, cohort: int, d_prime: float) -> FloatArray:
 
     # the integrand narrows with the root of the cohort, and so does the step
     step = 0.25 / np.sqrt(cohort + 4.0)
-    # 12 standard deviations around both the foils (0) and the targets (-d') hold all of the mass
+    # 12 standard deviations on either side of 0 and of -d', between which the integrand lies
     z = np.arange(min(-d_prime, 0.0) - 12.0, max(-d_prime, 0.0) + 12.0, step)
     # the standard normal density at z times h' is the density at z + d'
     weight = -0.5 * (z + d_prime) ** 2 - 0.5 * np.log(2.0 * np.pi) + np.log(step)

@@ -160,7 +160,7 @@ class PavMap(Map):
         return llr
 
     def _tried(self, scores: FloatArray) -> FloatArray:
-        # Scores that are only tried must not raise under a policy that refuses
+        # scores that are only tried must not raise under a policy that refuses
         return super()._tried(np.clip(scores, self.low, self.high))
 
     def back_to_scores(self) -> PavMap:
@@ -240,7 +240,7 @@ def fit_pav(
     if not (isinstance(tilt, (int, float)) and 0.0 <= tilt <= 0.1):
         raise InputError(f"tilt must be between 0 and 0.1, got {tilt!r}")
     whole_number(max_knots, 4, "max_knots")
-    # the grid of PAV counts on the same pass as the moments, so exact PAV takes two passes
+    # the grid is collected on the same pass as the moments, so exact PAV takes two passes
     moments, grid = source.reduce(both(_moments_of_one_system, Grid.of)).summaries
     check_moments(source, moments)
     bins = source.reduce(count_on(collect_again(source, grid))).bins()

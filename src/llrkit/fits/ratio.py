@@ -127,7 +127,7 @@ def _newton_of_likelihood(
     curved = objective if rough is None else rough
     for _ in range(25):
         free = _free_parameters(x, gradient, low, high)
-        # the gradient is exact to rounding, so the search goes on to the end of its digits
+        # gradients of likelihoods are exact to rounding, so the search goes on to the end of their digits
         if not free.any() or np.abs(gradient[free]).max() < 1e-13:
             break
         step = np.zeros_like(x)
@@ -168,7 +168,7 @@ def _newton_step_within_bounds(
     hessian = np.empty((len(where), len(where)))
     for row, i in enumerate(where):
         up, down = x.copy(), x.copy()
-        # central differences of an exact gradient; the step is relative, and absolute near 0
+        # central differences of the gradient; the step is relative, and absolute near 0
         shift = 1e-5 * (1.0 + abs(x[i]))
         up[i], down[i] = min(x[i] + shift, high[i]), max(x[i] - shift, low[i])
         hessian[row] = (objective(up)[1] - objective(down)[1])[where] / (up[i] - down[i])

@@ -468,7 +468,7 @@ class Map(SavedMap):
         array([2.])
         """
         source = self.in_trained_order(as_source(source, labels))
-        # Trials of a source are read later and perhaps by workers: nobody could collect the notes
+        # trials of a source are read later and perhaps by workers: nobody could collect the notes
         unwatched = RangeWatch(None)
         change = partial(self._of_chunk, read_factor=self._read_factor(source), watch=unwatched)
         return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0, calibrated=True)

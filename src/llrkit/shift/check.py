@@ -139,7 +139,7 @@ def as_new_source(fitted: Map, scores: AnyTrials, of: str) -> ScoreSource:
         return Scores.part(values, values[:0])
     if of == "LLRs":
         return counted_map(fitted)[0].on(scores)
-    # Trials know their own unit, which may differ from that of training
+    # trials know their own unit, which may differ from that of training
     factor = fitted.input_factor / fitted._read_factor(scores)
     if factor == 1.0:
         return scores
@@ -633,7 +633,7 @@ class ShiftJudge:
         are refused then.
         """
         try:
-            # Speakers are unknown here: a small p-value alone may only say that other people speak
+            # speakers are unknown here: a small p-value alone may only say that other people speak
             check = harmful_shift(NewScores.of_counts(counts, self.setting.densities.cuts), self.setting)
         except TooFewTrialsError as error:
             return f"no shift was looked for: {error}" if self.policy == "error" else ""

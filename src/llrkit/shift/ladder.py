@@ -603,7 +603,7 @@ def climb(
     """
     classes = ClassDensity.of(trained.target), ClassDensity.of(trained.nontarget)
     movable = MovableClasses(classes, new, shares)
-    # Scores that share speakers count as fewer independent ones
+    # scores that share speakers count as fewer independent ones
     n = new.total / inflation
     # the training trials are uncertain as well: both numbers combine as variances do
     n_sure = 1.0 / (1.0 / n + inflation / (trained.target.total + trained.nontarget.total))

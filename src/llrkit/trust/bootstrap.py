@@ -332,7 +332,7 @@ class TrialResampling:
 
     def sides(self, chunk: Scores, class_index: int) -> Sides:
         """The number of each trial of a class, targets coming first, and nobody."""
-        # Trials of both classes share one array of multiplicities, targets first
+        # trials of both classes share one array of multiplicities, targets first
         first = chunk.columns[POSITION][class_index] + (self.n_target if class_index else 0)
         return first, np.full(len(first), self.n_target + self.n_nontarget)
 

@@ -714,7 +714,6 @@ def trial_errors(
         errors[a.name] = DifferenceError(math.sqrt(max(float(weights @ spread @ weights), 0.0)))
     # leaving out more groups than the smaller class has trials would leave groups empty
     groups, fitted = int(min(MOST_GROUPS, smaller_class)), "min_cllr"
-    # Trials with weights cannot be dealt out one by one
     if fitted not in errors or source.roles.weight is not None:
         return errors
     dealt = TrialGroups((POSITION,), {}, targets_cross=False, n_groups=groups)

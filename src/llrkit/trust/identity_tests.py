@@ -61,7 +61,7 @@ def judged_edges(result: Measurements) -> FloatArray:
     """Even cells of the LLR, between whose ends LLRs are judged; narrow ones where all scores are equal."""
     low, high = judged_range(result.moments.extremes, result.summaries.blocks)
     edges = np.linspace(low, high, JUDGED_CELLS + 1)
-    # Linspace of a range of rounding size repeats edges; wider cells then hold the one score
+    # linspace of a range of rounding size repeats edges; wider cells then hold the one score
     if (edges[1:] > edges[:-1]).all():
         return edges
     reach = 1e-6 * max(1.0, abs(low), abs(high))

@@ -697,7 +697,7 @@ def _speaker_pass_of_class(
                 # what all trials of a pair have before the first step
                 pairs[row] += step[0] * trials_of_pair
     square = pairs.reshape(len(kept), n, n + 1)
-    # Trials within a speaker belong on the diagonal
+    # trials within a speaker belong on the diagonal
     square[:, np.arange(n), np.arange(n)] += square[:, :, n]
     pairs = square[:, :, :n].reshape(len(kept), n * n)
     if crossed:

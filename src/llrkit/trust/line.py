@@ -134,7 +134,7 @@ def cross_validated_loss(
         llr = np.add.reduceat(llr, first) / np.diff(np.append(first, len(llr)))
         target, nontarget = np.add.reduceat(target, first), np.add.reduceat(nontarget, first)
     parts = [
-        # Trials are dealt to the folds cell by cell, as independent trials would be
+        # trials are dealt to the folds cell by cell, as independent trials would be
         rng.multinomial(np.round(counts).astype(np.int64), [1.0 / folds] * folds).T
         for counts in (target, nontarget)
     ]

@@ -346,7 +346,7 @@ def centered_pairs(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
             [ 1.,  5.]]])
     """
     result, place = np.array(values), np.asarray(blocks)
-    # Trials within a speaker are no pairs
+    # trials within a speaker are no pairs
     same = (place[:, None] == place[None, :]) & ~np.eye(len(place), dtype=bool)
     for block in range(count_blocks(blocks)):
         own = same & (place == block)[:, None]

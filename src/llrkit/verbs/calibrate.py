@@ -166,7 +166,7 @@ def calibrate(
         # judging and recording need a sample and a histogram: both come from the first pass of the fit
         part = keeping_sample(part)
         fitted = fit(part, **options)
-        # Trials that the fit has left out must not judge it
+        # trials that the fit has left out must not judge it
         if options.get("missing", "error") != "error":
             part = rows_in_memory(part).complete()
         if options.get("supervised") is None:  # else the labels of the other trials are not known
@@ -200,7 +200,7 @@ def calibrate(
             fitted = bound_map(
                 fitted, trials, bound, speakers=people, groups=dealt if bound_by_groups else None
             )
-            # Scores of several systems have no evaluation as they are
+            # scores of several systems have no evaluation as they are
             before = None if fitted.n_systems > 1 else evaluate(trials)
             after = evaluate(fitted.on(trials))
     finally:

@@ -277,7 +277,7 @@ def case_report(
                 )
     if validation is not None:
         known, who = as_source(validation), speakers
-        # Speakers may be known in training only; the validation is then judged as of independent trials
+        # speakers may be known in training only; the validation is then judged as of independent trials
         try:
             known.with_columns(*(columns or ()))
         except UnknownNameError:  # only the training trials have them
@@ -388,7 +388,7 @@ def llr_intervals(
     options = {name: value for name, value in asked.items() if name not in ("bound", "speakers")}
     if method not in METHODS or inner.n_systems != 1 or inner.needs:
         return None, f"a calibration made by {method or inner.kind!r} cannot be fitted again here"
-    # Scores read in another unit would be fitted to something else than the file was
+    # scores read in another unit would be fitted to something else than the file was
     if not np.isclose(inner.input_factor, train.roles.factor):
         raise InputError(
             "the calibration was trained on scores that were read in another way: read the training trials "

@@ -194,7 +194,7 @@ def diagnose(source: AnyTrials, labels: Labels | None = None, *, point: AnyPoint
     source = as_source(source, labels)
     cost = None if point is None else cost_of(point)
     result, tied = evaluate(source), TiedScores.of_source(source)
-    # Trials that do not show a shape are not looked at a second time
+    # trials that do not show a shape are not looked at a second time
     check = check_trials(result.moments, source, cost) if can_be_checked(result) else None
     diagnosis = diagnosis_of(result, check, tied=tied)
     if cost is None or (check is not None and check.costs is not None):

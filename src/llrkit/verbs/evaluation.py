@@ -131,7 +131,7 @@ class Evaluation(Measurements):
             return False
         return True
 
-    # without this, Python would try __getitem__ with 0, 1, 2, ... and take them for priors
+    # without this, Python would iterate by __getitem__ with 0, 1, 2, ..., which are no operating points
     __iter__ = None
     """Operating points are asked for by name; going through them is ``for point in result.points``."""
 

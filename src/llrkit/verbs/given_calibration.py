@@ -196,7 +196,7 @@ def _with_scores(source: ScoreSource, calibration: Map, names: tuple[str, ...]) 
 
 def _kept_scores(source: ScoreSource, calibration: Map) -> Iterator[Moments]:
     """Moments of the columns beside LLRs that may be the scores they were made of."""
-    # files written by `apply` keep the scores under a name of their own; others have the usual names
+    # files of earlier versions kept the scores as raw_score; others have the usual names
     usual = [(name,) for name in (RAW_SCORE, *SCORE_NAMES)] if calibration.n_systems == 1 else []
     for names in dict.fromkeys((_trained_columns(calibration), *usual)):
         wide = _with_scores(source, calibration, names)

@@ -283,7 +283,7 @@ def threshold_for(
         warn_caller(OTHER_SCALE, ScaleWarning)
     # errors are those of decisions: scores above or below the threshold of an operating point
     at_point = given or _EVEN
-    # Scores become decisions, so every tool for intervals at an operating point serves any threshold
+    # scores become decisions, so every tool for intervals at an operating point serves any threshold
     decided = DerivedSource(counted_on, _Decisions(chosen, at_point.threshold))
     errors = measure(decided, [at_point])
     uncertain = None
