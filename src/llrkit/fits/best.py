@@ -1,12 +1,12 @@
 """The best calibrator by cross-validation: candidates, losses held out, and a blend.
 
-What cross-validation says of a method: its expected loss after a fit on everything, and how sure that is. The
+Cross-validation says what loss to expect of a method after a fit on everything, and how sure that is. The
 losses are kept as sums over blocks of trials, so any source will do. A block holds the trials between two
 sets of groups (speakers); there are as many sets as groups, at most 64, or 64 sets of trials without groups.
 
-How much each method counts in a blend: the weights with the lowest cross-validated loss. A single method is a
-blend too, so the weights that are found never lose more in cross-validation than the best of the methods, nor
-than logistic regression where that is one of them.
+The weights of a blend are those with the lowest cross-validated loss. A single method is a blend too, so the
+weights that are found never lose more in cross-validation than the best of the methods, nor than logistic
+regression where that is one of them.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 
+# blocks are pairs of sets, so summaries hold SETS^2 sums per class whatever the number of speakers
 SETS = 64
 """Sets that groups or trials are dealt into, for standard errors of losses."""
 
@@ -241,12 +242,17 @@ def fit_best(
     if groups is not None and group_limits and len(names_of(groups, "groups")) == 1:
         limits = group_limits_of(count_groups(source, groups, moments=moments))
     first = make_folds(source, groups, folds, seed)
+    # all deals share the groups and differ in the seed alone: the pass that finds the groups is made once
     deals = [replace(first, seed=seed + i) for i in range(repeats)]
     wide = source.with_columns(*first.carried)  # once: what it has read and coded is kept
+    # weighted trials are left to their source: CodedTrials holds plain trials and refuses a weight
     if source.roles.weight is None and moments.target.n + moments.nontarget.n <= MOST_HELD:
+        # the sets of the standard errors are coded beside the folds, so the trials are read once for both
         sets = [replace(deal, n=SETS) for deal in deals]
         wide = wide.reduce(CodedTrials.at([*deals, *sets])).scores
     training = [training_sets(wide, deal) for deal in deals]
+    # every fold map runs over all trials for Burman's correction, where
+    # points stand for them; held-out losses use the trials themselves
     everything = condensed(wide.target, wide.nontarget) if isinstance(wide, Scores) else wide
     candidates: dict[str, Candidate] = {}
     failed: dict[str, str] = {}
@@ -264,6 +270,7 @@ def fit_best(
         candidates[name] = Candidate(loss, full_map, maps, regularized, note)
     if not candidates:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        # a method that fails is reported as a row of the table; only if all fail is there nothing to return
         raise InputError(f"no method could be cross-validated: {reasons}")
     losses = {name: candidate.loss for name, candidate in candidates.items()}
     chosen = min(losses, key=lambda name: losses[name].cllr)
@@ -310,6 +317,7 @@ class CrossLosses(FieldwiseSums):
     @classmethod
     def at(cls, folds: Folds, maps: Mapping[Pair, Map], prior: float) -> Callable[[Scores], CrossLosses]:
         """A summarizer: each trial goes through the map of its folds."""
+        # same groups and seed as the folds, only finer: standard errors need more blocks than there are folds
         sets = replace(folds, n=SETS)
 
         def make(chunk: Scores) -> CrossLosses:
@@ -384,6 +392,7 @@ class MethodLoss:
         """
         crossed = (CrossLosses.at(*of_deal, prior) for of_deal in zip(deals, maps, strict=True))
         deal_losses = source.reduce(both(*crossed)).summaries
+        # without the correction no fold map has to run over all trials
         every_map = [fitted for fold_maps in maps for fitted in fold_maps.values()] if corrected else []
         whole = (source if everything is None else everything).reduce(
             WholeLosses.at(every_map, full_map, prior)
@@ -405,12 +414,14 @@ class MethodLoss:
         it was used for.
         """
         crossed = self.crossed
+        # an infinite loss has no Taylor series to correct it by
         if not (self.corrected and math.isfinite(crossed)):
             return crossed
         share = np.concatenate([deal.share / deal.count.sum(1, keepdims=True) for deal in self.deals], axis=1)
         used = share > 0  # a map that is used for no trial may lose infinitely much
         lost = np.multiply(share, self.whole.lost[:, :-1], where=used, out=np.zeros(share.shape)).sum(1)
         correction = float(self.weights @ (self.whole.lost[:, -1] - lost / len(self.deals)))
+        # cross-entropy is not negative; the correction, a difference of two noisy sums, can push it below 0
         return max(crossed + correction, 0.0) if math.isfinite(correction) else crossed
 
     def standard_error(self, other: MethodLoss) -> float:
@@ -418,6 +429,7 @@ class MethodLoss:
         if not (math.isfinite(self.crossed) and math.isfinite(other.crossed)):
             return math.inf
         (own, shared), (_, others) = covariance_of_losses([self, other])
+        # a variance from sums over blocks subtracts the pairs counted twice and may come out below 0
         return math.sqrt(max(float(own + others - 2.0 * shared), 0.0))
 
     def row(self, best: MethodLoss) -> dict[str, float]:
@@ -456,6 +468,8 @@ def covariance_of_losses(methods: Sequence[MethodLoss]) -> FloatArray:
             mean = deal.held_out.sum(1, keepdims=True) / count.sum(1, keepdims=True)
             blocks.append((methods[0].weights @ (deal.held_out - mean * count)).reshape(SETS, SETS))
         block = np.array(blocks)
+        # Folds.of puts the lower set first, so each pair of sets is in one off-diagonal cell and the sum over
+        # p < q below is the sum over all cells less the diagonal
         within = np.einsum("mii->mi", block)
         touching = block.sum(1) + block.sum(2) - within
         total += touching @ touching.T - np.einsum("aij,bij->ab", block, block) + within @ within.T
@@ -500,8 +514,10 @@ def best_blend(
     names = list(losses)
     first = losses[names[0]]
     single = np.array([method.cllr for method in losses.values()])
+    # c_j, the part of the loss of method j that fitting on everything instead of on folds takes away
     correction = single - np.array([method.crossed for method in losses.values()])
     bent = np.diag(np.maximum(2.0 * correction, 0.0))  # where it bends down a step must not rely on it
+    # each deal sees all trials once more, so a trial weighs 1 / deals in the sum over deals
     weights, log_odds = first.weights / len(deals), float(logit(first.prior))
     methods = [[maps[name][i] for name in names] for i in range(len(deals))]
 
@@ -516,6 +532,7 @@ def best_blend(
             make = CrossedLlrs.at(deals, methods)
             sums = source.reduce(lambda chunk: _blend_sums_by_block(chunk, make, shares, log_odds))
         target, nontarget = sums.target, sums.nontarget
+        # NewtonSums also fits an offset, last; a blend has none, so its row and column are dropped
         gradient = weights[0] * target.gradient[:-1] + weights[1] * nontarget.gradient[:-1]
         hessian = weights[0] * target.hessian[:-1, :-1] + weights[1] * nontarget.hessian[:-1, :-1]
         return (
@@ -524,16 +541,20 @@ def best_blend(
             hessian + bent,
         )
 
+    # Equal weights first. The corrected objective need not be convex, so the search may end above the best
+    # single method; then it starts again beside that method.
     best = np.eye(len(names))[single.argmin()]
     even = np.full(len(names), 1.0 / len(names))
     for start in (even, 0.9 * best + 0.1 * even):
         found = newton(objective, start, over=SHARES, tolerance=_CLOSE).x
         counts = found > _NOTHING
         shares = np.where(counts, found, 0.0) / found[counts].sum()
+        # the loss is taken after small weights are dropped: it is that of the blend that is returned
         loss = objective(shares)[0]
         if loss <= single.min():
             break
     else:
+        # neither start beats the best single method, which is a blend too
         shares, loss = best, float(single.min())
     kept = {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0.0}
     return kept, max(loss, 0.0)
@@ -608,6 +629,7 @@ class Candidate:
                 f"the classes do not overlap in {self.n_regularized} of {n_folds} folds: regularized "
                 "logistic regression there"
             )
+        # 1 is the Cllr of LLRs that are all 0, whatever the prior: losses are shares of its entropy
         if self.loss.cllr > 1.0:
             told.append("it loses more than LLRs that are all 0")
         elif logistic is not None and self.loss.cllr > logistic.cllr + TOLERATED:
@@ -666,6 +688,7 @@ def table_of(candidates: Mapping[str, Candidate], failed: Mapping[str, str]) -> 
         table.append(
             {"method": name, **candidates[name].loss.row(best), **({"flags": flags} if flags else {})}
         )
+    # failed methods keep their reason; an infinite loss sorts them last
     return table + [{"method": name, "cllr": math.inf, "reason": reason} for name, reason in failed.items()]
 
 
@@ -693,6 +716,8 @@ def llr_limits(n_target: float, n_nontarget: float) -> tuple[float, float]:
 def group_limits_of(counts: SourceCounts) -> tuple[float, float]:
     """Those of groups (attacks, devices): no LLR speaks for more of them than were seen."""
     n_target, n_nontarget = (
+        # llr_limits multiplies by BEYOND; a group is not allowed
+        # to speak for unseen ones, so it is undone here
         n / BEYOND if what.startswith("groups") else n
         for n, what in ((counts.n_target, counts.target), (counts.n_nontarget, counts.nontarget))
     )
@@ -726,6 +751,7 @@ def fit_whole(
     try:
         return held_to(limits, fit_quietly(method, source, {})), ""
     except SeparationError:
+        # another method that refuses is left out: its name must not stand for logistic regression
         if method is not fit_logistic:
             raise
         fitted = fit_quietly(method, source, {"regularization": REGULARIZATION})
@@ -743,6 +769,8 @@ def fit_bounded_folds(
     for pair, trials in tracked(training.items(), method_name(method), len(training), "fits"):
         try:
             fitted = fit_quietly(method, trials, {})
+        # one fold without overlap must not cost a method its place:
+        # without a substitute its loss would be unknown
         except SeparationError:
             fitted = fit_quietly(fit_logistic, trials, {"regularization": REGULARIZATION})
             n_regularized += 1

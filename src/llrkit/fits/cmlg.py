@@ -1,9 +1,10 @@
 """CMLG: constrained maximum likelihood of Gaussian LLRs, the choice of alpha, and the cost it predicts.
 
-The weight alpha of CMLG, chosen by what it costs on trials whose groups were left out. Groups (speakers) are
-dealt into sets by a hash of their names. The map for a trial between sets p and q is the closed form of the
-trials that touch neither, which follows from sums over the blocks of trials between two sets: no map is ever
-fitted twice, so a set can be small. Two passes, whatever the number of weights.
+The line follows in closed form from the means and variances of the classes. The weight alpha of the variances
+can be chosen by what it costs on trials whose groups were left out: groups (speakers) are dealt into sets by
+a hash of their names. The map for a trial between sets p and q is the closed form of the trials that touch
+neither, which follows from sums over the blocks of trials between two sets: no map is ever fitted twice, so a
+set can be small. Two passes, whatever the number of weights.
 """
 
 from __future__ import annotations
@@ -34,10 +35,13 @@ from llrkit.scores.source import POSITION
 from llrkit.theory import GaussianLLR
 from llrkit.theory.odds import AnyPoint, Preset, cost_of
 
+# more sets leave less out of each fit; sums take SETS^2 cells, and lines as many at every weight tried
 SETS = 32
 """Sets that groups are dealt into: trials between two of them are left out together."""
 LOG_ODDS = np.arange(-8.0, 8.5, 0.5)
 """Log-odds of the weights that are tried; beyond them the variance of one class alone decides."""
+# the margin of one standard error plus three errors was chosen from
+# several on halves of the real sets (docs/notes/decisions-fits.md)
 UNSEEN = 3.0
 """Errors that may be there although none was seen, with 95 % confidence: the rule of three."""
 
@@ -46,6 +50,7 @@ class _HashedSets(dict[Hashable, int]):
     """The set of a group, which depends on its name only: not on the order of the trials."""
 
     def __missing__(self, group: Hashable) -> int:
+        # crc32 and not hash(), which differs between processes: workers must agree on the set of a speaker
         return zlib.crc32(str(group).encode()) % SETS
 
 
@@ -82,8 +87,10 @@ class AlphaChoice:
         also the cost of three errors.
         """
         sure = self.costs - self.costs[self.half] + self.standard_errors + UNSEEN * self.cost_of_error
+        # alpha = 1/2 competes with a gain of 0: it needs no proof, so without a clear gain it wins
         sure[self.half] = 0.0
         best = np.flatnonzero(sure <= sure.min() + 1e-12)
+        # costs are counts of errors and often equal over a range of weights; of those, the nearest to 1/2
         return int(best[np.argmin(np.abs(self.log_odds[best]))])
 
     @property
@@ -131,6 +138,8 @@ def choose_alpha(
     if len(columns) > 2 or (groups is not None and not columns):
         raise InputError(f"groups are one or two columns (the two sides of a trial), got {list(columns)}")
     wide = source.with_columns(*(columns or (POSITION,)))
+    # scores on -1 ... 1: variances come from raw second moments
+    # below, which would cancel for scores far from 0
     low, high = moments.extremes
     center, scale = (low + high) / 2.0, (high - low) / 2.0
     sums = wide.reduce(_block_sums_at(columns, center, scale)).sums
@@ -171,10 +180,13 @@ def _cmlg_lines_without(sums: FloatArray, alphas: FloatArray) -> tuple[FloatArra
     touching = square.sum(2) + square.sum(3) - inside
     between = square + square.transpose(0, 1, 3, 2)
     total = square.sum((2, 3))[:, :, None, None]
+    # inclusion and exclusion: trials between p and q touch both sets and were taken away twice
     without = total - touching[:, :, :, None] - touching[:, :, None, :] + between
     same = np.eye(SETS, dtype=bool)
+    # for p = q that formula would take the set away twice; the trials of the others are total - touching
     without[:, :, same] = (total[..., 0] - touching).reshape(3, 2, SETS)
     n, first, second = without.reshape(3, 2, -1)
+    # blocks without trials never use their line, so whatever is missing there must not raise
     used = sums[0].sum(0) > 0
     n = np.where(used, n, 1.0)
     if np.any(n < 0.5):
@@ -206,6 +218,8 @@ def _errors_at_alphas(
             for k, (a, b) in enumerate(zip(slopes, offsets, strict=True)):
                 llr = a[block] * x + b[block]
                 for j, point in enumerate(cost.points):
+                    # ties at the threshold are accepted: a false alarm if they
+                    # are non-targets, no miss if they are targets
                     wrong = llr < point.threshold if i == 0 else llr >= point.threshold
                     errors[i, k, j] = np.bincount(block[wrong], minlength=SETS * SETS)
         return BlockSums(errors)
@@ -227,19 +241,23 @@ def _costs_of_alphas(
         [np.tensordot(miss / n[0], errors[0], (0, 1)), np.tensordot(false_alarm / n[1], errors[1], (0, 1))]
     )
     costs = lost.sum((0, 2))
+    # the variance is that of the difference from alpha = 1/2: on the same trials most of the noise cancels
     differs = lost - lost[:, LOG_ODDS == 0.0]
     mean = differs.sum(2, keepdims=True) / n[:, None, None]
     block = (differs - mean * counts[:, None]).sum(0).reshape(-1, SETS, SETS)
     within = np.einsum("kpp->kp", block)
     touching = block.sum(1) + block.sum(2) - within
     # the trials between two sets are in the sums of both, and would be counted twice
+    # a block and its transpose are the same pair of sets; the pair is in the matrix twice, hence the half
     both = block + block.transpose(0, 2, 1)
     between = 0.5 * ((both**2).sum((1, 2)) - np.einsum("kpp->kp", both**2).sum(1))
     variance = (touching**2).sum(1) - between
+    # of the two kinds of error, the one that costs more: the margin must cover either
     one_error = max(float(miss.sum() / n[0]), float(false_alarm.sum() / n[1]))
     return costs, np.sqrt(np.maximum(variance, 0.0)), one_error
 
 
+# Points of a standard normal. Beyond 6.5 standard deviations there is 1e-10 of the mass.
 _Z = np.linspace(-6.5, 6.5, 1301)
 _WEIGHTS = np.exp(-0.5 * _Z**2) * (_Z[1] - _Z[0]) / np.sqrt(2.0 * np.pi)
 
@@ -332,6 +350,7 @@ def line_costs(
     >>> print(line_costs(*points, 2.0, -3.0))
     Cllr 0.982 with CMLG, 0.847 with logistic regression
     """
+    # a flat line has no units of its own to work in
     if a == 0.0:
         return None
     # in units of the line itself, where the numbers are of the size of LLRs
@@ -350,6 +369,7 @@ def line_costs(
 
 
 def _population_of_moments(class_moments: ClassMoments) -> WeightedPoints:
+    # the expansion is a series in small deviations; moments beyond 2 would fold it back
     skewness = float(np.clip(class_moments.skewness[0], -2.0, 2.0))
     kurtosis = float(np.clip(class_moments.excess_kurtosis[0], -2.0, 2.0))
     z = _Z + skewness * (_Z**2 - 1.0) / 6.0 + kurtosis * (_Z**3 - 3.0 * _Z) / 24.0
@@ -517,7 +537,10 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
         raise ConstantScoreError(f"{which} constant: the slope would be infinite")
     a = (m_e - m_d) / v
     b = -a * (m_e + m_d) / 2.0
+    # the mean LLR of targets under the pair; from it follow EER and Cllr of calibrated Gaussian LLRs
     mu = a * (m_e - m_d) / 2.0
+    # reversed or equal means have no Gaussian pair with mu > 0:
+    # 50 % and 1 bit, as for scores that say nothing
     pair = GaussianLLR.from_mu(mu) if mu > 0 else None
     se_a, se_b = _cmlg_standard_errors(moments, alpha, a, v)
     details: dict[str, Json] = {
@@ -526,6 +549,7 @@ def cmlg_from_moments(moments: Moments, alpha: float = 0.5) -> AffineMap:
         "variance": v,
         "se_a": se_a,
         "se_b": se_b,
+        # at the maximum the mean of squares over v is 1, which leaves this closed form
         "log_likelihood": -0.5 * (math.log(2.0 * math.pi * v) + 1.0),
         "mu": mu,
         "eer": pair.eer if pair else 0.5,
@@ -544,6 +568,7 @@ def _cmlg_standard_errors(moments: Moments, alpha: float, a: float, v: float) ->
     for class_moments, sign, weight in ((moments.target, 1.0, alpha), (moments.nontarget, -1.0, 1.0 - alpha)):
         covariance = _moment_covariance(class_moments)
         grad_a = np.array([sign / v, -weight * a / v])
+        # b = -a * middle: both factors move with a mean, only the slope with a variance
         grad_b = -middle * grad_a - np.array([a / 2.0, 0.0])
         var_a += float(grad_a @ covariance @ grad_a)
         var_b += float(grad_b @ covariance @ grad_b)
@@ -554,6 +579,7 @@ def _moment_covariance(moments: ClassMoments) -> np.ndarray[tuple[int, int], np.
     """Covariance matrix of the sample mean and the sample variance of a class."""
     variance = float(moments.variance[0])
     third, fourth = float(moments.m3[0] / moments.n), float(moments.m4[0] / moments.n)
+    # the asymptotic covariance of mean and 1/N variance for any distribution; no normality is assumed
     return np.array([[variance, third], [third, fourth - variance**2]]) / moments.n
 
 

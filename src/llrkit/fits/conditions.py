@@ -44,6 +44,7 @@ class ConditionRange(SummaryBase):
             values = np.concatenate(
                 [condition_values(_decoded_conditions(chunk, names, k), names, basis) for k in (0, 1)]
             )
+            # a chunk may have no trials, and the minimum of nothing is an error: an infinite row is neutral
             empty = np.full((1, len(names)), np.inf)
             return cls(np.vstack([values, empty]).min(axis=0), np.vstack([values, -empty]).max(axis=0))
 
@@ -53,6 +54,7 @@ class ConditionRange(SummaryBase):
         return ConditionRange(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
     def __mul__(self, weight: float) -> ConditionRange:
+        # how often a trial counts does not move the range of its conditions
         return self
 
 
@@ -117,7 +119,9 @@ class ConditionCells:
 def cell_numbers(units: FloatArray) -> IntArray:
     """The cell of each trial: the range of every condition is cut evenly."""
     n = units.shape[1]
+    # 1e-9 in case a root comes out just below a whole number
     cuts = min(256, int(_CELLS ** (1.0 / n) + 1e-9))
+    # the upper end of the range belongs to the last cell
     places = np.minimum((0.5 * (units + 1.0) * cuts).astype(np.int64), cuts - 1)
     return np.asarray(places @ cuts ** np.arange(n))
 
@@ -145,6 +149,7 @@ def condition_cells(source: ScoreSource, names: Sequence[str], basis: str) -> Co
             wide = np.concatenate([scores.reshape(-1, 1).astype(np.float64), units], axis=1)
             where = positions_by_code(cell_numbers(units))
             groups.append({key: ClassMoments.of(wide[rows]) for key, rows in where.items()})
+        # a class may be missing from a cell that the other one has; the merge needs an empty summary there
         empty = ClassMoments.of(np.empty((0, 1 + len(names))))
         keys = sorted({*groups[0], *groups[1]})
         return Grouped({key: Moments(*(group.get(key, empty) for group in groups)) for key in keys})
@@ -201,6 +206,7 @@ def conditioned_from_cells(cells: ConditionCells, alpha: float) -> ConditionedMa
         details=_details_of_fit(cells, terms, fits, alpha),
         provenance=provenance(cells.moments),
     )
+    # checked where targets are, not over the whole range: conditions there need not occur together
     gap = terms.at(cells.target.units) @ (fits["target"].mean - fits["nontarget"].mean)
     if (gap <= 0.0).any():
         warn_caller(
@@ -221,12 +227,15 @@ def smooth_moments(cells: ClassCells, design: FloatArray, name: str = "target") 
     n = cells.n
     gram = design.T @ (n[:, None] * design)
     beta: FloatArray = np.linalg.solve(gram, design.T @ (n * cells.mean)).astype(np.float64)
+    # a smooth mean does not go through the mean of each cell; what it misses belongs to the variance
     off = cells.mean - design @ beta
     squares = cells.m2 + n * off**2  # sum of squared residuals of each cell
     if squares.sum() == 0.0:
         raise ConstantScoreError(
             f"the {name} scores do not vary around their mean: the slope would be infinite"
         )
+    # the search is for the log-ratio to the pooled variance: 0 is the fit with a constant term only, and a
+    # start from which exp() does not overflow
     total, level = n.sum(), np.log(squares.sum() / n.sum())
 
     def cost(gamma: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -234,9 +243,11 @@ def smooth_moments(cells: ClassCells, design: FloatArray, name: str = "target") 
         ratio = squares * np.exp(-level - log_ratio)
         gradient = design.T @ (n - ratio)
         hessian = design.T @ (ratio[:, None] * design)
+        # divided by the number of trials, so the tolerance is for the mean, whatever the size of the set
         return float(ratio.sum() + n @ log_ratio) / total, gradient / total, hessian / total
 
     minimum = newton(cost, np.zeros(design.shape[1]), tolerance=1e-10, max_evaluations=200)
+    # where residuals vanish in some conditions, log v has no minimum and the search runs away
     if not minimum.converged:
         raise ConstantScoreError(
             f"the {name} scores do not vary around their mean in some conditions: the slope would be infinite"
@@ -252,6 +263,7 @@ def _sandwich_of_moments(
     """Covariance of both sets of coefficients, from the third and fourth moments of the residuals."""
     n, m2, m3, m4 = cells.n, cells.m2, cells.m3, cells.m4
     first, second = n * off, m2 + n * off**2
+    # moments about the smooth mean, from those about the mean of the cell (binomial expansion)
     third = m3 + 3.0 * off * m2 + n * off**3
     fourth = m4 + 4.0 * off * m3 + 6.0 * off**2 * m2 + n * off**4
 
@@ -259,7 +271,10 @@ def _sandwich_of_moments(
         return np.asarray(design.T @ (weights[:, None] * design))
 
     nothing = np.zeros((design.shape[1],) * 2)
+    # the equation of the variance also depends on the mean through the residuals, that of the mean not on the
+    # variance: the matrix is block triangular
     slope = np.block([[outer(n), nothing], [outer(2.0 * first / variance), outer(second / variance)]])
+    # mean and variance estimates are correlated where scores are skewed
     crossed = outer(third / variance - first)
     spread = np.block(
         [[outer(second), crossed], [crossed, outer(fourth / variance**2 - 2.0 * second / variance + n)]]
@@ -271,11 +286,15 @@ def _sandwich_of_moments(
 def _usable_terms(cells: ConditionCells) -> ConditionTerms:
     """The terms that the training conditions can tell apart in both classes, in their order."""
     terms = cells.terms
+    # rows weighted by the root of the count, as least squares sees them:
+    # a term that only sparse cells carry counts for little
     columns = [(np.sqrt(one.n)[:, None] * terms.at(one.units)).T for one in (cells.target, cells.nontarget)]
     kept: list[int] = []
     for i, powers in enumerate(terms.powers):
         if all(_independent_terms(matrix[i], matrix[kept]) for matrix in columns):
             kept.append(i)
+        # a squared or crossed term that cannot be estimated is
+        # dropped; a condition itself was asked for by name
         elif sum(powers) == 1:
             name = terms.columns[powers.index(1)]
             raise InputError(
@@ -316,6 +335,7 @@ def _details_of_fit(
         "ranges": terms.ranges,
         "cells": len(cells.cells.groups),
         **errors,
+        # Gaussian LLRs exist for sigma >= 0 only; cells with reversed means count as useless (1 bit)
         "cllr": float(np.average(cllr_from_sigma(np.maximum(sigma, 0.0)), weights=cells.target.n)),
     }
 
@@ -331,6 +351,7 @@ def residual_moments(cells: ConditionCells, fitted: ConditionedMap) -> Moments:
             np.exp(design @ each) for each in (fitted.log_variance_target, fitted.log_variance_nontarget)
         )
         sd = np.sqrt(fitted.alpha * v_e + (1.0 - fitted.alpha) * v_d)
+        # both classes are divided by the common spread of the map, so that unequal variances remain visible
         off = (one.mean - design @ means[name]) / sd
         residuals.append(_merged_cells(one, off, sd))
     return Moments(residuals[0], residuals[1])
@@ -350,5 +371,6 @@ def _merged_cells(cells: ClassCells, off: FloatArray, sd: FloatArray) -> ClassMo
     one = np.ones(1)
     return ClassMoments(
         n=float(total), mean=mean * one, m2=second.sum() * one[:, None], m3=third.sum() * one,
+        # extremes of residuals are not known from cells; the shape is judged by moments alone
         m4=fourth.sum() * one, low=-np.inf * one, high=np.inf * one,
     )  # fmt: skip

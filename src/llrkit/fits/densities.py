@@ -99,21 +99,27 @@ def fit_kde(
 def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, monotone: bool) -> KnotMap:
     """The fit, from the counts on the density grid."""
     classes = ((grid.target, moments.target), (grid.nontarget, moments.nontarget))
+    # divided before subtracting: the range itself may overflow
     width = grid.high / grid.cells - grid.low / grid.cells
     wide = (
+        # one bandwidth for both classes, the geometric mean of theirs: ties and
+        # edges cancel in the ratio only if both are smeared alike
         math.sqrt(math.prod(_silverman_width(cells, of_class, grid) for cells, of_class in classes))
         if isinstance(bandwidth, str)
         else float(bandwidth)
     )
     h = max(wide / width, _SMALLEST_IN_CELLS)
     target, nontarget = (_kernel_density(cells, float(of_class.n), h) for cells, of_class in classes)
+    # the constant keeps the logarithm finite; where neither class has trials the ratio is 0 to 0, an LLR of 0
     ratio = np.log(target + _NOTHING) - np.log(nontarget + _NOTHING)
     change = 0.0
     if monotone:
+        # which way is right follows from the means, not from the caller: reversed scores have a falling map
         up = bool(moments.target.mean[0] >= moments.nontarget.mean[0])
         level = _pooled_log_ratio(target, nontarget, up)
         # rounding must not leave a step the wrong way: the map would have no inverse
         level = np.maximum.accumulate(level) if up else np.minimum.accumulate(level)
+        # compared after saturation, where the LLRs are as they will be returned
         change = float(np.abs(_one_misleading(level, moments) - _one_misleading(ratio, moments)).max())
         ratio = level
     score, llr_at, error = thin_knots(grid.centers, _one_misleading(ratio, moments), MAX_KNOTS, enough=CLOSE)
@@ -131,12 +137,14 @@ def kde_from_grid(grid: DensityGrid, moments: Moments, bandwidth: str | float, m
 def _kernel_density(cells: CellSums, n: float, h: float) -> FloatArray:
     """A kernel estimate per cell; a cell is put on three centers, with its count, mean and variance."""
     size = len(cells.count)
+    # the three centers reach one cell beyond either end of the grid
     deposit = np.zeros(size + 2)
     deposit[:-2] += 0.5 * (cells.second - cells.first)
     deposit[1:-1] += cells.count - cells.second
     deposit[2:] += 0.5 * (cells.second + cells.first)
     reach = min(size + 1, int(np.ceil(_REACH * h)))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / h) ** 2) / (np.sqrt(2.0 * np.pi) * h)
+    # skip the reach of the kernel and the extra cell in front
     density = _convolved_kernels(deposit, kernel)[reach + 1 : reach + 1 + size] / n
     return np.asarray(np.where(density > _NOISE / n, density, 0.0))
 
@@ -146,12 +154,14 @@ def _convolved_kernels(values: FloatArray, kernel: FloatArray) -> FloatArray:
 
     Rounding reaches as far as a piece; the tails do not see that of the bulk.
     """
+    # a power of 2 at least four kernels long: transforms are fast and mostly new cells
     length = 1 << (4 * len(kernel) - 1).bit_length()
     step = length - len(kernel) + 1
     pieces = np.zeros((-(-len(values) // step) + 1, step))
     pieces.ravel()[: len(values)] = values
     mixed = np.fft.irfft(np.fft.rfft(pieces, length) * np.fft.rfft(kernel, length), length)
     out = mixed[:, :step]
+    # overlap-add: what a piece spreads beyond its end belongs to the next one
     out[1:, : len(kernel) - 1] += mixed[:-1, step:]
     return out.ravel()
 
@@ -173,6 +183,8 @@ def _one_misleading(ratio: FloatArray, moments: Moments) -> FloatArray:
 def _silverman_width(cells: CellSums, class_moments: ClassMoments, grid: DensityGrid) -> float:
     nodes, (_, sd) = WeightedPoints.of(cells, grid.low, grid.high), spread_of(class_moments)
     iqr = nodes.quantile(0.75) - nodes.quantile(0.25)
+    # 1.349 standard deviations lie between the quartiles of a
+    # Gaussian. Heavily tied scores may have an IQR of 0.
     return 0.9 * (min(sd, iqr / 1.349) if iqr > 0.0 else sd) * float(class_moments.n**-0.2)
 
 
@@ -196,6 +208,7 @@ class QuadraticMap(RatioMap):
         """Factors of ``t^2``, ``t`` and 1."""
         v_e, v_d = self.sd_target**2, self.sd_nontarget**2
         h = 0.5 * (self.mean_target - self.mean_nontarget)
+        # divided one after the other: the product of two small variances may underflow
         q = 0.5 * (v_e - v_d) / v_e / v_d
         return q, h / v_e + h / v_d, q * h * h + float(np.log(self.sd_nontarget / self.sd_target))
 
@@ -208,6 +221,7 @@ class QuadraticMap(RatioMap):
     def log_ratio(self, s: FloatArray) -> FloatArray:
         """The quadratic function."""
         square, linear, constant = self.coefficients
+        # centered on the midpoint, where both squares are of similar size and the difference keeps its digits
         t = s - self.anchor()[0]
         return np.asarray((square * t + linear) * t + constant)
 
@@ -216,6 +230,7 @@ class QuadraticMap(RatioMap):
         square, linear, constant = self.coefficients
         if square == 0.0 and linear == 0.0:
             return constant
+        # the square decides at both ends; the sign matters only for a straight line
         return float(np.copysign(np.inf, square if square != 0.0 else sign * linear))
 
     def anchor(self) -> tuple[float, float]:
@@ -281,11 +296,14 @@ def fit_gaussian(source: AnyTrials, labels: Labels | None = None, *, monotone: b
         "monotone_high": high,
         "share_target_outside": float(ndtr((low - m_e) / s_e) + ndtr((m_e - high) / s_e)),
         "share_nontarget_outside": float(ndtr((low - m_d) / s_d) + ndtr((m_d - high) / s_d)),
+        # mean log-likelihood with equal class weights at the
+        # maximum, in closed form; so densities can be compared
         "log_likelihood": -0.5 * float(np.log(2.0 * np.pi * s_e * s_d)) - 0.5,
     }
     return QuadraticMap(
         mean_target=m_e, sd_target=s_e, mean_nontarget=m_d, sd_nontarget=s_d,
         low=low if monotone else -np.inf, high=high if monotone else np.inf,
+        # with equal variances the parabola is a line, monotone without being held
         direction=direction if monotone or square == 0.0 else 0,
         method="gaussian", options={"monotone": monotone}, details=details, provenance=provenance(moments),
         reading=reading_of(source.roles),
@@ -307,6 +325,7 @@ def log_student(s: FloatArray, df: float, loc: float, scale: float) -> FloatArra
     array([0.])
     """
     z2 = ((s - loc) / scale) ** 2
+    # log1p keeps the digits where df is large and z2 / df tiny; its limit is the Gaussian's z2 / 2
     power = 0.5 * z2 if np.isinf(df) else 0.5 * (df + 1.0) * np.log1p(z2 / df)
     return np.asarray(_log_gamma_step(df) - _LOG_ROOT_TWO_PI - np.log(scale) - power)
 
@@ -314,6 +333,7 @@ def log_student(s: FloatArray, df: float, loc: float, scale: float) -> FloatArra
 def student_slope(s: FloatArray, df: float, loc: float, scale: float) -> FloatArray:
     """Derivative of :func:`log_student` by the score."""
     y = (s - loc) / scale
+    # the weight of a score falls off with its distance: far scores have a bounded pull
     weight = 1.0 if np.isinf(df) else (df + 1.0) / (df + y * y)
     return np.asarray(-weight * y / scale)
 
@@ -336,6 +356,7 @@ def _log_gamma_step(df: float) -> float:
     x = 0.5 * df
     if x < _SERIES_ABOVE:
         return float(gammaln(x + 0.5) - gammaln(x) - 0.5 * np.log(x))
+    # the difference of two large log gammas would lose the digits that the series keeps
     r = 1.0 / x
     return -r / 8.0 + r**3 / 192.0 - r**5 / 640.0 + 17.0 * r**7 / 14336.0
 
@@ -347,6 +368,7 @@ def _digamma_step(df: float) -> float:
     x = 0.5 * df
     if x < _SERIES_ABOVE:
         return float(df * df * (psi(x + 0.5) - psi(x) - 1.0 / df))
+    # df^2 times a difference that falls like 1 / df^2: without the series nothing would be left but rounding
     r = 1.0 / x
     return 4.0 * (1.0 / 8.0 - r**2 / 64.0 + r**4 / 128.0 - 17.0 * r**6 / 2048.0)
 
@@ -368,6 +390,7 @@ class StudentRatioMap(DensityRatioMap):
         if df_e != df_d:
             return -np.inf if df_e > df_d else np.inf
         if not np.isinf(df_e):
+            # equal heavy tails cancel in the ratio, and the scales are what remains
             return float(df_e * np.log(scale_e / scale_d))
         gap = scale_e - scale_d if scale_e != scale_d else sign * (loc_e - loc_d)
         return float(np.copysign(np.inf, gap)) if gap != 0.0 else 0.0
@@ -433,12 +456,15 @@ def _fit_student_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tu
     """Degrees of freedom, location and scale of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     gaussian = -0.5 * float(np.log(2.0 * np.pi)) - 0.5 - float(np.log(sd))
+    # the excess kurtosis of a t is 6 / (df - 4), so this is that of
+    # the largest df: lighter tails get the Gaussian itself
     if not class_moments.excess_kurtosis[0] > 6.0 / _LARGEST_DF:
         return np.array([np.inf, mean, sd]), gaussian, 0.0
     t = nodes.standardized(mean, sd)
     weight = t.weights / t.total
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        # u = 1 / df puts the Gaussian at the finite end 0 of the search instead of at infinity
         loc, scale, u = float(x[0]), float(np.exp(x[1])), float(x[2])
         value = float((weight * log_student(t.points, 1.0 / u, loc, scale)).sum())
         return value, np.asarray((weight * student_gradient(t.points, u, loc, scale)).sum(axis=1))
@@ -446,9 +472,12 @@ def _fit_student_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tu
     middle = t.quantile(0.5)
     width = (t.quantile(0.75) - t.quantile(0.25)) / 1.35
     kurtosis = float(class_moments.excess_kurtosis[0])
+    # two starts: df by the fourth moment, and quartiles with 4 degrees
+    # of freedom, for tails so heavy that moments mislead
     starts = [[0.0, np.log(0.9), 1.0 / (4.0 + 6.0 / kurtosis)], [middle, np.log(max(width, 1e-3)), 0.25]]
     best = maximize(objective, starts, [(-20.0, 20.0), (-12.0, 5.0), (1.0 / _LARGEST_DF, 1.0 / _SMALLEST_DF)])
     loc, log_scale, u = best.x.tolist()
+    # values of the search are in standardized units, and log(sd) makes them comparable
     if best.value <= gaussian + np.log(sd) or u <= 1.0 / _LARGEST_DF:
         return np.array([np.inf, mean, sd]), gaussian, 0.0
     parameters = np.array([1.0 / u, mean + sd * loc, sd * float(np.exp(log_scale))])

@@ -1,8 +1,8 @@
 """The methods by name, and folds for cross-validation.
 
-Folds: which trials may train the map that is applied to which trials. With groups, no trial is calibrated by
-a map that has seen a trial with the same speaker. A trial belongs to the speakers of both its sides: the map
-for a trial whose speakers are in folds f and g is trained on the trials that have no speaker in either.
+Folds say which trials may train the map that is applied to which trials. With groups, no trial is calibrated
+by a map that has seen a trial with the same speaker. A trial belongs to the speakers of both its sides: the
+map for a trial whose speakers are in folds f and g is trained on the trials that have no speaker in either.
 """
 
 from __future__ import annotations
@@ -86,12 +86,14 @@ class Folds:
     @property
     def pairs(self) -> list[Pair]:
         """All combinations of the folds of two sides that can occur."""
+        # without two sides, folds f and g are the same, so only n maps are needed
         if len(self.columns) < 2:
             return [(f, f) for f in range(self.n)]
         return [(f, g) for f in range(self.n) for g in range(f, self.n)]
 
     def of(self, chunk: Scores) -> tuple[IntArray, IntArray]:
         """The pair of each trial as one number, lower fold * n + higher fold, for each class."""
+        # held trials were coded once and carry the answer; other chunks compute it from their columns
         if self.name in chunk.columns:
             return chunk.columns[self.name]
         target, nontarget = (self._of_class(chunk, class_index) for class_index in (0, 1))
@@ -99,6 +101,7 @@ class Folds:
 
     def _of_class(self, chunk: Scores, class_index: int) -> IntArray:
         if self.values is None or class_index in self.one_group:
+            # a class of one group cannot be dealt by group: all of it would be in one fold
             return deal_folds(chunk.columns[POSITION][class_index], self.n, self.seed)
         return self._pairs_of([numbered(chunk, name, class_index, self.place_of) for name in self.columns])
 
@@ -110,6 +113,7 @@ class Folds:
 
     def _pairs_of(self, places: Sequence[IntArray]) -> IntArray:
         one, other = places[0] % self.n, places[-1] % self.n
+        # the order of sides has no meaning, so (f, g) and (g, f) share a map
         return np.minimum(one, other) * self.n + np.maximum(one, other)
 
 
@@ -140,6 +144,7 @@ def make_folds(
     values = source.with_columns(*columns).reduce(lambda chunk: ValueCounts.of(chunk, *columns))
     if isinstance(folds, str):
         return folds_of_values(columns, values.counts, folds)
+    # a column that varies in one class only (attacks) cannot deal the other class
     several = [sum(1 for trials in values.counts.values() if trials[i] > 0) > 1 for i in (0, 1)]
     one_group = tuple(i for i in (0, 1) if len(columns) == 1 and not several[i] and several[1 - i])
     of_several = [
@@ -185,6 +190,7 @@ def folds_of_values(
     leave_one_out: bool = False,
 ) -> Folds:
     """Groups dealt into folds or left out one at a time, unless there are very many; or folds by name."""
+    # sorted by name: the order that values were met in depends on how the trials were read
     distinct = tuple(sorted(values, key=str))
     if isinstance(folds, str):
         if len(distinct) < 2:
@@ -192,6 +198,7 @@ def folds_of_values(
         return Folds(len(distinct), columns, distinct, named=True)
     n = folds
     if leave_one_out:
+        # leaving groups out one at a time takes a fit each; beyond MOST_LEFT_OUT they are bundled
         n = len(distinct) if len(distinct) <= MOST_LEFT_OUT else max(n, MOST_LEFT_OUT)
     if len(distinct) < n or n < 2:
         raise InputError(f"{len(distinct)} groups in {', '.join(columns)} are too few for {n} folds")
@@ -209,6 +216,7 @@ def training_source(source: ScoreSource, folds: Folds, pair: Pair) -> ScoreSourc
 
 def apart_from(code: IntArray, n: int, pair: Pair) -> BoolArray:
     """Whether trials with these pairs of n folds share no fold with a pair."""
+    # all n^2 codes are answered once and looked up: cheaper than four comparisons per trial
     codes = np.arange(n * n)
     low, high = codes // n, codes % n
     apart = (low != pair[0]) & (low != pair[1]) & (high != pair[0]) & (high != pair[1])
@@ -233,6 +241,7 @@ def crossed_llrs(
     """The LLRs of each class under maps that have not seen the trials' groups; a column for each method."""
     codes = folds.of(chunk)
     llrs = np.empty((chunk.n_target, len(methods))), np.empty((chunk.n_nontarget, len(methods)))
+    # trials of one pair go through all methods together, so a chunk is split once
     for f, g in folds.pairs:
         rows = [np.flatnonzero(code == f * folds.n + g) for code in codes]
         trials = chunk.select(*rows)
@@ -245,6 +254,8 @@ def crossed_llrs(
 def deal_folds(position: Array, n: int, seed: int) -> IntArray:
     """A fold for each trial of a class: n neighbors get all n folds, turned by a hash of where they are."""
     with np.errstate(over="ignore"):  # the arithmetic is meant to wrap around
+        # The finalizer of SplitMix64: a fold depends on position and seed alone, so chunks need no shared
+        # state. Position // n turns n neighbors together, which keeps the folds equally large.
         bits = (position // n).astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -331,11 +342,14 @@ def _times_or_ones(times: FloatArray, n: int) -> FloatArray:
 def _points_of_class(values: Array) -> tuple[Array, FloatArray]:
     """Points of one class and how often each counts; nothing if the scores stay as they are."""
     untouched = values, np.zeros(0)
+    # below twice as many trials as points, condensing saves little
     if values.ndim != 1 or len(values) < 2 * POINTS:
         return untouched
     ascending = np.sort(values).astype(np.float64, copy=False)
+    # averages of neighbors would remove ties, which the fits must see
     if (ascending[1:] == ascending[:-1]).mean() > _TIED:
         return untouched
+    # an eighth of the points at each end stay single trials: the tails decide LLRs at the extremes
     end = POINTS // 8
     inner = ascending[end:-end]
     size = -(-len(inner) // (POINTS // 2))
@@ -344,6 +358,8 @@ def _points_of_class(values: Array) -> tuple[Array, FloatArray]:
     half = np.sqrt(((groups - mean[:, None]) ** 2).mean(axis=1))
     points = np.stack([mean - half, mean + half], axis=1).ravel()
     single = np.concatenate([ascending[:end], inner[len(points) // 2 * size :], ascending[-end:]])
+    # each group of `size` trials becomes two points that count size / 2 each, which keeps count, mean and
+    # variance; what does not fill a group stays as it is
     return (
         np.concatenate([points, single]),
         np.concatenate([np.full(len(points), 0.5 * size), np.ones(len(single))]),
@@ -393,6 +409,7 @@ def fit_quietly(method: str | Callable[..., Map], source: ScoreSource, options: 
 def quietly(fit: Callable[..., M], source: object, options: Mapping[str, object]) -> M:
     """What a fit of any kind gives, without warnings about the shape of the scores."""
     with warnings.catch_warnings():
+        # only our own warnings: those of NumPy or a user's method still appear
         warnings.simplefilter("ignore", LlrkitWarning)
         return fit(source, **options)
 
@@ -416,6 +433,7 @@ def method_name(method: str | Fit[SavedMap], known: Mapping[str, Fit[SavedMap]] 
     >>> method_name("Student_T"), method_name(fit_cmlg), method_name(lambda source: None)
     ('student-t', 'cmlg', '<lambda>')
     """
+    # a function may be one of ours under another name in the caller's code; identity decides, then its name
     if callable(method):
         plain = getattr(method, "__name__", type(method).__name__).removeprefix("fit_").replace("_", "-")
         return next((name for name, fit in known.items() if fit is method), plain)

@@ -97,6 +97,7 @@ def fit_fusion(
     prior, alpha = probability(prior, "prior"), class_weight(alpha)
     names = list(source.roles.score)
     if systems is not None:
+        # tables name their systems by columns, and a second set of names would contradict them
         if names != list(unnamed_systems(len(names))):
             raise InputError(f"systems= is for arrays: these trials call their systems {', '.join(names)}")
         given = list(names_of(systems, "systems"))
@@ -147,8 +148,10 @@ def fit_fusion(
         provenance=provenance(moments),
         reading=reading_of(source.roles),
     )
+    # one system has no subsets besides itself
     if missing != "subset" or k == 1:
         return fitted
+    # 2^K - 2 fits, one for each pattern of missing scores; the key is the pattern, as the map looks it up
     subsets = {}
     for size in range(1, k):
         for chosen in combinations(range(k), size):
@@ -185,12 +188,14 @@ def _precalibrated_systems(
         for loss in losses
     ]
     for i, value in enumerate(cllrs):
+        # a Gaussian pair has a Cllr strictly between 0 and 1; outside, no pair predicts the fusion
         if not 0.0 < value < 1.0:
             raise InputError(f"system {i + 1} is not a calibrated LLR: its Cllr is {value:.3f}")
     by_class = [
         _correlation_of_systems(class_moments.covariance)
         for class_moments in (moments.target, moments.nontarget)
     ]
+    # calibrated Gaussian LLRs have one correlation matrix for both classes, estimated by the mean of the two
     fusion = fuse_calibrated(
         [GaussianLLR.from_cllr(value) for value in cllrs], (by_class[0] + by_class[1]) / 2
     )
@@ -202,6 +207,7 @@ def _precalibrated_systems(
         "predicted_cllr": float(fusion.fused.cllr),
         "passes": 2,
     }
+    # calibrated LLRs of 0 fuse to 0: the offset is known
     return np.asarray(fusion.weights), 0.0, details, moments
 
 
@@ -402,10 +408,12 @@ def fit_by(
     values = source.with_columns(column).reduce(lambda chunk: ValueCounts.of(chunk, column))
     name = getattr(method, "__name__", str(method))
     maps = {}
+    # a missing value is a group too, sorted last because None compares with nothing
     for value in sorted(values.counts, key=lambda value: (value is None, value)):
         try:
             maps[value] = method(trials_with_value(source, column, value), **options)
         except LlrkitError as error:
+            # the same type of error, so that callers who catch it still do, with the group it happened in
             raise type(error)(f"{column} = {value!r}: {error}") from error
     rest = method(source, **options) if fallback else None
     if len({fitted.n_systems for fitted in maps.values()}) > 1:

@@ -1,8 +1,9 @@
 """Gaussian classes with uncertain parameters, and tests whether scores are Gaussian.
 
-How unlike two Gaussians of equal variance scores are: measures, limits, words, and tests. The tests take
-trials to be independent. Trials that share speakers say less than their number, so p-values are too small
-then; what a deviation costs (:mod:`llrkit.fits.cmlg`) does not depend on that.
+Few trials leave the parameters of a Gaussian uncertain, which :func:`fit_bayes` integrates out. Whether
+scores are like two Gaussians of equal variance is measured and tested here too. The tests take trials to be
+independent. Trials that share speakers say less than their number, so p-values are too small then; what a
+deviation costs (:mod:`llrkit.fits.cmlg`) does not depend on that.
 """
 
 from __future__ import annotations
@@ -98,6 +99,7 @@ def fit_bayes(
     source = as_source(source, labels)
     shared_variance = yes_or_no(shared_variance, "shared_variance")
     monotone = yes_or_no(monotone, "monotone")
+    # a class of one trial adds nothing to a variance, but a shared variance can come from the other class
     moments = training_moments(source, at_least=1 if shared_variance or prior else 2)
     beliefs = _beliefs_of_classes(prior, shared_variance)
     by_class = (moments.target, moments.nontarget)
@@ -116,6 +118,8 @@ def fit_bayes(
         if rate <= 0.0:
             raise ConstantScoreError("the scores of a class are constant: they have no variance")
     predictive = [
+        # predictive density of a normal-gamma posterior: 2 shape degrees of freedom, and a scale widened by
+        # the uncertainty of the mean, (kappa + 1) / kappa
         np.array([2.0 * shape, mean, float(np.sqrt(rate * (kappa + 1.0) / (shape * kappa)))])
         for mean, kappa, shape, rate in posterior
     ]
@@ -141,6 +145,7 @@ def _beliefs_of_classes(prior: tuple[NormalGamma, NormalGamma] | None, shared: b
     """Mean, kappa, shape and rate of both classes; the reference prior is the improper end of the family."""
     if prior is None:
         # p(means, precision) ~ 1/precision: each mean takes half a degree away from the shape
+        # kappa 0: the prior mean has no weight, so its value does not matter
         reference = (0.0, 0.0, -1.0 if shared else -0.5, 0.0)
         return reference, reference
     if not (
@@ -159,8 +164,10 @@ def _update_belief(belief: Belief, class_moments: ClassMoments) -> Belief:
     mean, kappa, shape, rate = belief
     n, seen, squares = float(class_moments.n), float(class_moments.mean[0]), float(class_moments.m2[0, 0])
     total = kappa + n
+    # the distance between prior and sample mean adds to the spread, as far as both are believed
     shift = kappa * n * (seen - mean) ** 2 / total if kappa > 0.0 else 0.0
     return (
+        # written as a step from the sample mean: exact where kappa is 0
         seen + (mean - seen) * kappa / total,
         total,
         shape + 0.5 * n,
@@ -170,6 +177,7 @@ def _update_belief(belief: Belief, class_moments: ClassMoments) -> Belief:
 
 def _gaussian_training(moments: Moments, raw: StudentRatioMap) -> TrainingPoints:
     """Points that stand for Gaussian classes: the interval is found without a second pass."""
+    # forty points per standard deviation out to 4: the interval is chosen by where Gaussian classes have mass
     z = np.linspace(-4.0, 4.0, 321)
     weights = np.exp(-0.5 * z * z)
     points = []
@@ -215,6 +223,7 @@ def shape_statistics(moments: Moments) -> dict[str, float]:
 
 def spread_error(n_target: float, n_nontarget: float) -> float:
     """Standard error of the logarithm of the ratio of two Gaussians' spreads."""
+    # the log of a Gaussian's sample spread has variance 1 / (2 n)
     return math.sqrt(0.5 / n_target + 0.5 / n_nontarget)
 
 
@@ -242,6 +251,7 @@ def shape_problems(moments: Moments) -> list[str]:
     for name, count in n.items():
         scores = f"{'non-target' if name == 'nontarget' else name} scores"
         skewness, kurtosis = statistics[f"skewness_{name}"], statistics[f"kurtosis_{name}"]
+        # sqrt(6 / n) and sqrt(24 / n) are the standard errors of skewness and kurtosis of Gaussian samples
         limit = max(SKEWNESS, 5.0 * math.sqrt(6.0 / count))
         if abs(skewness) > limit:
             problems.append(f"{scores} are skewed: skewness {_beyond_limit(skewness, limit)}")
@@ -342,6 +352,7 @@ def _test_equal_variances(target: ClassMoments, nontarget: ClassMoments) -> Gaus
 
     v_e, v_d, n = float(target.variance[0]), float(nontarget.variance[0]), target.n + nontarget.n
     v = (target.n * v_e + nontarget.n * v_d) / n
+    # not negative in exact arithmetic (concavity of log); rounding may make it so
     gain = max(n * math.log(v) - target.n * math.log(v_e) - nontarget.n * math.log(v_d), 0.0)
     error = spread_error(target.n, nontarget.n)
     return GaussianTest(
@@ -372,10 +383,13 @@ def _test_mixture_of_mus(target: ClassMoments, nontarget: ClassMoments) -> Gauss
 
     n = target.n + nontarget.n
     v = float(target.m2[0, 0] + nontarget.m2[0, 0]) / n
+    # with one variance v, the LLR of the pair has mean mu = gap^2 / (2 v) in targets
     mu = float(target.mean[0] - nontarget.mean[0]) ** 2 / (2.0 * v)
     direction = 1.0 if target.mean[0] >= nontarget.mean[0] else -1.0
     third = direction * float(target.m3[0] - nontarget.m3[0]) / v**1.5
     fourth = float(target.m4[0] + nontarget.m4[0]) / v**2 - 3.0 * n  # the sum of z^2 is n
+    # variance of the score of one trial; the tail probability is
+    # one-sided because a variation cannot be negative
     information = 0.75 * mu + 0.375
     score = math.sqrt(mu / 8.0) * third + fourth / 8.0
     z = score / math.sqrt(n * information)

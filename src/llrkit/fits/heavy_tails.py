@@ -28,7 +28,10 @@ from llrkit.maps.map import AffineMap
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import GammaLLR
 
+# ranges of the search for tail and bend in standardized units; 0 is the
+# Gaussian limit of the tail, excluded because 1 / e^2 appears
 TAIL, BEND = (1e-4, 30.0), (-20.0, 20.0)
+# e >= sqrt(0.025) |p| keeps |beta| / alpha below 1 / sqrt(1.025) = 0.988
 _ROUND = 0.025
 _LOG_ROOT_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 _BESSEL_SERIES_ABOVE = 300.0  # from here on the asymptotic series of Bessel functions are exact
@@ -51,10 +54,13 @@ def log_nig(s: FloatArray, alpha: float, beta: float, delta: float, loc: float) 
     """
     from scipy.special import k1e
 
+    # a product of sum and difference: alpha^2 - beta^2 would cancel for strong skewness
     gamma = np.sqrt((alpha - beta) * (alpha + beta))
     y = s - loc
+    # hypot neither overflows far out nor underflows near the center
     q = np.hypot(delta, y)
     exponent = (gamma * y - delta * beta) ** 2 / (alpha * q + delta * gamma + beta * y)
+    # k1e is K_1 with its exponential taken out, which would underflow from about 700 on
     return np.asarray(np.log(alpha * delta / np.pi) + np.log(k1e(alpha * q)) - np.log(q) - exponent)
 
 
@@ -86,6 +92,7 @@ def standard_nig(t: FloatArray, p: float, e: float) -> tuple[FloatArray, FloatAr
     q = np.hypot(x, e * t)
     z = q / e**2
     # 1 + p t + Q, also where its terms cancel
+    # for x < 0 the sum x + q cancels; q^2 - x^2 = (e t)^2 gives the same without
     w = np.where(x > 0.0, x + q, (e * t) ** 2 / np.where(x > 0.0, 1.0, q - x))
     fall = t * t / w
     level, u = _bessel_level(z)
@@ -105,6 +112,7 @@ def _bessel_level(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``log[sqrt(2 z/pi) e^z K_1(z)]`` and ``z`` times its derivative; both vanish like ``3/(8 z)``."""
     from scipy.special import k0e, k1e
 
+    # both branches of np.where are evaluated, so each gets arguments that it can bear
     near = np.minimum(z, _BESSEL_SERIES_ABOVE)
     r = 1.0 / np.maximum(z, _BESSEL_SERIES_ABOVE)
     k1 = k1e(near)
@@ -232,16 +240,20 @@ def _fit_nig_class(nodes: WeightedPoints, class_moments: ClassMoments) -> tuple[
     """``alpha, beta, delta, loc`` of one class; its mean log-likelihood; the gradient left."""
     mean, sd = spread_of(class_moments)
     t = nodes.standardized(mean, sd)
+    # moments of heavy-tailed samples are noisy; clipped, they are still a start
     kurtosis = min(max(float(class_moments.excess_kurtosis[0]), 0.1), 20.0)
     bend = float(np.clip(class_moments.skewness[0], -2.0, 2.0)) / 3.0
     width = max((t.quantile(0.75) - t.quantile(0.25)) / 1.35, 1e-2)
     starts = [
+        # method of moments: the skewness is 3 p and the excess kurtosis 3 (e^2 + 5 p^2)
         [0.0, 0.0, float(np.sqrt(max(kurtosis / 3.0 - 5.0 * bend**2, 0.02))), bend],
         [t.quantile(0.5), float(np.log(width)), 0.6, 0.0],
     ]
     bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND]
+    # the search starts on fewer points and is finished on all of them
     best = maximize(_nig_likelihood(t), starts, bounds, rough=_nig_likelihood(t.fewer()))
     loc, log_sd, f, p = best.x.tolist()
+    # the search ran on standardized scores; location and scale are put back here
     parameters = natural_parameters(mean + sd * loc, sd * float(np.exp(log_sd)), p, shape_of(f, p))
     return np.array(parameters), best.value - float(np.log(sd)), best.gradient
 
@@ -317,6 +329,7 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     gaussian = cmlg_from_moments(training.moments, alpha)
     center, scale = training.center, training.scale
     half = 0.5 * gaussian.a * scale  # half the slope, in units of the standardized scores
+    # classes this far apart have no scores where they meet: the Gaussian limit is taken unseen
     if abs(half) > _STEEPEST:
         likelihood = gaussian.detail("log_likelihood")
         return _affine_map_of_tied_nig(training, alpha, gaussian.a, gaussian.b, {
@@ -325,6 +338,7 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
         })  # fmt: skip
 
     spread = 0.5 * np.log(gaussian.detail("variance") / scale**2)
+    # both starts have the slope of CMLG, with light and with heavier tails: CMLG is the limit of the family
     starts = [[0.0, spread, tail, 0.0, half] for tail in (0.1, 0.5)]
     bounds = [(-20.0, 20.0), (-12.0, 8.0), TAIL, BEND, (-_STEEPEST, _STEEPEST)]
     exact, rough = (
@@ -332,6 +346,7 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
         _tied_nig_likelihood(target.fewer(), nontarget.fewer(), alpha),
     )
     best = maximize(exact, starts, bounds, rough=rough)
+    # the density of scores is that of standardized ones divided by the scale
     likelihood = best.value - float(np.log(abs(scale)))
     details: dict[str, Json] = {
         "log_likelihood": likelihood,
@@ -352,6 +367,7 @@ def tied_from_training(training: TrainingPoints, alpha: float) -> AffineMap:
     # gamma_e - gamma_d without cancellation
     level = -delta * (beta_e - beta_d) * (beta_e + beta_d) / (gamma_e + gamma_d) - (beta_e - beta_d) * loc
     b = float(level) - a * center
+    # a limit that cannot be represented, or a search that ended below it, gives CMLG itself
     if details["gaussian_limit"]:
         a, b, details["log_likelihood"] = gaussian.a, gaussian.b, gaussian.detail("log_likelihood")
         shape = delta = np.inf
@@ -404,6 +420,7 @@ def _tied_nig_classes(x: Array) -> list[list[Array]]:
     middle, log_sd, f, p, half = x
     e = shape_of(f, p)
     eps = np.sqrt(p * p + e * e)
+    # cosh - 1 as 2 sinh^2 of the half: near the Gaussian limit cosh - 1 would cancel
     sinh, cosh, coshm1 = np.sinh(half * eps), np.cosh(half * eps), 2.0 * np.sinh(0.5 * half * eps) ** 2
     classes = []
     for sign in (1.0, -1.0):
@@ -424,6 +441,8 @@ def jacobian(function: Callable[[Array], list[list[Array]]], x: FloatArray) -> t
 
     The function must take arrays for the numbers in ``x``. Last axis of the derivatives: by ``x[i]``.
     """
+    # the imaginary step is so small that its square vanishes, and no difference of values is taken: no digits
+    # are lost as with finite differences
     moved: ComplexArray = np.array(function(x[:, None] + 1e-30j * np.eye(len(x))))
     return np.real(moved[..., 0]), np.imag(moved) / 1e-30
 
@@ -482,6 +501,7 @@ def gamma_from_training(training: TrainingPoints, alpha: float, mirror: bool | N
     if mirror is not True:
         optima[False] = _fit_gamma_ratio(target, nontarget, alpha)
     if mirror is not False:
+        # the mirrored model is the plain one on negated scores with the classes exchanged
         optima[True] = _fit_gamma_ratio(
             nontarget.standardized(0.0, -1.0), target.standardized(0.0, -1.0), 1.0 - alpha
         )
@@ -524,6 +544,7 @@ def _fit_gamma_ratio(
 
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
         a, k = float(np.exp(theta[0])), float(np.exp(theta[1]))
+        # logsumexp, because the search reaches slopes at which exp(a t) overflows
         tilted = log_w + a * t
         log_mean = float(logsumexp(tilted))
         # the likelihood of a point as shape goes up or down, b being at its best
@@ -535,7 +556,10 @@ def _fit_gamma_ratio(
         return float(value), np.array([a * by_a, k * by_k])
 
     # 1/k is the distance of the class means in LLRs
+    # several starts, because k ranges over decades, each with the
+    # slope that puts the class means that far apart
     starts = [[float(np.log(1.0 / (k * max(gap, 0.05)))), float(np.log(k))] for k in (0.03, 0.3, 3.0, 30.0)]
+    # logarithms keep both parameters positive without constraints
     best = maximize(objective, starts, [(-12.0, 12.0), (float(np.log(SHAPE[0])), float(np.log(SHAPE[1])))])
     a, k = np.exp(best.x).tolist()
     return best, float(np.log1p(alpha / k) - logsumexp(log_w + a * t))

@@ -75,7 +75,9 @@ def judge_fit(fitted: Map, source: ScoreSource, *, prior: float = 0.5, compared:
     name = "Cllr" if prior == 0.5 else f"normalized cross-entropy at prior {prior:g}"
     what = f"{fitted.method or fitted.kind}: on its training trials the map has a {name} of {lost:.4g}, "
     if lost > 1.0 + ROUNDING:
+        # said before anything is compared: no choice of test trials excuses a map worse than no map
         return f"{what}worse than the 1 of LLRs that are all 0{_reason_for_poor_fit(trials, source)}"
+    # a loss below what is tolerated cannot be clearly worse than that of any line
     if not compared or lost <= TOLERATED or min(trials.target.n, trials.nontarget.n) < FEWEST_COMPARED:
         return ""
     line = trials.logistic_loss(prior)
@@ -90,6 +92,7 @@ def _reason_for_poor_fit(trials: TrainingSample, source: ScoreSource) -> str:
     if trials.target.values.ndim == 1:
         tied = TiedScores.of(trials.scores()) if trials.is_complete else source.reduce(TiedScores.of)
         told = replace(tied, llrs=source.roles.calibrated).sentences()
+    # ties and saturation are named first since they have a remedy; otherwise the assumptions are to blame
     if not told:
         return ": the scores are unlike what the method assumes; compare methods with fit_best"
     return f": {'; '.join(told)}; use fit_pav, or the scores as they were before that"
@@ -106,6 +109,7 @@ def gap_if_unbounded(fitted: Map) -> str:
     if "gap" not in known or fitted.has_bounds or fitted.method in COUNTING or shrunk:
         return ""
     low, high = map(as_number, as_list(known["gap"]))
+    # reversed scores are reported by the fit itself
     if not low < high or as_number(known["mean_target"]) <= as_number(known["mean_nontarget"]):
         return ""
     return gap_sentence((low, high), bounded=False)
@@ -139,6 +143,7 @@ def keeping_sample(source: ScoreSource) -> ScoreSource:
     """The same trials; those that are not in memory keep a sample and a histogram on their first pass."""
     # arrays alone do not need polars, which a table has imported already
     tables = sys.modules.get("llrkit.scores.trials")
+    # read through sys.modules: importing Trials here would import polars for users of arrays
     in_memory = isinstance(source, Scores) or (tables is not None and isinstance(source, tables.Trials))
     return source if in_memory else SampledSource(source)
 
@@ -148,6 +153,8 @@ class SampledSource(WrappedSource):
     """Another source, of which a sample and a histogram are kept on the first pass that anyone makes."""
 
     source: ScoreSource
+    # a list, because the dataclass is frozen; it is shared by
+    # copies with other columns, so one pass serves all
     box: list[tuple[TrainingSample, ScoreHistogram | None]] = field(default_factory=list)
 
     @property
@@ -170,6 +177,7 @@ class SampledSource(WrappedSource):
         """Summarize; the first time, keep a sample and the histogram of one system's scores too."""
         if self.box:
             return self.source.reduce(summarize)
+        # scores of several systems have no histogram of one score
         if self.roles.n_systems == 1:
             summarize_all = both(summarize, TrainingSample.of, ScoreHistogram.of)
             summary, sample, histogram = self.source.reduce(summarize_all).summaries

@@ -55,6 +55,8 @@ class Foils(SummaryBase):
     def counter(self, by: str) -> Callable[[Scores], RankCounts]:
         """A summarizer that counts the non-targets of a chunk against these scores."""
         starts = np.cumsum([0, *(len(scores) for scores in self.by_value.values())])
+        # each line-up has a fixed slice of one flat array, so counts
+        # of chunks add up whatever tests a chunk holds
         first = dict(zip(self.by_value, starts, strict=False))
 
         def count(chunk: Scores) -> RankCounts:
@@ -110,6 +112,7 @@ def _count_foils(scores: FloatArray, foils: FloatArray) -> tuple[IntArray, IntAr
     return len(foils) - right, right - left, np.full(len(scores), len(foils), dtype=np.int64)
 
 
+# where the search for d' ends
 LARGEST_D_PRIME = 12.0
 _BLOCK = 1 << 20  # elements of a temporary table
 
@@ -125,6 +128,7 @@ def drawn_above(above: IntArray, size: IntArray, cohort: int) -> FloatArray:
     j = np.arange(cohort + 1)[None, :]
     k, n = above[:, None], size[:, None]
     possible = (j <= k) & (cohort - j <= n - k)
+    # impossible rows get an argument that log-gamma can bear; their probability is set to 0 below
     j = np.where(possible, j, np.maximum(cohort - (n - k), 0))
     log = _log_choose(k, j) + _log_choose(n - k, cohort - j) - _log_choose(n, np.full_like(n, cohort))
     return np.where(possible, np.exp(log), 0.0)
@@ -144,8 +148,10 @@ def rank_histogram(above: IntArray, tied: IntArray, size: IntArray, cohort: int)
     >>> rank_histogram(np.array([0, 1]), np.array([0, 1]), np.array([2, 2]), 2)
     array([1. , 0.5, 0.5])
     """
+    # a target tied with t foils has each of t + 1 places with equal probability: ties are spread, not decided
     rows = np.repeat(np.arange(len(above)), tied + 1)
     place = np.arange(len(rows)) - np.repeat(np.cumsum(tied + 1) - (tied + 1), tied + 1)
+    # many targets share place and cohort size; each distinct pair is computed once
     pairs, where = np.unique(
         np.stack([above[rows] + place, size[rows]], axis=1), axis=0, return_inverse=True
     )  # fmt: skip
@@ -172,6 +178,7 @@ def lr_of_ranks(rank: IntArray, cohort: int, smoothing: str, share: FloatArray, 
     if smoothing == "gaussian":
         return gaussian_lr(rank, cohort, d_prime)
     trained = len(share) - 1
+    # fewer foils than in training: the trained ranks are thinned to the cohort by the hypergeometric law
     if smoothing == "add-one" and cohort < trained:
         places = np.arange(trained + 1)
         table = drawn_above(places, np.full(trained + 1, trained), cohort)
@@ -181,6 +188,8 @@ def lr_of_ranks(rank: IntArray, cohort: int, smoothing: str, share: FloatArray, 
     for start in range(0, len(rank), height):
         block = rank[start : start + height]
         if smoothing == "add-one":
+            # more foils than in training: the rank is thinned to the
+            # trained cohort, and its LR is the mean over that
             table = (trained + 1) * drawn_above(block - 1, np.full(len(block), cohort), trained)
         else:
             table = _beta_overlap(block, cohort, trained)
@@ -193,6 +202,7 @@ def _beta_overlap(rank: IntArray, cohort: int, trained: int) -> FloatArray:
     from scipy.special import betaln
 
     r, other = rank[:, None].astype(np.float64), np.arange(1.0, trained + 2.0)[None, :]
+    # through logarithms: the beta functions of large cohorts underflow
     log = betaln(r + other - 1.0, cohort - r + trained - other + 3.0)
     log = log - betaln(r, cohort - r + 2.0) - betaln(other, trained - other + 2.0)
     return np.asarray(np.exp(log))
@@ -210,7 +220,9 @@ def gaussian_lr(rank: IntArray, cohort: int, d_prime: float) -> FloatArray:
     """
     from scipy.special import betaln, log_ndtr
 
+    # the integrand narrows with the root of the cohort, and so does the step
     step = 0.25 / np.sqrt(cohort + 4.0)
+    # 12 standard deviations on either side of 0 and of -d', between which the integrand lies
     z = np.arange(min(-d_prime, 0.0) - 12.0, max(-d_prime, 0.0) + 12.0, step)
     # the standard normal density at z times h' is the density at z + d'
     weight = -0.5 * (z + d_prime) ** 2 - 0.5 * np.log(2.0 * np.pi) + np.log(step)
@@ -230,6 +242,7 @@ def best_d_prime(share: FloatArray) -> float:
 
     def cost(d_prime: float) -> float:
         lr = gaussian_lr(filled + 1, len(share) - 1, d_prime)
+        # the floor keeps the logarithm finite where a rank is out of reach of this d'
         return -float((share[filled] * np.log(np.maximum(lr, 1e-300))).sum())
 
     bounds = (-LARGEST_D_PRIME, LARGEST_D_PRIME)
@@ -340,6 +353,7 @@ class LineupMap(Map):
             mine = np.flatnonzero(keys[:, 0] == n)
             first, last = keys[mine, 1], keys[mine, 1] + keys[mine, 2]
             # P(one of several ranks) is a sum under both hypotheses, so their LR is the mean
+            # a difference array marks the ranks that some trial has; the LR of the others is not computed
             covers = np.zeros(n + 2, dtype=np.int64)
             np.add.at(covers, first, 1)
             np.add.at(covers, last + 1, -1)
@@ -484,6 +498,8 @@ def fit_lineup(
     above, tied, sizes = wide.reduce(targets.counter(by)).arrays
     if not sizes.any():
         raise TooFewTrialsError(f"no target has a foil: no value of {by!r} has trials of both classes")
+    # the smallest tenth of the cohorts sets the size: nine in ten
+    # targets have at least that many foils to draw from
     size = cohort or min(int(np.quantile(sizes[sizes > 0], 0.1, method="lower")), LARGEST_COHORT)
     used = sizes >= size
     if not used.any():
@@ -491,6 +507,7 @@ def fit_lineup(
     if ties == "pessimistic":
         above, tied = above + tied, np.zeros_like(tied)
     counts = rank_histogram(above[used], tied[used], sizes[used], size)
+    # a Gaussian fit takes one added trial in all; "add-one" adds one to each rank
     added = {"add-one": 1.0, "gaussian": 1.0 / (size + 1), "empirical": 0.0}[smoothing]
     share = (counts + added) / (counts + added).sum()
     details = {

@@ -126,6 +126,7 @@ def fit_rule(
     chosen_rule, prior = scoring_rule(rule), probability(prior, "prior")
     sample = source.reduce(both(Moments.of, TrainingSample.of))
     check_moments(source, sample.summaries[0])
+    # the rule is chosen on the sample: a runaway slope shows there, and a fit on everything is many passes
     used = tempered(chosen_rule, sample.summaries[1], prior)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReversedScoresWarning)  # said once, above
@@ -155,6 +156,7 @@ def _affine_map_of_fit(fit: LinearFit, method: str, options: Mapping[str, object
     )
 
 
+# tried in order, so the smallest share that keeps the slope finite is taken
 SHARES = (0.01, 0.03, 0.1, 0.3)
 
 
@@ -200,9 +202,11 @@ def tempered(rule: ScoringRule, sample: TrainingSample, prior: float) -> Scoring
     apart the best slope is without end, and so is the LLR of the mislabeled ones. A line that loses twice as
     much as logistic regression and 0.05 of the prior's entropy more (bits, at 1/2) has run away.
     """
+    # the logarithmic rule charges without bound; its slope runs away only where classes separate
     if rule == LOGARITHMIC:
         return rule
     trials = sample.scores()
+    # twice the loss, and 0.05 more: near 0, twice the loss is still nothing
     limit = 2.0 * sample.logistic_loss(prior) + TOLERATED
     for candidate in (rule, *(TemperedRule(rule.a, rule.b, share) for share in SHARES)):
         try:
@@ -213,6 +217,7 @@ def tempered(rule: ScoringRule, sample: TrainingSample, prior: float) -> Scoring
             continue
         if sample.loss(line.llrs, prior) <= limit:
             return candidate
+    # even the largest share tried may lose more; it is the closest to logistic regression there is
     return TemperedRule(rule.a, rule.b, SHARES[-1])
 
 
@@ -258,6 +263,7 @@ def settle(
 
 def refuse_runaway(minimum: Minimum, blind: float, weights: str, remedy: str) -> None:
     """Refuse a fit that ran off to infinite weights; ``blind`` is the cost of scores that say nothing."""
+    # three signs of the same thing: no loss left, weights far out in standardized units, or no end of steps
     if minimum.value < 1e-7 * blind or float(np.abs(minimum.x).max()) > 1e5 or not minimum.converged:
         raise SeparationError(
             "the fit did not converge: the classes are separated without error (or nearly so), and the "
@@ -265,6 +271,7 @@ def refuse_runaway(minimum: Minimum, blind: float, weights: str, remedy: str) ->
         )
 
 
+# each evaluation on everything is a pass over the data
 _MAX_PASSES = 40
 
 
@@ -309,6 +316,7 @@ class Shrinkage:
     def weights(self, prior: float, n_target: float, n_nontarget: float) -> tuple[FloatArray, FloatArray]:
         """Weights of each trial with its own and with the other label, for (targets, non-targets)."""
         n, share = np.array([n_target, n_nontarget]), np.array([prior, 1.0 - prior])
+        # both classes carry copies, hence the half: their total weight is regularization / df
         pull = 0.5 * self.regularization / (self.df or n_target)
         return (share + pull * share) / n, (self.robust * share + pull * share[::-1]) / n
 
@@ -325,8 +333,10 @@ def fit_linear(
     shrinkage = shrinkage or Shrinkage()
     if shrinkage.present and rule != LOGARITHMIC:
         raise InputError("robust and regularized fits are for the logarithmic rule only")
+    # moments and sample come from the same pass; the sample gives the first guess without another one
     moments, sample = source.reduce(both(Moments.of, Sample.of)).summaries
     check_moments(source, moments)
+    # with one score, separation shows in the extremes, before any Newton step
     if len(moments.target.mean) == 1 and not shrinkage.present:
         _refuse_separated_classes(moments)
     center, scale, start = _start_of_linear_fit(moments)
@@ -341,6 +351,8 @@ def fit_linear(
             for class_index, (sign, sum_) in enumerate(((1.0, sums.target), (-1.0, sums.nontarget))):
                 value += own[class_index] * sum_.loss
                 gradient += own[class_index] * sum_.gradient
+                # softplus(z) and softplus(-z) have the same second
+                # derivative, so own and flipped copies share the sum
                 hessian += (own[class_index] + flipped[class_index]) * sum_.hessian
                 if flipped[class_index]:
                     # softplus(z) = softplus(-z) + z: the other label's sums follow from the sums of z
@@ -356,17 +368,21 @@ def fit_linear(
     mean_small = np.array(
         [np.atleast_1d(small.target.mean(axis=0)), np.atleast_1d(small.nontarget.mean(axis=0))]
     )
+    # the loss of LLRs that are all 0; at an extreme prior every loss is as small as this
     nothing = float(prior * rule.miss(logit(prior)) + (1.0 - prior) * rule.fa(logit(prior)))
     mean = np.array([moments.target.mean, moments.nontarget.mean])
     minimum = settle(
         objective_on(small, small.n_target, small.n_nontarget, mean_small),
         objective_on(source, moments.target.n, moments.nontarget.n, mean),
         start,
+        # the unit falls with the prior's cost, but only at extreme priors: tolerances stay absolute elsewhere
         min(1.0, 20.0 * nothing),
         max_passes=_MAX_PASSES,
     )
+    # with shrinkage a large slope is a choice of the user, and the objective has a finite minimum
     if not shrinkage.present:
         refuse_runaway(minimum, nothing, "slope is", REMEDY)
+    # the search ran on centered and scaled columns; slopes and offset go back to the units of the scores
     slopes = minimum.x[:-1] / scale
     return LinearFit(
         slopes=slopes,
@@ -384,8 +400,10 @@ def _start_of_linear_fit(moments: Moments) -> tuple[FloatArray, FloatArray, Floa
     spread = np.maximum(moments.target.high, moments.nontarget.high) - np.minimum(
         moments.target.low, moments.nontarget.low
     )
+    # a column that is nearly constant within classes is scaled by its range: division by 0 otherwise
     scale = np.where(scale > 1e-9 * spread, scale, np.where(spread > 0, spread, 1.0))
     gap = (moments.target.mean - moments.nontarget.mean) / scale
+    # the pseudo-inverse bears systems that are copies of each other
     slopes = np.linalg.pinv(pooled / np.outer(scale, scale), rcond=1e-10, hermitian=True) @ gap
     # constant classes would give an endless slope; a modest one is a safe place to start from
     norm = float(np.abs(slopes).max())
@@ -414,6 +432,7 @@ class ClassTrials(SummaryBase):
     @classmethod
     def of(cls, values: Array) -> ClassTrials:
         """Thin an array; scores that are missing are left out."""
+        # doubling strides nest: every 4th trial is among every 2nd, so samples of chunks can be merged
         stride = 1
         while len(values) > MOST_JUDGED * stride:
             stride *= 2
@@ -431,6 +450,7 @@ class ClassTrials(SummaryBase):
                 break
             stride *= 2
         weights = self.weights if len(own) else other.weights
+        # weights are kept as one number while all are equal, which is the usual case
         if len(own) and len(more) and (len(weights) > 1 or not np.array_equal(weights, other.weights)):
             weights = np.concatenate([self.of_each[:: steps[0]], other.of_each[:: steps[1]]])
         return ClassTrials(np.concatenate([own, more]), weights, stride)
@@ -476,11 +496,13 @@ class TrainingSample(FieldwiseSums):
         total, log_odds = 0.0, float(logit(prior))
         for part, share, sign in ((self.target, prior, -1.0), (self.nontarget, 1.0 - prior, 1.0)):
             losses = softplus(sign * (llrs(part.values) + log_odds))
+            # weighted means, so classes and chunks of any size count as they should
             total += share * float((losses * part.of_each).sum() / part.of_each.sum())
         return total / float(binary_entropy(prior))
 
     def logistic_loss(self, prior: float) -> float:
         """The same of logistic regression on these trials, regularized where they do not overlap."""
+        # every n-th of the kept trials, spread evenly
         some = [slice(None, None, -(-part.n // MOST_FITTED)) for part in (self.target, self.nontarget)]
         weights = self.target.of_each[some[0]], self.nontarget.of_each[some[1]]
         source: ScoreSource = Scores.part(

@@ -1,9 +1,10 @@
 """Mixtures of calibrated pairs, their mixing curves, and fits without labels.
 
-The distribution of mu without a number of components: nonparametric maximum likelihood on a grid. For a given
-map ``x = a s + b`` the log-likelihood is concave in the weights, so a convex solver finds their maximum and
-says how far from it they are at most (Lindsay 1983: no exchange of weight promises more). Around it goes an
-ascent in a and b, whose slopes at the best weights are those of the profile likelihood.
+Without a given number of components, the distribution of mu is estimated on a grid by nonparametric maximum
+likelihood. For a given map ``x = a s + b`` the log-likelihood is concave in the weights, so a convex solver
+finds their maximum and says how far from it they are at most (Lindsay 1983: no exchange of weight promises
+more). Around it goes an ascent in a and b, whose slopes at the best weights are those of the profile
+likelihood.
 """
 
 from __future__ import annotations
@@ -86,33 +87,41 @@ def mixture_on_grid(
     training: TrainingPoints, alpha: float, gaussian: AffineMap, pile: float | None = None
 ) -> FittedMixture:
     """Weights on a grid around the mu of CMLG, with the map that suits them best."""
+    # kept off the ends of the range, so that the grid reaches to both sides of the mu of CMLG
     mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
     mu = np.geomspace(max(mu0 / BELOW, MU[0]), min(mu0 * ABOVE, MU[1]), SIZE)
     t, w, sign = weighted_trials(training, alpha)
     mass = float(w.sum())
+    # the inner solver starts from the weights of the last look: neighboring maps have similar weights
     last: list[Minimum] = []
 
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
         a = float(np.exp(theta[0]))
+        # a point mass stands for LLR 0, which ties the offset to the slope
         b = float(theta[1]) if pile is None else -a * pile
         x = a * t + b
         # log N(x | c mu, 2 mu) without c x / 2, which no weight changes
         terms = -0.25 * x * x / mu[:, None] + (-0.5 * np.log(4.0 * np.pi * mu) - 0.25 * mu)[:, None]
+        # the largest term of each point is taken out before exp, so none of the sums underflows to 0
         top = terms.max(axis=0)
         likelihood = np.exp(terms - top)
         found = best_weights(likelihood, w, last[-1].x if last else None)
         last[:] = [found]
         taken = likelihood * found.x[:, None]
+        # responsibilities: by the envelope theorem the slopes in a and b hold the weights fixed
         taken *= w / taken.sum(axis=0)
         by_x = 0.5 * sign * w - 0.5 * x * (taken / mu[:, None]).sum(axis=0)
         by_b = float(by_x.sum())
         by_log_a = mass + a * float((by_x * t).sum()) + (0.0 if pile is None else by_b * b)
+        # log a for each trial is the Jacobian of the map from scores to LLRs
         value = mass * theta[0] + float((w * (0.5 * sign * x + top)).sum()) - found.value
         return value, np.array([by_log_a, by_b if pile is None else 0.0])
 
     start = [float(np.log(max(gaussian.a * training.scale, 1e-3))), 0.0]
     best = maximize(objective, [start], [(-12.0, 12.0), (-1e3, 1e3)])
+    # evaluated once more at the end, so that `last` holds the weights of the best map
     value, _ = objective(best.x)
+    # Lindsay's bound: the gain that moving all weight to the best component promises at most
     gap = float(last[-1].gradient @ last[-1].x - last[-1].gradient.min())
     accuracy = {"gradient_left": best.gradient, "promised_gain": max(gap, 0.0)}
     return FittedMixture(
@@ -135,6 +144,7 @@ def best_weights(likelihood: FloatArray, w: FloatArray, start: FloatArray | None
 
     def objective(shares: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         total = np.maximum((likelihood * shares[:, None]).sum(axis=0), 1e-300)
+        # the Hessian is a Gram matrix of these rows, positive semidefinite by construction
         scaled = likelihood * (np.sqrt(w) / total)
         gradient = -(scaled * np.sqrt(w)).sum(axis=1)
         return -float((w * np.log(total)).sum()), gradient, scaled @ scaled.T
@@ -227,6 +237,7 @@ def mixture_from_training(
 
     # the map of scores as they are, from what was fitted to standardized ones
     a = found.a / scale
+    # with a point mass b follows from a exactly; the value of the search was not used
     b = -a * float(point_mass) if point_mass is not None else found.b - a * center
     weights, mu = found.weights, found.mu
     # class-weighted share of the trials that are not in the point mass
@@ -234,6 +245,7 @@ def mixture_from_training(
         1.0 - alpha
     ) * training.nontarget.total / float(moments.nontarget.n)
     if point_mass is not None:
+        # the point mass is a component with mu = 0: trials whose LLR is 0
         weights, mu = np.append(1.0 - rest, rest * weights), np.append(0.0, mu)
     order = np.argsort(mu)
     pair = MixtureLLR(tuple(weights[order] / weights.sum()), tuple(mu[order]))
@@ -284,12 +296,14 @@ def mixture_of_few(
     mu0 = float(np.clip(gaussian.detail("mu"), 2.0 * MU[0], 0.5 * MU[1]))
     log_a = float(np.log(max(gaussian.a * training.scale, 1e-3)))
     starts, bounds = [], [(-12.0, 12.0), (-1e3, 1e3)] + [(-40.0, 40.0)] * (k - 1)
+    # mixtures have local maxima: one start for each spread of the components around CMLG's mu
     for spread in (1.5, 3.0, 8.0) if k > 1 and grid is None else (1.0,):
         spots = np.log(mu0) + np.log(spread) * np.linspace(-1.0, 1.0, k) if k > 1 else [np.log(mu0)]
         starts.append([log_a, 0.0, *[0.0] * (k - 1), *(spots if grid is None else [])])
     if grid is None:
         bounds += [(float(np.log(MU[0])), float(np.log(MU[1])))] * k
     best = maximize(objective, starts, bounds)
+    # the last log-weight is fixed at 0; the others are log-odds to it
     log_w = np.append(best.x[2 : k + 1], 0.0)
     weights, mu = np.exp(log_w - logsumexp(log_w)), grid if grid is not None else np.exp(best.x[k + 1 :])
     return FittedMixture(
@@ -409,6 +423,7 @@ def mixing_curve(fitted: Map) -> MixingCurve:
 TwoGrids: TypeAlias = Both[tuple[DensityGrid, DensityGrid]]
 FEWEST = 4
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
+# the lower end is where the two Gaussians become spikes, which is refused below
 _LOG_SD = (-9.0, 1.0)
 
 
@@ -493,6 +508,7 @@ def _trials_or_scores(given: AnyTrials) -> ScoreSource:
     values = score_array(given, "scores")
     if len(values) < FEWEST:
         raise TooFewTrialsError(f"this method needs at least {FEWEST} trials")
+    # any split will do, because the fit pools the classes; alternate trials give both of them some
     return Scores.from_classes(values[::2], values[1::2])
 
 
@@ -540,16 +556,21 @@ def unsupervised_from_points(
     )
     everything = WeightedPoints.joined(*t)
     starts = []
+    # starts with equal and with rare targets: the likelihood has a hill for each
     for share in (0.5, 0.1, 0.01) if prior is None else (prior,):
+        # the medians of the two parts, if the targets are the uppermost share of the scores
         m0, m1 = everything.quantile(0.5 * (1.0 - share)), everything.quantile(1.0 - 0.5 * share)
         gap = max(m1 - m0, 0.1)
+        # the total variance is 1 here, and what the distance of the means explains is not in the classes
         sd = np.sqrt(max(1.0 - share * (1.0 - share) * gap**2, 0.05))
         starts.append([0.5 * (m0 + m1), float(np.log(gap)), float(np.log(sd)), float(logit(share))])
+    # a known prior is a parameter whose two bounds coincide
     low, high = (-20.0, 20.0) if prior is None else (float(logit(prior)), float(logit(prior)))
     bounds = [(-50.0, 50.0), (-12.0, 5.0), _LOG_SD, (low, high)]
     best = maximize(_unlabeled_objective(t, prior is None), starts, bounds)
     middle, log_gap, log_sd, log_odds = best.x.tolist()
     # with labeled trials, or a better fit than one Gaussian gives, there are two
+    # a Gaussian of variance 1 has the log-likelihood -(1 + log 2 pi) / 2 per trial
     two = by_label[1].total + by_label[2].total > 0.0 or best.value + 0.5 * (1.0 + _LOG_TWO_PI) > 1e-9
     if not two:
         warn_caller("one Gaussian describes the scores as well as two: every LLR is 0", ShapeWarning)
@@ -591,6 +612,7 @@ def _unlabeled_objective(by_label: tuple[WeightedPoints, ...], free_prior: bool)
         up, down = z - half, z + half
         log_e, log_d = -0.5 * up * up + odds, -0.5 * down * down
         share = sigmoid(log_e - log_d)
+        # labels that are known replace the responsibilities of the mixture
         share[ends[0] : ends[1]], share[ends[1] :] = 1.0, 0.0
         top = np.logaddexp(log_e, log_d)
         top[ends[0] : ends[1]], top[ends[1] :] = log_e[ends[0] : ends[1]], log_d[ends[1] :]

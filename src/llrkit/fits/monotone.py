@@ -32,6 +32,7 @@ from llrkit.theory import sigma_from_cllr
 
 def llr_blocks(bins: ScoreBins, laplace: str) -> tuple[PavBlocks, FloatArray]:
     """The PAV blocks and their LLRs; the trials Laplace added are counted but have no place."""
+    # masses are shares of each class, so the log-odds of the class sizes come off the counts
     offset = np.log(bins.n_target) - np.log(bins.n_nontarget)
     if laplace == "none":
         blocks = pav_blocks(bins)
@@ -39,6 +40,7 @@ def llr_blocks(bins: ScoreBins, laplace: str) -> tuple[PavBlocks, FloatArray]:
     # a target before a non-target is always pooled with it, so a pair is one bin of both
     first, last = ((1, 1), (1, 1)) if laplace == "pairs" else ((1, 0), (0, 1))
     if laplace == "misleading":
+        # the one added trial of each class counts in its size as well
         offset = np.log(bins.n_target + 1) - np.log(bins.n_nontarget + 1)
     padded = ScoreBins(
         np.concatenate([first[:1], bins.target, last[:1]]),
@@ -48,6 +50,7 @@ def llr_blocks(bins: ScoreBins, laplace: str) -> tuple[PavBlocks, FloatArray]:
     )
     blocks = pav_blocks(padded)
     real = (blocks.high > -np.inf) & (blocks.low < np.inf)
+    # bins of added trials lie at infinity; a block that joined one ends at the outermost real score
     low, high = np.maximum(blocks.low, bins.low[0]), np.minimum(blocks.high, bins.high[-1])
     blocks = PavBlocks(blocks.target[real], blocks.nontarget[real], low[real], high[real])
     return blocks, np.log(blocks.target) - np.log(blocks.nontarget) - offset
@@ -63,18 +66,22 @@ def tilted_knots(
     if len(finite) == 0:
         if ends == "nearest":
             raise SeparationError("the classes do not overlap: PAV has no finite LLR; use laplace=...")
+        # two pure blocks have no finite LLR at all: a line between them keeps the order of scores in the gap
         x, y = np.array([high[0], low[-1]]), np.array([-tilt, tilt])
         return x, y, -np.inf, np.inf
     if ends == "nearest":
         low[finite[0]], high[finite[-1]] = low[0], high[-1]
         pure_low = pure_high = False
     inner = llr[finite]
+    # a quarter of the distance to the neighbors: tilted blocks can never overlap
     room = np.diff(inner, prepend=-np.inf, append=np.inf) / 4.0
+    # where blocks are close the tilt gives way, so the map stays strictly increasing
     lean = np.minimum(tilt, np.minimum(room[:-1], room[1:]))
     left, right = low[finite], high[finite]
     wide = right > left
     # a block of one score has one knot
     x = np.stack([left, right], axis=1)
+    # a block of one score has no width to tilt over and keeps its LLR exactly
     y = np.stack([np.where(wide, inner - lean, inner), inner + lean], axis=1)
     keep = np.stack([np.full(len(wide), True), wide], axis=1)
     x, y = x[keep], y[keep]
@@ -153,6 +160,7 @@ class PavMap(Map):
         return llr
 
     def _tried(self, scores: FloatArray) -> FloatArray:
+        # scores that are only tried must not raise under a policy that refuses
         return super()._tried(np.clip(scores, self.low, self.high))
 
     def back_to_scores(self) -> PavMap:
@@ -232,6 +240,7 @@ def fit_pav(
     if not (isinstance(tilt, (int, float)) and 0.0 <= tilt <= 0.1):
         raise InputError(f"tilt must be between 0 and 0.1, got {tilt!r}")
     whole_number(max_knots, 4, "max_knots")
+    # the grid is collected on the same pass as the moments, so exact PAV takes two passes
     moments, grid = source.reduce(both(_moments_of_one_system, Grid.of)).summaries
     check_moments(source, moments)
     bins = source.reduce(count_on(collect_again(source, grid))).bins()
@@ -257,6 +266,7 @@ def _moments_of_one_system(chunk: Scores) -> Moments:
     return Moments.of(chunk)
 
 
+# weight of the copies with either label: enough to keep the slope finite without overlap
 _KAPPA = 0.01
 
 
@@ -273,6 +283,7 @@ def sigma_of_blocks(blocks: PavBlocks, sigma_from: str) -> float:
     llr = blocks.llr
     t, n = blocks.target > 0, blocks.nontarget > 0
     loss = float((blocks.target[t] * softplus(-llr[t])).sum()) / float(blocks.target.sum())
+    # blocks without a class are left out: 0 trials times an infinite loss would be nan
     loss += float((blocks.nontarget[n] * softplus(llr[n])).sum()) / float(blocks.nontarget.sum())
     return _sigma_of_cllr(0.5 * loss / LN2)
 
@@ -308,6 +319,7 @@ def sigma_of_logistic(training: TrainingPoints) -> float:
         curve = (w_e + w_d) * p * (1.0 - p)
         gradient = np.array([(slope * t).sum(), slope.sum()])
         cross = (curve * t).sum()
+        # two unknowns and a convex loss: plain Newton, halved while it overshoots
         step = np.linalg.solve(np.array([[(curve * t * t).sum(), cross], [cross, curve.sum()]]), -gradient)
         size, here = 1.0, loss(x)
         while loss(x + size * step) > here and size > 1e-9:
@@ -316,6 +328,7 @@ def sigma_of_logistic(training: TrainingPoints) -> float:
         if np.abs(step).max() < 1e-10 * (1.0 + np.abs(x).max()):
             break
     z = x[0] * t + x[1]
+    # Cllr counts the trials with their labels only, not the copies that regularize the fit
     return _sigma_of_cllr(
         float((w * (is_target * softplus(-z) + (1.0 - is_target) * softplus(z))).sum()) / LN2
     )
@@ -398,19 +411,23 @@ def bigaussian_from_training(
 ) -> KnotMap:
     """The map for a given sigma."""
     n_e, n_d = training.target.total, training.nontarget.total
+    # up to MAX_KNOTS distinct scores the distribution function is exact
     if distinct.values is not None:
         score, w_e, w_d = distinct.values, distinct.target, distinct.nontarget
     else:
         score, w_e, w_d = _pooled_classes(training.target, training.nontarget)
     weight = 0.5 * w_e / (n_e + 1.0) + 0.5 * w_d / (n_d + 1.0)
+    # one trial per class is added that has no place, so F stays below 1 and the LLR finite
     missing = 0.5 / (n_e + 1.0) + 0.5 / (n_d + 1.0)
     below = np.cumsum(weight)
+    # summed from above for the upper tail: 1 - below would lose its digits there
     above = missing + np.append(np.cumsum(weight[:0:-1])[::-1], 0.0)
     llr = _inverse_pair_cdf(below, above, sigma)
     error = 0.0
     if distinct.values is None:
         lowest = np.array([min(0.5 / (n_e + 1.0), 0.5 / (n_d + 1.0))])
         start = float(_inverse_pair_cdf(lowest, 1.0 - lowest, sigma)[0])
+        # a cell with one trial per class has no error; only crowded ones can move a score
         error = _largest_jump(score, llr, (w_e > 1.0) | (w_d > 1.0), start, training.moments.extremes)
     enough = CLOSE if distinct.values is None else 0.0  # where scores are not exact, neither are lines
     score, llr_at, thinning = thin_knots(score, llr, MAX_KNOTS, enough=enough)
@@ -456,15 +473,18 @@ def _pooled_classes(
 def _inverse_pair_cdf(below: FloatArray, above: FloatArray, sigma: float) -> FloatArray:
     """``G^-1``, from the smaller of the probabilities below and above: neither tail loses digits."""
     p = np.minimum(below, above)
+    # 40 standard deviations beyond the mean of the further class: log_ndtr is finite there
     half, reach = 0.5 * sigma, 0.5 * sigma + 40.0
     # where x / sigma is in a table, then Newton's method in log p, held between the lines of the table
     table = np.linspace(-reach, 0.0, _TABLE)
     log_p = np.log(p)
+    # log G is increasing, so the table gives a bracket of one line for every score at once
     line = np.clip(np.searchsorted(_log_pair_cdf(table, half), log_p), 1, _TABLE - 1)
     a, b = table[line - 1], table[line]
     x = 0.5 * (a + b)
     for _ in range(_STEPS):
         value = _log_pair_cdf(x, half)
+        # the bracket shrinks with every look, and a Newton step that leaves it is clipped to its end
         a, b = np.where(value < log_p, x, a), np.where(value < log_p, b, x)
         density = np.exp(-0.5 * (x + half) ** 2 - value) + np.exp(-0.5 * (x - half) ** 2 - value)
         x = np.clip(x - (value - log_p) * (2.0 * _ROOT_TWO_PI) / density, a, b)

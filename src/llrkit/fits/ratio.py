@@ -58,6 +58,7 @@ def maximize(
     """
     low, high = np.array(bounds, dtype=np.float64).T
     easy = objective if rough is None else rough
+    # the best hill is chosen on the cheap function; only its top is found on all points
     tops = [
         _climb_likelihood(easy, np.clip(np.array(start, dtype=float), low, high), low, high)
         for start in starts
@@ -76,16 +77,20 @@ def _climb_likelihood(
     inverse, free = np.eye(len(x)), _free_parameters(x, gradient, low, high)
     evaluations = 1
     while evaluations < _MOST_EVALUATIONS:
+        # good enough for Newton steps to take over
         if not free.any() or np.abs(gradient[free]).max() < 1e-7:
             break
         step = (inverse * np.where(free, gradient, 0.0)).sum(axis=1) * free
+        # not uphill: the approximation of the Hessian has gone bad, so it is forgotten
         if (step * gradient).sum() <= 0.0:
             inverse, step = np.eye(len(x)), np.where(free, gradient, 0.0)
+        # no step is longer than 1: parameters are logarithms or standardized scores
         step *= min(1.0, 1.0 / float(np.sqrt((step * step).sum())))
         for _ in range(40):
             moved = np.clip(x + step, low, high)
             new_value, new_gradient = objective(moved)
             evaluations += 1
+            # Armijo's condition, with the step as it is after clipping to the bounds
             if new_value >= value + 1e-4 * float(((moved - x) * gradient).sum()):
                 break
             step *= 0.5
@@ -94,6 +99,7 @@ def _climb_likelihood(
         s, y = moved - x, gradient - new_gradient
         gain, x, value, gradient = new_value - value, moved, new_value, new_gradient
         now = _free_parameters(x, gradient, low, high)
+        # curvature that was seen with other parameters at their bounds says nothing about those now free
         inverse = _bfgs_update(inverse, s, y) if np.array_equal(now, free) else np.eye(len(x))
         if gain <= 1e-15 * (1.0 + abs(value)) and np.array_equal(now, free):
             break
@@ -104,6 +110,7 @@ def _climb_likelihood(
 def _bfgs_update(inverse: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
     """The BFGS formula for the inverse of minus the Hessian."""
     curve = float((s * y).sum())
+    # without positive curvature along the step an update would not stay positive definite
     if curve <= 1e-10 * float((s * s).sum()):
         return inverse
     pulled = (inverse * y).sum(axis=1)
@@ -120,6 +127,7 @@ def _newton_of_likelihood(
     curved = objective if rough is None else rough
     for _ in range(25):
         free = _free_parameters(x, gradient, low, high)
+        # gradients of likelihoods are exact to rounding, so the search goes on to the end of their digits
         if not free.any() or np.abs(gradient[free]).max() < 1e-13:
             break
         step = np.zeros_like(x)
@@ -145,6 +153,7 @@ def _newton_of_likelihood(
 
 
 def _free_parameters(x: FloatArray, gradient: FloatArray, low: FloatArray, high: FloatArray) -> BoolArray:
+    # a parameter at a bound is free only if the function rises into the allowed range
     return ~(((x <= low) & (gradient <= 0.0)) | ((x >= high) & (gradient >= 0.0)))
 
 
@@ -159,9 +168,11 @@ def _newton_step_within_bounds(
     hessian = np.empty((len(where), len(where)))
     for row, i in enumerate(where):
         up, down = x.copy(), x.copy()
+        # central differences of the gradient; the step is relative, and absolute near 0
         shift = 1e-5 * (1.0 + abs(x[i]))
         up[i], down[i] = min(x[i] + shift, high[i]), max(x[i] - shift, low[i])
         hessian[row] = (objective(up)[1] - objective(down)[1])[where] / (up[i] - down[i])
+    # symmetric in exact arithmetic; rounding of the differences is averaged out
     size, axes = np.linalg.eigh(0.5 * (hessian + hessian.T))
     # uphill also along directions that are flat or curve the wrong way
     steep = np.maximum(np.abs(size), 1e-9 * max(1.0, float(np.abs(size).max())))
@@ -216,6 +227,7 @@ class RatioMap(Map):
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The ratio of the densities at the scores, or at the end of the interval."""
+        # held before the ratio is computed: it may turn back or overflow outside
         held = np.clip(scores, self.low, self.high)
         center, scale = self.anchor()
         far = np.abs(held - center) > _FAR * scale
@@ -223,6 +235,7 @@ class RatioMap(Map):
             return self.log_ratio(held)
         out = self.log_ratio(np.where(far, center, held))
         for sign in (-1.0, 1.0):
+            # beyond _FAR formulas overflow; the limit is known in closed form
             here = far & (sign * held > 0.0)
             if here.any():
                 out[here] = self.limit(sign)
@@ -284,6 +297,7 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     """
     center, scale = training.center, training.scale
     up = 1.0 if scale > 0 else -1.0
+    # sinh spaces the points evenly in the bulk and geometrically out to `reach`
     u = np.linspace(-np.arcsinh(reach), np.arcsinh(reach), 8193)
     points = center + abs(scale) * np.sinh(u)
     rising = up * slope(points) > 0.0
@@ -291,6 +305,7 @@ def monotone_interval(slope: Curve, training: TrainingPoints, reach: float = 1e6
     ends = [-np.inf, *(_turning_point_of_ratio(slope, points[i], points[i + 1]) for i in turns), np.inf]
     best = MonotoneInterval(-np.inf, np.inf, 0, 1.0)
     for i in range(len(ends) - 1):
+        # between turning points the slope alternates, so every second interval goes the right way
         if rising[0] != (i % 2 == 0):
             continue
         outside = 1.0 - 0.5 * sum(
@@ -334,6 +349,7 @@ def fit_ratio(make: type[R], fit_class: ClassFit, training: TrainingPoints, mono
     moments = training.moments
     target, like_e, grad_e = fit_class(training.target, moments.target)
     nontarget, like_d, grad_d = fit_class(training.nontarget, moments.nontarget)
+    # the interval is found on the free ratio; the map that is returned is held to it
     interval = monotone_interval(make(target=target, nontarget=nontarget).slope, training)
     return make(
         target=target,

@@ -73,6 +73,7 @@ def unsaturate(y: npt.ArrayLike, r: float, s: float) -> FloatArray:
     v = y[inside]
     # e^y = c (e^x + e^r) / (1 + e^(x+s)) solved for e^x
     offset = float(softplus(r)) - float(softplus(s))
+    # expm1 keeps the digits next to the limits, where the differences vanish
     x[inside] = v + np.log(-np.expm1(low - v)) - np.log(-np.expm1(v - high)) + offset
     return x
 
@@ -83,12 +84,15 @@ def saturating_class_sums(
     """Loss, gradient and Hessian in ``p = (a, b, r, s)`` of one class; ``sign`` is -1 for targets."""
     a, b, r, s = p
     loss, gradient, hessian, n = 0.0, np.zeros(4), np.zeros((4, 4)), 0.0
+    # r and s are the same for all trials: their part of the derivatives is computed once
     (level_r, level_s), (other_r, other_s) = sigmoid_both_ways(p[2:])
+    # blocks keep the temporary arrays small
     for block in blocks(len(z)):
         z_block = z[block]
         w = np.ones(len(z_block)) if weight is None else weight[block]
         x = a * z_block + b
         t = sign * (saturate(x, r, s) + log_odds)
+        # both tails of the sigmoid, because 1 - sigmoid loses its digits far out
         up, down = sigmoid_both_ways(t)
         first, second = sign * w * up, w * up * down
         (at_r, before_r), (at_s, before_s) = sigmoid_both_ways(x - r), sigmoid_both_ways(x + s)
@@ -148,6 +152,7 @@ def saturating_descent(
         start,
         negligible=NEGLIGIBLE,
         max_evaluations=most,
+        # for r + s >= 0 the upper limit would not be above the lower one
         inside=lambda p: float(p[2] + p[3]) < 0.0,
     )
 
@@ -161,10 +166,12 @@ def saturating_start_points(
     many, and the few are moved to the ends: they saturate there too.
     """
     grid, passes = source.reduce(DensityGrid.at(low, high)), 1
+    # at most five grids: every one is a pass
     while passes < 5:
         share = (
             grid.target.count / grid.target.count.sum() + grid.nontarget.count / grid.nontarget.count.sum()
         )
+        # all but 0.1 % of the trials at either end, classes weighted equally (their shares sum to 2)
         first, last = np.searchsorted(np.cumsum(share), [0.002, 1.998])
         if last - first > grid.cells // 32 or low == high:
             break
@@ -192,9 +199,11 @@ def saturating_start_scale(nodes: tuple[WeightedPoints, WeightedPoints]) -> tupl
     gap = float(middle[0] - middle[1])
     scale = float(high.max() - low.min())
     points = np.concatenate([weighted.points for weighted in nodes])
+    # quartiles that coincide (many ties) leave the range as the only scale
     return float(middle.mean()), scale if scale > 0 else float(np.ptp(points)), gap
 
 
+# mild and strong saturation: the objective is not convex, and the better end of the two is taken
 STARTS = (-2.0, -5.0)
 """First guesses of r and s."""
 STEEP = 200.0
@@ -313,6 +322,7 @@ def fit_saturating(
     whole_number(max_passes, 1, "max_passes")
     moments = training_moments(source, at_least=2)
     target, nontarget = moments.target, moments.nontarget
+    # classes that only touch share a score, and overlap there
     if target.low[0] > nontarget.high[0] or nontarget.low[0] > target.high[0]:
         raise SeparationError("the classes do not overlap: the best slope is infinite")
     log_odds = float(logit(prior))
@@ -331,6 +341,7 @@ def fit_saturating(
     slope = float(np.clip(2.0 * gap / scale, -20.0, 20.0))  # about that of CMLG, never wild
     few = on_points([weighted.fewer() for weighted in nodes])
     starts = [saturating_descent(few, np.array([slope, 0.0, guess, guess]), prior, 300) for guess in STARTS]
+    # few points, then all cells, then the trials: each descent starts where the cheaper one ended
     on_cells = saturating_descent(on_points(nodes), min(starts, key=lambda end: end.value).x, prior, 300)
     descent = saturating_descent(on_trials, on_cells.x, prior, max_passes)
     if not descent.converged or abs(descent.x[0]) > STEEP:
@@ -380,6 +391,8 @@ class ExponentialSums(SummaryBase):
         if len(z) == 0:
             return cls(0.0, -math.inf, 0.0, 0.0, 0.0, 0.0)
         exponent = c * z
+        # the largest exponent is taken out, because e^(c z) of outliers
+        # would overflow; chunks are rescaled when they merge
         top = float(exponent.max())
         w = np.exp(exponent - top)
         count = np.ones(len(z)) if weight is None else weight
@@ -396,6 +409,7 @@ class ExponentialSums(SummaryBase):
         a, b = math.exp(self.top - top), math.exp(other.top - top)
         return ExponentialSums(
             self.n + other.n, top, a * self.zero + b * other.zero, a * self.first + b * other.first,
+            # squares carry twice the exponent, hence the squared factors
             a * self.second + b * other.second, a * a * self.square + b * b * other.square,
         )  # fmt: skip
 
@@ -418,6 +432,7 @@ class ExponentialSums(SummaryBase):
     @property
     def variance(self) -> float:
         """Variance of z under the weights, its second derivative."""
+        # a difference of two nearly equal numbers where one trial has all of the weight
         return max(self.second / self.zero - self.mean**2, 0.0)
 
     @property
@@ -428,6 +443,7 @@ class ExponentialSums(SummaryBase):
     @property
     def largest_share(self) -> float:
         """The share of the trial with the largest weight."""
+        # the largest weight is e^0 = 1 by the choice of top
         return 1.0 / self.zero
 
 
@@ -509,6 +525,7 @@ def fit_expectation(
         return source.reduce(ExponentialSumsPair.at(a, problem.center, problem.scale))
 
     start = on_cells(problem.a0)
+    # fixed at the slope of CMLG, so a steep slope cannot shrink the weights it is judged by
     problem.precision = (start.nontarget.effective, start.target.effective)
     looks: list[tuple[FloatArray, ExponentialSumsPair]] = []
 
@@ -517,8 +534,10 @@ def fit_expectation(
         return problem.derivatives(float(x[0]), float(x[1]), looks[-1][1])
 
     guess = np.array(problem.first_guess(on_cells))
+    # two passes are spent already, on moments and cells
     best = newton(objective, guess, negligible=_NEGLIGIBLE, max_evaluations=PASSES - 2)
     t, b = best.x.tolist()
+    # Newton may have looked further than it went; the sums reported are those at the solution
     _, sums = min(looks, key=lambda look: float(np.abs(look[0] - best.x).max()))
     a, passes = problem.a0 * math.exp(t), best.evaluations + 2
     details: dict[str, Json] = {
@@ -549,6 +568,7 @@ class _ExpectationEquations:
         variance = (float(target.variance[0]) + float(nontarget.variance[0])) / 2.0
         if m_e == m_d:
             raise InputError("the class means are equal: a slope of 0 is the only solution")
+        # touching extremes do not overlap: some non-target must score above some target
         overlap = target.low[0] < nontarget.high[0] and nontarget.low[0] < target.high[0]
         self.separated = not overlap
         if self.separated and (penalty == 0.0 or variance == 0.0):
@@ -574,6 +594,8 @@ class _ExpectationEquations:
                 return float(sums.nontarget.log_mean + sums.target.log_mean)
 
             low = high = 0.0
+            # the function is convex with a root at slope 0; the other
+            # root is bracketed from CMLG's slope outwards
             while gap(high) <= 0.0:
                 high += 0.5
             while gap(low) >= 0.0 and low > -40.0:
@@ -597,6 +619,7 @@ class _ExpectationEquations:
 
     def _best_b(self, sums: ExponentialSumsPair) -> float:
         d, e = self.precision
+        # for a given slope the objective is quadratic in b
         return (e * sums.target.log_mean - d * sums.nontarget.log_mean) / (d + e + self.penalty)
 
     def _residuals(self, t: float, b: float, sums: ExponentialSumsPair) -> FloatArray:

@@ -77,6 +77,7 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1, f
 
     Infinite scores are refused if they must be ``finite``.
     """
+    # ordered from what makes every later number meaningless to what only deserves a warning
     target, nontarget = moments.target, moments.nontarget
     require_both_classes(target.count, nontarget.count)
     if finite and (target.n_infinite or nontarget.n_infinite):
@@ -88,9 +89,11 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1, f
                 f"{_first_infinite(source)}, like all of {every}; at least one must be finite: bound the "
                 "LLRs when you calibrate (bound=, --bound)"
             )
+    # fourth moments are needed for standard errors and shape; a sum that overflowed would make them nan
     if not (np.isfinite(target.m4).all() and np.isfinite(nontarget.m4).all()):
         raise InputError("the scores are too large to calibrate: their fourth moment is beyond float64")
     spread = np.maximum(target.high, nontarget.high) - np.minimum(target.low, nontarget.low)
+    # fourth powers of such differences come close to the end of float64
     if np.any((spread > 0) & (spread < 1e-70)):
         raise InputError("the scores are too close together to calibrate: their range is below 1e-70")
     for name, class_moments in (("target", target), ("nontarget", nontarget)):
@@ -99,6 +102,7 @@ def check_moments(source: ScoreSource, moments: Moments, *, at_least: int = 1, f
             raise TooFewTrialsError(f"{few}; this method needs at least {at_least}")
     if np.all((target.low == nontarget.low) & (target.high == nontarget.high) & (target.low == target.high)):
         raise ConstantScoreError(f"all scores are {target.low[0]:g}: there is nothing to calibrate")
+    # the warning waits for three standard errors: with few trials reversed means are often chance
     chance = np.sqrt(target.variance / target.n + nontarget.variance / nontarget.n)
     if np.all(nontarget.mean - target.mean > BEYOND_CHANCE * chance):
         warn_caller(
@@ -157,6 +161,7 @@ class FirstInfinite(SummaryBase):
         return FirstInfinite(
             (self.n[0] + other.n[0], self.n[1] + other.n[1]),
             (
+                # positions count within a class, so those of a later chunk follow after the trials before it
                 min(self.place[0], self.n[0] + other.place[0]),
                 min(self.place[1], self.n[1] + other.place[1]),
             ),
@@ -169,6 +174,7 @@ class FirstInfinite(SummaryBase):
 
 def _first_infinite(source: ScoreSource) -> str:
     try:
+        # a second pass, made only on the way to an error: the message names the row
         first = source.with_columns(ROW).reduce(FirstInfinite.of)
         return f"{source.place(int(first.row))}: the score is infinite"
     except UnknownNameError:  # not a table: the position within the class must do
@@ -227,6 +233,7 @@ class DistinctScores:
         return cls(limit, values.astype(np.float64), target, nontarget)
 
     def __add__(self, other: DistinctScores) -> DistinctScores:
+        # once too many, always too many: the tables of later chunks are not kept
         if self.values is None or other.values is None:
             return self._too_many(self.limit)
         return self._joined(
@@ -259,9 +266,11 @@ class WeightedPoints:
         n = cells.count[filled].astype(np.float64)
         mean = cells.first[filled] / n
         spread = np.sqrt(np.maximum(cells.second[filled] / n - mean**2, 0.0))
+        # rounding must not give a single score a spread
         spread[n == 1.0] = 0.0
         size = len(cells.count)
         share = (filled + 0.5 + mean) / size
+        # a weighted mean of the ends: low + share * (high - low) would overflow for huge ranges
         middle = low * (1.0 - share) + high * share
         half = spread * (high / size - low / size)
         points = np.stack([middle - half, middle + half], axis=1).ravel()
@@ -269,6 +278,7 @@ class WeightedPoints:
         single = np.repeat(half == 0.0, 2)
         keep = ~single
         keep[0::2] = True
+        # two points in one place become one with all of the weight
         weights[single] *= 2.0
         return cls(points[keep], weights[keep])
 
@@ -294,6 +304,7 @@ class WeightedPoints:
         """
         if len(self.points) <= 4 * cells:
             return self
+        # the outermost thousandths decide tails and are few: they stay as they are
         low, high = np.searchsorted(self.points, [self.quantile(0.001), self.quantile(0.999)])
         inner, weights = self.points[low:high], self.weights[low:high]
         if high - low <= 4 * cells or not inner[-1] > inner[0]:
@@ -331,6 +342,7 @@ class WeightedPoints:
 
     def quantile(self, p: float) -> float:
         """The point up to which a share ``p`` of the weight lies, half of its own weight included."""
+        # half of a point's own weight: the quantile of an even sample then lies in its middle
         share = (np.cumsum(self.weights) - 0.5 * self.weights) / self.total
         return float(np.interp(p, share, self.points))
 
@@ -355,6 +367,7 @@ class TrainingPoints:
         if v == 0.0:
             raise ConstantScoreError("each class is constant: the slope would be infinite")
         down = self.moments.target.mean[0] < self.moments.nontarget.mean[0]
+        # the sign turns reversed scores around, so fits can assume that targets score higher
         return -float(np.sqrt(v)) if down else float(np.sqrt(v))
 
     def standardized(self) -> tuple[WeightedPoints, WeightedPoints]:
@@ -428,6 +441,7 @@ class ClassEnds(SummaryBase):
         return ClassEnds(
             self.n + other.n,
             low,
+            # only parts that reach the common end have trials there
             sum(part.at_low for part in (self, other) if part.low == low),
             high,
             sum(part.at_high for part in (self, other) if part.high == high),
@@ -498,6 +512,7 @@ class TiedScores(FieldwiseSums):
             shares = []
             for class_name, ends in classes:
                 end, count = (ends.high, ends.at_high) if name == "highest" else (ends.low, ends.at_low)
+                # the share decides for a large class; a small one needs at least a handful
                 if end == extreme and count >= max(FEWEST_AT_AN_END, SHARE_AT_AN_END * ends.n):
                     shares.append(f"{100.0 * count / ends.n:.1f} % of the {class_name}")
             if shares and np.isfinite(extreme):

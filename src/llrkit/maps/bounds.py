@@ -96,6 +96,7 @@ def parse_bound(bound: str) -> tuple[str, tuple[float, float] | None]:
     try:
         low, high = (float(text) for text in rest.split(","))
     except ValueError:
+        # nan fails the comparison below, so malformed text and bad limits share one message
         low = high = float("nan")
     if not low <= 0.0 <= high:
         raise InputError(
@@ -150,6 +151,7 @@ def bound_map(
     """
     of_kind(fitted, Map, "fitted")
     kind, limits = parse_bound(bound)
+    # groups are a way to count sources; with another bound they would silently do nothing
     if groups is not None and kind != "sources":
         raise InputError(f"groups bound the LLRs: leave out bound={bound!r} or the groups")
     if speakers is not None and kind != "sources":
@@ -165,6 +167,7 @@ def bound_map(
         bounded = bound_fixed(fitted, *limits)
     else:
         bounded = (bound_elub if kind == "elub" else bound_invariance)(fitted, source)
+    # ELUB and invariance look at LLRs; whether classes overlap is asked of the training scores, one pass more
     _, gap = training_gap(fitted, source)
     details = {**bounded.details, **gap, "passes": as_number(bounded.details.get("passes", 0)) + 1}
     return replace(bounded, details=details)
@@ -191,6 +194,7 @@ def bound_sentence(fitted: Map, *, base_10: bool = False) -> str:
     """
     of_kind(fitted, Map, "fitted")
     base_10 = yes_or_no(base_10, "base_10")
+    # after a composition the last map decides which LLRs come out
     while isinstance(fitted, ComposedMap):
         fitted = fitted.second
     if not isinstance(fitted, BoundedMap):
@@ -314,6 +318,7 @@ def count_sources(
     >>> print(count_sources(scores))
     3 target trials, 3 non-target trials
     """
+    # a pass for moments is spared where the caller has them
     source, passes = as_source(source), 0
     if moments is None:
         moments, passes = source.reduce(Moments.of), 1
@@ -326,8 +331,11 @@ def count_sources(
         raise InputError(f"speakers are one or two columns (the two sides of a trial), got {speakers!r}")
     wide = source.with_columns(*columns)
     values = wide.reduce(lambda chunk: ValueCounts.of(chunk, *columns)).counts
+    # a missing speaker would be counted as one person
     if None in values:
         raise InputError(f"a trial has no value in {' or '.join(columns)}: every trial needs its speakers")
+    # one column cannot tell pairs; a class of a single speaker
+    # says nothing of others, so its trials are counted
     of_class = [[value for value, n in values.items() if n[i] > 0] for i in (0, 1)]
     if len(columns) == 1:
         target, nontarget = (
@@ -343,15 +351,18 @@ def count_sources(
 
     def pairs_of_sources(chunk: Scores) -> DistinctNumbers:
         left, right = (numbered(chunk, name, 1, numbers) for name in columns)
+        # unordered: (p, q) and (q, p) are the same two people
         return DistinctNumbers.of(np.minimum(left, right) * len(values) + np.maximum(left, right))
 
     joined, pairs = wide.reduce(both(joined_by_targets, pairs_of_sources)).summaries
+    # enrollment models and test segments of the same person share target trials; joined, they are speakers
     if joined.any_joined:  # the values are not speakers: those that share a target trial are one
         numbers = {value: int(joined.lowest[i]) for value, i in numbers.items()}  # pairs are of these now
         pairs, passes = wide.reduce(pairs_of_sources), passes + 1
     n_speakers = [len({numbers[value] for value in seen}) for seen in of_class]
     target = (n_speakers[0], "speakers") if n_speakers[0] > 1 else (trials[0], ONE)
     nontarget = (pairs.count, "pairs")
+    # one pair is two speakers, which is more than one source
     if pairs.count == 1:
         nontarget = (n_speakers[1], "speakers") if n_speakers[1] > 1 else (trials[1], ONE)
     return SourceCounts(target[0], nontarget[0], target[1], nontarget[1], pairs.exact, passes + 2)
@@ -450,6 +461,8 @@ def _sources_given(n_sources: object) -> SourceCounts:
 
 def bound_by_counts(fitted: Map, counts: SourceCounts, gap: Mapping[str, object]) -> BoundedMap:
     """Clip LLRs to ``-log(1 + target sources)`` and ``log(1 + non-target sources)``."""
+    # log1p of the counts: no source beyond the bound was seen
+    # among n, so one in n + 1 is the most that can be said
     low, high = -math.log1p(counts.n_target), math.log1p(counts.n_nontarget)
     return _bounded_by_method(fitted, low, high, "sources", {}, {**counts.details(), **gap})
 
@@ -460,6 +473,7 @@ def training_gap(fitted: Map, source: ScoreSource) -> tuple[Moments, dict[str, J
     With several systems, those of the LLRs.
     """
     of = "scores" if fitted.n_systems == 1 else "LLRs"
+    # systems of a fusion may each separate the classes or not; the LLR is what matters
     trials = as_source(source) if fitted.n_systems == 1 else fitted.on(source)
     moments = trials.reduce(Moments.of)
     gap = gap_of_moments(moments)
@@ -508,16 +522,21 @@ def bound_elub(fitted: Map, source: ScoreSource, *, misleading: int = 1, step: f
     require_both_classes(n_t, n_n)
     lowest = min(lowest_score(moments.target), lowest_score(moments.nontarget)) / LN10
     highest = max(highest_score(moments.target), highest_score(moments.nontarget)) / LN10
+    # extra misleading trials limit the bounds anyway; thresholds further out need not be tried
     lowest, highest = max(lowest, -math.log10(n_t + 1)), min(highest, math.log10(n_n + 1))
     steps = np.arange(min(0, math.floor(lowest / step)), max(0, math.floor(highest / step) + 1) + 1)
     # llr > t is llr >= the next number above t
+    # nextafter turns >= into >, which accepts as LiR does
     counts = llrs.reduce(LossSums.at(thresholds=np.nextafter(steps * (step * LN10), np.inf)))
     theta = 10.0 ** (steps * step)
+    # the extra trials are added at every threshold anew, not accumulated
     p_miss = (counts.n_miss + misleading) / (n_t + misleading)
     p_fa = (counts.n_fa + misleading) / (n_n + misleading)
     worse = np.minimum(1.0, theta) < p_miss + theta * p_fa
+    # the innermost threshold at which the system is more expensive ends the range on each side
     low = int(np.max(steps[worse & (steps <= 0)] + 1, initial=steps[0]))
     high = int(np.min(steps[worse & (steps >= 0)] - 1, initial=steps[-1]))
+    # rounded to well below a step, so multiples of the step print as such
     decimals = 2 - math.floor(math.log10(step))
     bounds = round(min(low, 0) * step, decimals), round(max(high, 0) * step, decimals)
     options = {"misleading": misleading, "step": step}
@@ -575,12 +594,14 @@ def bound_invariance(
         highest = max(highest_score(moments.target), highest_score(moments.nontarget)) / LN10
         first = math.floor(min(0.0, max(lowest, -limit)) / step)
         last = math.ceil(max(0.0, min(highest, limit)) / step)
+        # rounded so that multiples of a decimal step are exact decimals
         t = np.round(np.arange(first, last + 1) * step, 3 - math.floor(math.log10(step)))
     else:
         t = np.asarray(thresholds, dtype=np.float64)
         if t.ndim != 1 or len(t) == 0 or not np.isfinite(t).all() or np.any(np.diff(t) <= 0):
             raise InputError("thresholds must be finite, increasing and at least one")
     counts = llrs.reduce(LossSums.at(thresholds=t * LN10))
+    # Jeffreys: half a trial on either side, so no logarithm of 0
     above_t, above_n = n_t - counts.n_miss + 0.5, counts.n_fa + 0.5
     level = math.log10(n_n + 1) - math.log10(n_t + 1)
     up = np.log10(above_t) - np.log10(above_n) + level - t
@@ -591,6 +612,7 @@ def bound_invariance(
         highest = t[negative_up[0] - 1] if negative_up[0] > 0 else 0.0
     if len(negative_low):
         lowest = t[negative_low[-1] + 1] if negative_low[-1] + 1 < len(t) else 0.0
+    # 0 must stay inside: a bound never turns evidence around
     bounds = float(np.clip(lowest, -limit, 0.0)), float(np.clip(highest, 0.0, limit))
     options = {"step": step, "limit": limit, "thresholds": "given" if thresholds is not None else "multiples"}
     return _bounded_by_method(
@@ -653,6 +675,7 @@ def count_groups(
     if max(n) < 2:
         raise InputError(f"all trials are of one group in {columns[0]!r}; at least two groups are needed")
     word = f"groups of {columns[0]}"
+    # a class with one group (bona fide speech) keeps the count of its speakers or trials
     if n[0] > 1:
         counts = replace(counts, n_target=n[0], target=word)
     if n[1] > 1:

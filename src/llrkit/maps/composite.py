@@ -52,6 +52,7 @@ class MeanMap(MapOfMaps):
             raise InputError(f"weights must be numbers, got {dict(self.weights)}")
         if not self.maps or set(self.maps) != set(self.weights):
             raise InputError(f"weights {sorted(self.weights)} do not match the maps {sorted(self.maps)}")
+        # a weight of 0 would let an infinite LLR in as nan
         if min(self.weights.values()) <= 0.0 or not math.isclose(sum(self.weights.values()), 1.0):
             raise InputError(f"weights must be positive and sum to one, got {dict(self.weights)}")
         if len({fitted.n_systems for fitted in self.maps.values()}) > 1:
@@ -73,6 +74,7 @@ class MeanMap(MapOfMaps):
             total = np.zeros(len(scores))
             for name, fitted in self.maps.items():
                 total += self.weights[name] * fitted.llr(scores, columns)
+        # only inf - inf gives nan here; infinities themselves stay
         return np.nan_to_num(total, copy=False, nan=0.0, posinf=math.inf, neginf=-math.inf)
 
     @property
@@ -89,6 +91,7 @@ class MeanMap(MapOfMaps):
     def direction(self) -> int:
         """1 when all maps go up, -1 when all go down, otherwise 0."""
         try:
+            # the sign of the way back from -1 to 1 is that of the slope
             slopes = {np.sign(high - low) for low, high in (_around_zero(m) for m in self.maps.values())}
         except NotInvertibleError:
             return 0
@@ -112,6 +115,7 @@ class MeanMap(MapOfMaps):
 
 def _around_zero(fitted: Map) -> tuple[float, float]:
     """The scores with LLRs -1 and 1, or the nearest there are; what bounds a map is further out."""
+    # bounds are level and have no inverse; the map inside has
     inside = fitted.map if isinstance(fitted, BoundedMap) else fitted
     back = inside.back_to_scores()(np.array([-1.0, 1.0]))
     return float(back[0]), float(back[1])
@@ -184,7 +188,9 @@ def combined(asv: FloatArray, cm: FloatArray, spoof_share: float) -> FloatArray:
     (array([2.]), array([-1.]))
     """
     if spoof_share in (0.0, 1.0):
+        # at a share of 0 or 1 one of the logarithms is infinite, and only the other system matters
         return np.asarray(cm if spoof_share else asv, dtype=np.float64)
+    # -log of a sum of two inverse ratios, without leaving logarithms
     return np.asarray(-np.logaddexp(np.log1p(-spoof_share) - asv, np.log(spoof_share) - cm))
 
 
@@ -251,6 +257,7 @@ class Quality:
         ones = np.ones_like(values[0])
         first, second = [*values[:m], ones], [*values[m:], ones]
         # symmetric in the two sides; the last pair, 1 * 1, is the offset
+        # BOSARIS: the form is symmetric, so q_1 and q_2 may change places
         pairs = list(combinations_with_replacement(range(m + 1), 2))[:-1]
         return [first[i] * second[j] + first[j] * second[i] for i, j in pairs]
 
@@ -375,6 +382,7 @@ class LinearMap(Map):
         wide = Quality(tuple(self.columns), self.features, self.scaled).widen(scores, columns)
         with np.errstate(invalid="ignore"):  # looked at in the next line
             llrs = weighted_sum(wide, self.weights, self.offset)
+        # +inf of one system and -inf of another: no sum can be right, so the trial is named
         if np.isnan(llrs).any():
             row = int(np.argmax(np.isnan(llrs)))
             raise NaNScoreError(f"trial {row}: the infinite scores of its systems contradict each other")
@@ -384,6 +392,7 @@ class LinearMap(Map):
         """Each trial by the fusion of the systems it has."""
         present = ~np.isnan(values)
         llrs = np.empty(len(values))
+        # few patterns, many trials: each pattern is one weighted sum
         patterns, which = np.unique(present, axis=0, return_inverse=True)
         for i, pattern in enumerate(patterns):
             rows = np.flatnonzero(which.ravel() == i)
@@ -495,7 +504,9 @@ class ConditionTerms:
         """The conditions of each trial on -1 ... 1."""
         values = condition_values(columns, self.columns, self.basis)
         within = self._transformed(np.clip(values, self.low, self.high))
+        # the ends go through the same transform, which may turn them around (inverse)
         first, last = self._transformed(self.low), self._transformed(self.high)
+        # clipped once more: rounding may leave -1 ... 1 by a digit
         return np.clip((2.0 * within - first - last) / (last - first), -1.0, 1.0)
 
     def _transformed(self, values: FloatArray) -> FloatArray:
@@ -614,6 +625,7 @@ class ConditionedMap(Map):
         return _ClassLines(
             weighted_sum(terms, self.mean_target),
             weighted_sum(terms, self.mean_nontarget),
+            # variances are exponentials, positive whatever the coefficients
             np.exp(weighted_sum(terms, self.log_variance_target)),
             np.exp(weighted_sum(terms, self.log_variance_nontarget)),
         )
@@ -651,6 +663,7 @@ class ConditionedMap(Map):
         given = {**dict(zip(self.columns, values, strict=False)), **conditions}
         if len(values) + len(conditions) != len(self.columns) or set(given) != set(self.columns):
             raise InputError(f"at() takes one number for each of {', '.join(self.columns)}")
+        # by position or by name, but each condition exactly once
         conditions = given
         ends = self.condition_ranges
         terms = self.terms.of({name: np.array([value]) for name, value in conditions.items()})
@@ -684,6 +697,7 @@ class ConditionedMap(Map):
             (1.0, shares[0], self.covariance_target),
             (-1.0, shares[1], self.covariance_nontarget),
         ):
+            # the chain rule: slope by mean and by log-variance, each a sum over the terms
             of_slope = np.concatenate([sign / v * terms, -a * share / v * terms])
             of_offset = -middle * of_slope - a / 2.0 * np.concatenate([terms, np.zeros_like(terms)])
             gradient = np.stack([of_slope, of_offset])

@@ -38,6 +38,7 @@ def checksum_of(content: Mapping[str, object]) -> str:
     'sha256:6d9b0076690f2'
     """
     rest = {name: value for name, value in content.items() if name != CHECKSUM}
+    # sorted and without spaces, so a file that was only laid out differently keeps its checksum
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return f"{_ALGORITHM}:{hashlib.sha256(text.encode()).hexdigest()}"
 
@@ -57,6 +58,8 @@ def verify(content: object, where: str, *, accept_changed: bool = False) -> None
 
 
 M = TypeVar("M", bound=SavedMap)
+# limits for files from others: int() of very long digits and
+# recursion into deep brackets are attacks on time and stack
 _MOST_DIGITS, _DEEPEST = 300, 100
 
 
@@ -92,6 +95,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     """What ``to_dict`` described, of any subclass of ``base`` that was imported."""
     family = base.format.rpartition("/")[0] + "/"
     file_format = str(plain.get("format", "")) if isinstance(plain, dict) else ""
+    # asked first, because a file of several classes deserves a better answer than "not a calibration file"
     if file_format.startswith("llrkit.class_map/") and not file_format.startswith(family):
         raise MapFileError(
             f"{where}: a calibration of several classes; read it with llrkit.multiclass.load_map"
@@ -102,6 +106,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
         raise MapFileError(
             f"{where}: format {file_format!r} is not known to this version, which reads {base.format!r}"
         )
+    # found among the subclasses; there is no registry to keep up to date
     kinds = {cls.kind: cls for cls in subclasses_of(base) if cls.kind}
     kind = kinds.get(str(plain.get("kind", "")))
     if kind is None:
@@ -113,6 +118,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
         raise MapFileError(f'{where}: "parameters" are missing')
     shared = {item.name for item in fields(SavedMap)}
     names = {item.name for item in fields(kind)} - shared
+    # neither a missing nor an unknown parameter is guessed
     if set(parameters) != names:
         wrong = sorted(set(parameters) ^ names)
         raise MapFileError(f"{where}: a {kind.kind} map has the parameters {sorted(names)}; wrong: {wrong}")
@@ -122,6 +128,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
     ):
         raise MapFileError(f"{where}: method must be text, and options, details and provenance objects")
     for name in ("options", "details"):
+        # only options and details had names in British spelling
         objects[name] = {_SPELLED_BEFORE.get(key, key): value for key, value in objects[name].items()}
     reading = plain.get("reading")
     if reading is not None and not isinstance(reading, dict):  # its values are looked at when used
@@ -145,6 +152,7 @@ def saved_from_dict(plain: object, where: str, base: type[M]) -> M:
         _check_map_parameters(fitted)
     except MapFileError:
         raise
+    # whatever broken content raises inside a constructor becomes one error that names the file
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise MapFileError(
             f"{where}: the parameters do not make a map of kind {kind.kind!r} ({error})"
@@ -167,6 +175,7 @@ def _check_map_parameters(fitted: SavedMap) -> None:
             raise ValueError(f"{item.name} is {value!r}, not a number")
     for name, value in fitted.parameters().items():
         _refuse_not_finite(name, value, infinite=name in fitted.may_be_infinite)
+    # a map that cannot be used fails on reading, not in the middle of a run
     fitted.try_out()
 
 
@@ -187,6 +196,7 @@ def save_map(fitted: SavedMap, path: str | Path) -> None:
     """Write a calibration file: to a temporary file first, then renamed."""
     content = map_to_dict(fitted)
     content = {**content, CHECKSUM: checksum_of(content)}
+    # allow_nan=False: infinities were turned into words, so a bare NaN would be a fault of ours
     write_atomically(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
@@ -217,6 +227,7 @@ def read_json(path: str | Path, *, accept_changed: bool = False) -> object:
         raise MapFileError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     except (ValueError, RecursionError) as error:  # also of a number that is too long
         raise MapFileError(f"{file}: not JSON of a calibration ({error})") from None
+    # the checksum is of the content as parsed: layout and line ends do not matter
     verify(content, str(file), accept_changed=accept_changed)
     return content
 
@@ -228,6 +239,7 @@ def _whole_number_in_map(digits: str) -> int:
     return int(digits)
 
 
+# level by level without recursion, which is what deep brackets would break
 def _refuse_deep_json(content: object) -> None:
     level, depth = [content], 0
     while level:
@@ -265,6 +277,7 @@ def _plain_parameter(value: object) -> Json:
         return [_plain_parameter(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
+    # text that reads like a number that is not finite is marked, or it would come back as that number
     if isinstance(value, str) and value in _NONFINITE:
         return {"text": value}
     if isinstance(value, float) and not math.isfinite(value):
@@ -290,6 +303,7 @@ def _parameter_from_plain(value: object, where: str, base: type[SavedMap]) -> ob
         if "format" in value:
             return saved_from_dict(value, where, base)
         if set(value) == {"array", "dtype", "shape"}:
+            # only types that maps hold: a dtype from a file is not handed to NumPy unchecked
             if value["dtype"] not in ("float64", "int64", "bool"):
                 raise MapFileError(f"{where}: array of {value['dtype']!r}")
             return np.array(_parameter_from_plain(value["array"], where, base), dtype=value["dtype"]).reshape(

@@ -15,6 +15,7 @@ from llrkit.maps.map import Columns, Map
 MAX_KNOTS = 4096
 CLOSE = 1e-4
 """Nats between a curve and the lines that are saved of it."""
+# generations of breaking lines that are tried at once; curves that need more go one by one
 _GENERATIONS = 40
 
 
@@ -52,12 +53,14 @@ class KnotMap(Map):
 
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """Linear interpolation."""
+        # np.interp takes the upper of two equal scores, as a step needs
         return np.asarray(np.interp(scores, self.score, self.llr_at))
 
     def back_to_scores(self) -> KnotMap:
         """The knots the other way round; from a level part one comes back to its upper end."""
         steps = np.diff(self.llr_at)
         name = f"inverse of {self.method}"
+        # level parts are allowed as long as the curve moves at all
         if np.all(steps >= 0) and self.llr_at[-1] > self.llr_at[0]:
             return KnotMap(score=self.llr_at, llr_at=self.score, method=name)
         if np.all(steps <= 0) and self.llr_at[-1] < self.llr_at[0]:
@@ -83,7 +86,10 @@ def thin_knots(
     """
     if len(x) <= 2 or (len(x) <= limit and not enough):
         return x, y, 0.0
+    # all lines of a generation at once are vector work; the heap below is one line at a time
     lines = _lines_by_generation(x, y, limit, enough)
+    # exact if nothing was cut off by the limit: every line that
+    # is too far off then breaks, whatever the order
     if lines.broken_up and np.count_nonzero(lines.error > enough) <= limit - 2:
         bent = lines.error > enough  # these and no others break, in whatever order
         order = np.sort(np.concatenate([[0, len(x) - 1], lines.worst[bent]]))
@@ -110,6 +116,7 @@ def _thin_one_by_one(
     known = dict(zip(keys, zip(lines.error.tolist(), lines.worst.tolist(), strict=True), strict=True))
 
     def entry(start: int, stop: int) -> tuple[float, int, int, int]:
+        # errors that the generations computed are not computed again
         error = known.get((start, stop))
         return (
             _worst_error_of_line(x, y, start, stop) if error is None else (-error[0], error[1], start, stop)
@@ -144,14 +151,18 @@ def _lines_by_generation(x: FloatArray, y: FloatArray, limit: int, enough: float
         slope = np.divide(y[stop] - y[start], run, out=np.zeros(len(run)), where=run > 0)
         inside = stop - start - 1
         first = np.cumsum(inside) - inside
+        # positions strictly inside each line, all lines end to end
         at = np.arange(int(inside.sum())) + np.repeat(start + 1 - first, inside)
         error = np.repeat(y[start], inside) + np.repeat(slope, inside) * (x[at] - np.repeat(x[start], inside))
         error = np.abs(y[at] - error)
         largest = np.maximum.reduceat(error, first)
+        # the first of equal errors, as argmax would have it, so both ways give the same knots
         hits = np.flatnonzero(error == np.repeat(largest, inside))
         worst = at[hits[np.searchsorted(hits, first)]]
         generations.append((start, stop, largest, worst))
         errors = np.append(errors, largest)
+        # lines below the limit-th largest error can never be among
+        # those that break: their halves are left out
         if len(errors) > limit:
             errors = np.partition(errors, -limit)[-limit:]
             enough = max(enough, float(errors[0]))

@@ -1,4 +1,4 @@
-"""Maps from score to LLR: affine, by knots, inverse, composed; what each records of its training."""
+"""Maps from score to LLR: what all of them share, and the affine, inverse and composed ones."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def reading_of(roles: Roles) -> RecordedReading:
     {'score': ['cosine'], 'log10': False, 'distance': True, 'positive': None, 'calibrated': False}
     """
     return {
+        # a file to be searched for a column by this name exists only for tables
         "score": list(roles.score) if roles.label is not None else [],
         "log10": abs(roles.factor) != 1.0,
         "distance": roles.factor < 0.0,
@@ -215,9 +216,11 @@ class Map(SavedMap):
             )
         if given == trained or len(given) == 1:
             return None
+        # the same names in another order: columns are matched, never taken by position
         if set(given) == set(trained) and len(set(given)) == len(given):
             return [given.index(name) for name in trained]
         unnamed = list(unnamed_systems(len(given)))
+        # arrays have no names of their own, so position is all there is
         if not trained or unnamed in (given, trained):
             return None
         unknown, lacking = (
@@ -264,6 +267,7 @@ class Map(SavedMap):
         back = self.back_to_scores()
         if self.input_factor == 1.0:
             return back
+        # back_to_scores ends at scores as read; users have scores as the file holds them
         undone = AffineMap(a=1.0 / self.input_factor, b=0.0)  # what reading multiplied scores by
         return ComposedMap(first=back, second=undone, method=f"inverse of {self.method}")
 
@@ -427,8 +431,10 @@ class Map(SavedMap):
         self, scores: FloatArray, read_factor: float, columns: Columns, watch: RangeWatch
     ) -> FloatArray:
         """LLRs of scores that were multiplied by ``read_factor`` when they were read."""
+        # undo the factor of reading: limits and notes are in the unit of the training file
         held = watch.seen(_scaled(scores.astype(np.float64, copy=False), 1.0 / read_factor))
         watch.saw(columns)
+        # then into the unit that the parameters were fitted in
         return self.checked(_scaled(held, self.input_factor), columns)
 
     def watch(self, policy: str) -> RangeWatch:
@@ -462,6 +468,7 @@ class Map(SavedMap):
         array([2.])
         """
         source = self.in_trained_order(as_source(source, labels))
+        # trials of a source are read later and perhaps by workers: nobody could collect the notes
         unwatched = RangeWatch(None)
         change = partial(self._of_chunk, read_factor=self._read_factor(source), watch=unwatched)
         return DerivedSource(source, change, self.needs, score=("llr",), factor=1.0, calibrated=True)
@@ -479,11 +486,13 @@ class Map(SavedMap):
         ends = [np.atleast_1d(np.asarray(self.provenance[end], dtype=np.float64)) for end in ("low", "high")]
         # features of a fusion follow the scores
         low, high = (end[: self.n_systems] / self.input_factor for end in ends)
+        # a negative factor (distances) turns the range around
         return np.minimum(low, high), np.maximum(low, high)
 
     def _read_factor(self, source: ScoreSource) -> float:
         """What the scores of a source were multiplied by when they were read; they need not be as trained."""
         roles = source.roles
+        # calibrating LLRs again by a map of raw scores would give numbers that look right
         if roles.calibrated and self.reading is not None and not self.reading.get("calibrated"):
             raise InputError(
                 "these trials are already calibrated: a calibration wrote their LLRs. Use their raw scores "
@@ -514,11 +523,13 @@ class Map(SavedMap):
 
     def try_out(self) -> None:
         """Map some scores: parameters of the wrong type or shape fail here."""
+        # properties are evaluated for their errors
         _ = self.input_factor, self.training_range, self.system_names, self.needs, repr(self)
         if self.densities is not None:
             TrainingDensities.from_plain(self.densities)
         probe = np.array([-1.0, 0.0, 1.0])
         scores = np.repeat(probe[:, None], self.n_systems, axis=1) if self.n_systems > 1 else probe
+        # probing may overflow exp far from the training range, which is no fault of the map
         with np.errstate(over="ignore"):
             llrs = self._tried(scores)
         if np.isnan(llrs).any():
@@ -601,6 +612,7 @@ class AffineMap(Map):
         columns
             Columns that go with the scores, by name.
         """
+        # 0 * inf would be nan
         if self.a == 0.0:  # also for infinite scores
             return np.full(len(scores), self.b)
         return self.a * scores + self.b
@@ -661,8 +673,10 @@ class InverseMap(Map):
     def llr(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """The scores that have these LLRs."""
         of, up = self.of, float(self.of.direction)
+        # a falling map is turned around, so the search below only sees rising ones
         wanted = up * scores
         center, scale = of.anchor()
+        # the bulk of an interval that is held elsewhere may lie outside of it
         center = min(max(center, of.low), of.high)
 
         def at(s: FloatArray) -> FloatArray:
@@ -670,6 +684,7 @@ class InverseMap(Map):
 
         left, right = np.full(len(scores), center), np.full(len(scores), center)
         reach = scale
+        # brackets grow fourfold, because scores may be of any size
         for _ in range(250):  # 4^250 is where floating point ends
             far_left, far_right = at(left) > wanted, at(right) < wanted
             far_left &= left > of.low
@@ -682,6 +697,7 @@ class InverseMap(Map):
         out = np.where(at(left) >= wanted, left, right)
         inside = (at(left) < wanted) & (at(right) > wanted)
         a, b, goal = left[inside], right[inside], wanted[inside]
+        # bisection halves the distance between doubles: 1,100 steps cover all exponents
         for _ in range(1100):
             middle = 0.5 * (a + b)
             if np.all((middle == a) | (middle == b)):
@@ -689,6 +705,7 @@ class InverseMap(Map):
             below = at(middle) < goal
             a, b = np.where(below, middle, a), np.where(below, b, middle)
         out[inside] = 0.5 * (a + b)
+        # LLRs beyond the ends belong to the ends themselves
         edge = at(np.array([of.low, of.high]))
         out[wanted <= edge[0]] = of.low
         out[wanted >= edge[1]] = of.high
@@ -734,6 +751,7 @@ class MapOfMaps(Map):
         return all(inner.accepts_missing for inner in self.inner_maps)
 
     def _tried(self, scores: FloatArray) -> FloatArray:
+        # every map inside is tried; the LLRs of the last stand for all
         return np.concatenate([inner._tried(scores) for inner in self.inner_maps])[-len(scores) :]
 
 

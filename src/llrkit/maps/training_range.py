@@ -57,8 +57,10 @@ class ConditionWatch:
             try:
                 values = np.asarray(columns[name], dtype=np.float64)
             except (KeyError, TypeError, ValueError):
+                # values that are no numbers are for the map to refuse, with a better message
                 return
             beyond = (values < low) | (values > high)
+            # a trial counts once, however many of its conditions are outside
             outside = beyond if len(outside) == 0 else outside | beyond
             if not beyond.any():
                 continue
@@ -129,6 +131,7 @@ class RangeWatch:
         low, high = self.limits
         with np.errstate(invalid="ignore"):  # a missing score is neither inside nor outside
             beyond = np.maximum(low - scores, scores - high)
+        # with several systems the furthest one decides; initial covers a trial that has no score at all
         far = beyond if beyond.ndim == 1 else np.nanmax(beyond, axis=1, initial=-np.inf)
         outside = np.flatnonzero(far > 0)
         self.n_trials += len(far)
@@ -140,6 +143,7 @@ class RangeWatch:
             score = ", ".join(f"{value:g}" for value in np.atleast_1d(scores[first]))
             raise InputError(f"{where}the score {score} is outside the training range {self._range}")
         worst = int(outside[np.argmax(far[outside])])
+        # over all chunks, so the note names the furthest score of the run
         if far[worst] > self.furthest_by:
             values = np.atleast_1d(scores[worst])
             self.furthest_by = float(far[worst])
@@ -161,6 +165,7 @@ class RangeWatch:
         what = "the calibration was not trained on such scores"
         if self.policy == "bound":
             what = "held at its ends"
+        # one score alone is no majority
         if 2 * self.n_outside > self.n_trials > 1:
             what += "; most are outside: are these the scores it was made for?"
         return (
@@ -223,15 +228,19 @@ class TrainingDensities:
     def cuts(self) -> FloatArray:
         """Where shares are compared: quantiles of both classes in equal parts, at borders of cells."""
         target, nontarget = self.histogram.target, self.histogram.nontarget
+        # cuts lie at borders of cells that are coarser than both
+        # histograms, so that later counts can be joined to them exactly
         exponent = max(target.exponent, nontarget.exponent) + _COARSER
         both = target.coarser(exponent), nontarget.coarser(exponent)
         first = min(one.first for one in both)
         share = np.zeros(max(one.first + len(one.count) for one in both) - first)
         for one in both:
             place = one.first - first
+            # both classes in equal parts, whatever their sizes: a shift may be in either
             share[place : place + len(one.count)] += 0.5 * one.count / one.total
         below = np.cumsum(share)
         border = np.searchsorted(below, np.arange(1, CUTS + 1) / (CUTS + 1)) + 1
+        # the outermost border has all scores on one side
         inner = np.unique(border[border < len(share)])
         return np.asarray((inner + first) * np.ldexp(1.0, exponent), dtype=np.float64)
 
@@ -254,6 +263,7 @@ class TrainingDensities:
             plain["groups"] = {
                 "columns": list(self.spread.columns),
                 "covariance": [
+                    # six digits keep the file small
                     [" ".join(f"{value:.6g}" for value in row) for row in matrix]
                     for matrix in self.spread.covariance
                 ],
@@ -325,8 +335,6 @@ def class_gap(source: AnyTrials, labels: Labels | None = None) -> tuple[float, f
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`.
 
     Examples
     --------
@@ -345,6 +353,7 @@ def gap_of_moments(moments: Moments) -> tuple[float, float] | None:
     if len(moments.target.mean) != 1:
         return None
     for above, below in ((moments.target, moments.nontarget), (moments.nontarget, moments.target)):
+        # equality is a gap of width 0: the classes meet in one score
         if above.count and below.count and lowest_score(above) >= highest_score(below):
             return highest_score(below), lowest_score(above)
     return None
@@ -373,6 +382,7 @@ def gap_sentence(gap: tuple[float, float] | None, of: str = "scores", *, bounded
 
 def lowest_score(moments: ClassMoments) -> float:
     """The smallest score of a class, infinite ones included."""
+    # moments are of finite scores; an infinite one is lower than all of them
     return -math.inf if moments.n_neg_inf else math.inf if moments.n == 0 else float(moments.low[0])
 
 

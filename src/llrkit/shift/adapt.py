@@ -1,12 +1,12 @@
 """A calibration adapted to other scores, with few labels or none.
 
-A few labeled trials of the new domain: a line after the map, as far from no change as they make certain. The
-LLRs ``x`` of a map become ``(1 + u) x + v`` with normal priors on ``u`` and ``v`` around 0. Several widths of
-these priors are tried, and the lines they lead to are averaged, each with the probability of the labels under
-its priors as weight (empirical Bayes, by Laplace's approximation). Half of the weight before any label is
-seen belongs to no change at all, and narrow priors have more than wide ones. With no label it is the map
-itself, with many it is logistic regression. One trial far out can still turn the line, so that a map which is
-believed in follows it only as far as trials that were left out confirm it (:func:`confirmed_line`).
+A few labeled trials of the new domain add a line after the map, as far from no change as they make certain.
+The LLRs ``x`` of a map become ``(1 + u) x + v`` with normal priors on ``u`` and ``v`` around 0. Several
+widths of these priors are tried, and the lines they lead to are averaged, each with the probability of the
+labels under its priors as weight (empirical Bayes, by Laplace's approximation). Half of the weight before any
+label is seen belongs to no change at all, and narrow priors have more than wide ones. With no label it is the
+map itself, with many it is logistic regression. One trial far out can still turn the line, so that a map
+which is believed in follows it only as far as trials that were left out confirm it (:func:`confirmed_line`).
 
 How far the labels are followed depends on what the scores say. If they are as in training, or say how they
 moved, the map is believed in, and a line after it must be confirmed by labels that were left out. If there
@@ -130,6 +130,7 @@ def fit_adapted(
     """
     shares, setting = shares_of(share), ShiftSetting.of(train, speakers)
     adapted, refusal, standing = setting.fitted, "", Standing.DESCRIBED
+    # too few scores to look at are no refusal where labels are given: labels then decide by themselves
     try:
         new, test, reached = setting.climbed(unlabeled, speakers, shares)
     except TooFewTrialsError as error:
@@ -143,6 +144,7 @@ def fit_adapted(
             refusal = f"the scores do not show how they changed: {reached.refusal}"
         else:
             adapted = _adapted_by_rung(setting, new, reached, check)
+    # labels come last, because what the scores say decides how far labels are followed
     if labeled is not None:
         return with_few_labels(setting.fitted, adapted, as_source(labeled), standing, said)
     if refusal:
@@ -154,6 +156,7 @@ def _adapted_by_rung(setting: ShiftSetting, new: NewScores, reached: Climb, chec
     """The map of the rung that was reached."""
     fitted = setting.fitted
     told = {key: value for key, value in check.to_dict().items() if key not in ("refusal", "is_harmful")}
+    # notes of an earlier adaptation by labels do not belong to this map
     earlier = {key: value for key, value in fitted.details.items() if key != "few_labels"}
     details = {**earlier, "adaptation": told}
     if len(reached.steps) == 1:
@@ -161,8 +164,10 @@ def _adapted_by_rung(setting: ShiftSetting, new: NewScores, reached: Climb, chec
     mixture = reached.last.mixture
     low, high = (float(new.histogram.centers[end]) for end in (0, -1))
     origin = {**fitted.provenance, "low": low, "high": high}
+    # the gap of the training scores is not that of the moved ones
     origin.pop("gap", None)
     trained = setting.densities.histogram
+    # the adapted map records moved densities, so later scores are compared with the domain it was adapted to
     moved = [
         replace(new.histogram, count=(masses * counted.total).round(3), n_neg_inf=0, n_pos_inf=0)
         for masses, counted in zip(mixture.masses, (trained.target, trained.nontarget), strict=True)
@@ -175,10 +180,12 @@ def _adapted_by_rung(setting: ShiftSetting, new: NewScores, reached: Climb, chec
     }
     second: Map
     if reached.free is not None:
+        # free shapes have no line; the density ratio itself is the map
         score, llr_at, _ = thin_knots(mixture.at, reached.free, enough=1e-3)
         made = KnotMap(score=score, llr_at=llr_at, **shared, provenance=origin)
         if setting.densities.of != "LLRs":
             return made
+        # densities of LLRs were counted after the first map, so what is fitted follows that one
         first, second = counted_map(fitted)[0], replace(made, reading=None, densities=None)
     else:
         slope, offset = reached.last.line
@@ -191,6 +198,8 @@ def _adapted_by_rung(setting: ShiftSetting, new: NewScores, reached: Climb, chec
     return ComposedMap(first=first, second=second, **shared, provenance=fitted.provenance)
 
 
+# the margins were chosen with the six real sets in view: evidence alone followed one target far out, to 0.25
+# bits for 0.10 (docs/notes/decisions-fits.md)
 class Standing(Enum):
     """What the unlabeled scores say of a map; the value is how many standard errors speak against it."""
 
@@ -214,12 +223,15 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
     """
     start = adapted
     if adapted is not fitted:
+        # moved or not is asked of the labels first; a line comes after the better of the two
         moved, unmoved = (losses(*few_llrs(one.on(few))) for one in (adapted, fitted))
         if sure_gain(moved, unmoved, standing.value) > 0.0:  # the labels speak against the move
             start = fitted
     llrs = few_llrs(start.on(few))
     n_target, n_nontarget = len(llrs[0]), len(llrs[1])
     is_refused = standing is Standing.REFUSED
+    # a map that nothing speaks for is given no margin: ten labels
+    # would otherwise keep one that is off by 4 bits
     line = shrunk_line(*llrs) if is_refused else confirmed_line(llrs, standing.value)
     told: FewLabels = {
         "n_target": n_target,
@@ -251,6 +263,7 @@ def with_few_labels(fitted: Map, adapted: Map, few: ScoreSource, standing: Stand
     )
     if not is_refused:
         return followed
+    # few labels cannot support LLRs beyond log(1 + n)
     bounded = bound_sources(followed, n_sources=(n_target, n_nontarget))
     told["low"], told["high"] = bounded.low, bounded.high
     return replace(bounded, details={**bounded.details, **details, "few_labels": told})
@@ -260,6 +273,7 @@ def few_llrs(llrs: ScoreSource) -> Both:
     """The LLRs of a few labeled trials; infinite ones are held at a thousand."""
     sample = llrs.reduce(lambda chunk: Sample.of(chunk, MOST_KEPT, MOST_KEPT)).scores()
     require_both_classes(len(sample.target), len(sample.nontarget))
+    # a loss must stay finite to be compared; a thousand nats is as bad as infinity
     target, nontarget = (
         np.clip(values.astype(np.float64), -1e3, 1e3) for values in (sample.target, sample.nontarget)
     )
@@ -286,6 +300,7 @@ def sure_gain(before: Both, after: Both, margin: float) -> float:
     mean = 0.5 * sum(float(each.mean()) for each in gains)
     if margin == 0.0:
         return mean
+    # one trial has no standard error
     if min(len(each) for each in gains) < 2:
         return -math.inf
     return mean - margin * 0.5 * math.sqrt(sum(float(each.var(ddof=1)) / len(each) for each in gains))
@@ -313,16 +328,19 @@ def confirmed_line(few: Both, margin: float) -> ShrunkLine:
     >>> confirmed_line(few, 2.0).slope  # and no other one bears it out
     1.0
     """
+    # sorted before it is thinned and dealt, so every fold sees the whole range of LLRs
     kept = [np.sort(each)[:: -(-len(each) // MOST_LEFT_OUT)] for each in few]
     folds = min(FOLDS, max(len(each) for each in kept))
     fold_of = [np.arange(len(each)) % folds for each in kept]
     moved = [np.zeros((len(each), 2)) for each in kept]
     for fold in range(folds):
         rest = [each[number != fold] for each, number in zip(kept, fold_of, strict=True)]
+        # a fold that holds all of a class leaves nothing to fit: its trials stay as they are
         if min(len(each) for each in rest) == 0:
             continue
         line = shrunk_line(*rest)
         for number, change in zip(fold_of, moved, strict=True):
+            # the change and not the line is kept, so that parts of it can be tried without refitting
             change[number == fold] = line.slope - 1.0, line.offset
 
     def losses_with(part: float) -> Both:
@@ -336,6 +354,7 @@ def confirmed_line(few: Both, margin: float) -> ShrunkLine:
     gains = [sure_gain(losses_with(0.0), losses_with(part), margin) for part in PARTS]
     best = int(np.argmax(gains))
     part, line = PARTS[best] if gains[best] > 0.0 else 0.0, shrunk_line(*few)
+    # the part was confirmed on folds; the line it is taken of comes from all labels
     return ShrunkLine(1.0 + part * (line.slope - 1.0), part * line.offset)
 
 
@@ -355,14 +374,17 @@ def shrunk_line(target: FloatArray, nontarget: FloatArray) -> ShrunkLine:
     -5
     """
     n = len(target), len(nontarget)
+    # four times the harmonic sum: for equal classes all n_t + n_n trials, for unequal ones fewer
     whole = 4.0 / (1.0 / n[0] + 1.0 / n[1])
     x = np.concatenate([target, nontarget])
     sign, weight = np.repeat([1.0, -1.0], n), np.repeat([0.5 * whole / n[0], 0.5 * whole / n[1]], n)
+    # a grid of prior widths, averaged by evidence: no single width has to be right
     tried = [_line_at_widths(x, sign, weight, np.array(widths)) for widths in product(SLOPES, OFFSETS)]
     before = np.array([WIDER ** (i + j) for i, j in np.ndindex(len(SLOPES), len(OFFSETS))])
     before = np.append((1.0 - NO_CHANGE) * before / before.sum(), NO_CHANGE)
     unchanged = -float(weight @ softplus(-sign * x))
     log_joint = np.log(before) + np.array([*(one[0] for one in tried), unchanged])
+    # the largest exponent is taken out before exp
     share = np.exp(log_joint - log_joint.max())
     slope, offset = (share / share.sum()) @ np.array([*(one[1] for one in tried), np.zeros(2)])
     # labels that turn LLRs around leave none of them
@@ -386,10 +408,12 @@ def _line_at_widths(
         gradient = features.T @ (weight * sign * p) - precision * line
         hessian = features.T @ ((weight * p * (1.0 - p))[:, None] * features) + np.diag(precision)
         step = np.linalg.solve(hessian, gradient)
+        # the objective is concave, but a full step may overshoot
         while value(line + step) < now and np.abs(step).max() > 1e-12:
             step = step / 2.0
         line, before, now = line + step, now, value(line + step)
         if now - before < 1e-12:
             break
+    # Laplace: the value at the mode, less half the log-determinant of the Hessian in units of the prior
     evidence = now + 0.5 * float(np.log(precision).sum()) - 0.5 * math.log(float(np.linalg.det(hessian)))
     return evidence, line

@@ -1,13 +1,13 @@
 """How scores may have moved: rungs from nothing to everything, and the loss to expect at each.
 
-The rungs of the ladder: mixtures of the two training classes after a move, fitted to unlabeled scores. On
-every rung a score of a class is ``center + offset + spread * (s - center)`` of a training score s of that
-class, or comes from a normal distribution; the rungs differ in what may move. The share of targets is free,
-or held in a range.
+A rung is a mixture of the two training classes after a move, fitted to unlabeled scores. On every rung a
+score of a class is ``center + offset + spread * (s - center)`` of a training score s of that class, or comes
+from a normal distribution; the rungs differ in what may move. The share of targets is free, or held in a
+range.
 
-The ladder: from "no shift" up to free densities, climbed only as far as the scores ask for. A rung is
-adequate if its mixture is close to the scores, as a whole and in the part that each class explains. If it is
-not, the next one is tried, and taken only if what it promises to gain is certain, also in the eyes of the
+The ladder leads from "no shift" up to free densities and is climbed only as far as the scores ask for. A rung
+is adequate if its mixture is close to the scores, as a whole and in the part that each class explains. If it
+is not, the next one is tried, and taken only if what it promises to gain is certain, also in the eyes of the
 rungs above it. The likelihood alone would choose wrongly: a mixture of two free normal densities often has
 the better one, and the worse LLRs.
 """
@@ -30,6 +30,7 @@ RUNGS = ("no shift", "common move", "a move per class", "free spread", "free sha
 """From the bottom to the top of the ladder."""
 SHARES = (1e-4, 1.0 - 1e-4)
 """The share of targets that is looked for by default; an estimate at an end says nothing."""
+# where the search ends; a fit that reaches it is refused (reason_against)
 FARTHEST_SPREAD = 8.0
 """Times that a class may spread more, or less, than in training: what moves are looked for."""
 FARTHEST_OFFSET = 25.0
@@ -91,6 +92,7 @@ class MovedMixture(ReadOnlyArrays):
     @property
     def responsibility(self) -> FloatArray:
         """The probability of a target in each cell, at the share of targets."""
+        # the floor keeps empty cells from dividing 0 by 0
         return np.asarray(self.share * self.masses[0] / np.maximum(self.mixed, 1e-300))
 
     @property
@@ -111,6 +113,7 @@ class MovedMixture(ReadOnlyArrays):
         mixed = np.maximum(self.mixed, 1e-300)
         own = self.responsibility
         return (
+            # mass of the mixture beyond all scores is as wrong as scores where it has none
             max(_distance_of_masses(self.counts, mixed), 1.0 - self.covered),
             _distance_of_masses(self.counts * own, mixed * own),
             _distance_of_masses(self.counts * (1.0 - own), mixed * (1.0 - own)),
@@ -122,6 +125,7 @@ class MovedMixture(ReadOnlyArrays):
         whole, *classes = self.distances()
         n = float(self.counts.sum())
         # in the part of few scores chance alone makes larger distances likely
+        # 1.4 / sqrt(n): about the 96 % point of the Kolmogorov-Smirnov distance of n scores
         limits = [1.4 / math.sqrt(max(n * share, 1.0)) for share in (self.share, 1.0 - self.share)]
         return whole <= MOST_APART and all(
             one <= max(MOST_APART_OF_CLASS, limit) for one, limit in zip(classes, limits, strict=True)
@@ -172,11 +176,14 @@ class MovableClasses:
     @property
     def scale(self) -> float:
         """The unit of moves: the mean standard deviation of the training classes."""
+        # one unit for all moves, so the bounds of the search mean the same for both classes
         return 0.5 * (self.classes[0].sd + self.classes[1].sd)
 
     def moves(self, rung: int, x: FloatArray) -> tuple[Move, Move]:
         """The moves that parameters mean: log-odds of the share, then logs of spreads, then offsets."""
         middle = 0.5 * (self.classes[0].mean + self.classes[1].mean)
+        # a common move has one center; a move per class turns around its
+        # own mean, so spread and offset are nearly independent
         centers = (middle, middle) if rung <= 1 else (self.classes[0].mean, self.classes[1].mean)
         moves = _MOVES[rung] @ x[1:]
         target, nontarget = (Move(moves[2 + i] * self.scale, math.exp(moves[i]), centers[i]) for i in (0, 1))
@@ -186,16 +193,19 @@ class MovableClasses:
         """The most likely mixture of a rung; the one below is where the search begins."""
         ends = [float(end) for end in logit(np.array(self.shares))]
         moves = _MOVES[rung]
+        # rare to common targets: the likelihood may have a hill for each
         starts = [
             [min(max(share, ends[0]), ends[1]), *np.zeros(moves.shape[1])] for share in (-4.0, -2.0, 0.0)
         ]
         if below is not None:  # what a parameter moves starts where it was, on average
             before = _MOVES[below.rung] @ below.x[1:]
+            # a parameter that stands for several of the rung below starts at their mean
             starts = [[float(below.x[0]), *(moves.T @ before / moves.sum(axis=0))], *starts[:1]]
         if normal:
             starts = [*starts, *(self._split(share) for share in (0.01, 0.1, 0.5))]
         reach = np.repeat([math.log(FARTHEST_SPREAD), FARTHEST_OFFSET], 2)
         farthest = [float(reach[of > 0.0][0]) for of in moves.T]
+        # a share that is given has equal ends; the search needs a little room
         bounds = [(ends[0], ends[1] + 1e-12), *((-far, far + 1e-12) for far in farthest)]
         best = maximize(self._objective(rung, normal), starts, bounds)
         return self.mixture(rung, best.x, normal=normal)
@@ -206,6 +216,7 @@ class MovableClasses:
         logs, _ = self._log_densities(moves, normal)
         masses = np.exp(logs)
         share = float(sigmoid(x[0]))
+        # densities at the centers times the width: what is missing lies beyond the cells
         covered = float(np.array([share, 1.0 - share]) @ masses.sum(axis=1)) * self.width
         masses /= np.maximum(masses.sum(axis=1, keepdims=True), 1e-300)
         value, _ = self._objective(rung, normal)(x)
@@ -249,11 +260,13 @@ class MovableClasses:
             moves = self.moves(rung, x)
             logs, slopes = self._log_densities(moves, normal)
             share = float(sigmoid(x[0]))
+            # log1p(-share) keeps its digits where targets are rare
             log_own, log_other = math.log(share) + logs[0], math.log1p(-share) + logs[1]
             total = np.logaddexp(log_own, log_other)
             own = np.exp(log_own - total)
             by_spread, by_offset = [], []  # derivatives by those of each class
             for responsible, slope, move in zip((own, 1.0 - own), slopes, moves, strict=True):
+                # chain rule through where the score would have been in training
                 back = move.back(self.at)
                 by_spread.append(float(weights @ (responsible * (-slope * (back - move.center) - 1.0))))
                 by_offset.append(float(weights @ (responsible * -slope)) * self.scale / move.spread)
@@ -263,6 +276,7 @@ class MovableClasses:
         return objective
 
 
+# the limits were set on 27 simulated shifts besides the 20 in docs/notes/shift-measured.md
 MOST_APART = 0.055
 """Kolmogorov-Smirnov distance between a mixture and all scores up to which a rung is adequate."""
 MOST_APART_OF_CLASS = 0.07
@@ -308,18 +322,21 @@ def reason_against(mixture: MovedMixture, shares: tuple[float, float], n: float,
         )
     whole, target, nontarget = mixture.distances()
     low, high = shares
+    # an estimate at the end of its range was stopped there, not found there
     at_end = mixture.share <= low * 1.02 or mixture.share >= 1.0 - (1.0 - high) * 1.02
     if low < high and at_end:
         given = "the range that was given" if shares != SHARES else "what is possible"
         return f"the estimated share of targets, {mixture.share:.3g}, is at the end of {given}"
     if too_few := too_few_of_class(mixture, n):
         return too_few
+    # Just inadequate: free shapes may still follow. Far off: a mixture of other things.
     if not adequate and (whole > MOST_APART or max(target, nontarget) > MOST_BEFORE_FREE):
         return (
             "no move of the training classes describes the scores "
             f"(distances: all {whole:.3f}, targets {target:.3f}, non-targets {nontarget:.3f}; "
             f"allowed are {MOST_APART}, {MOST_APART_OF_CLASS} and {MOST_APART_OF_CLASS})"
         )
+    # a skewed class looked like unequal spreads (0.23 to 0.59 bits lost, docs/notes/decisions-fits.md)
     unequal = mixture.target.spread / mixture.nontarget.spread
     if max(unequal, 1.0 / unequal) > MOST_UNEQUAL:
         return (
@@ -386,10 +403,12 @@ def _shows_two_modes(mixture: MovedMixture) -> bool:
     look like other non-targets. One move for both classes also shows in the non-targets alone, and it is
     enough that the classes are apart.
     """
+    # equal classes where one move serves both: the non-targets alone show it
     share = 0.5 if mixture.rung <= 1 else mixture.share
     mixed = share * mixture.masses[0] + (1.0 - share) * mixture.masses[1]
     below = np.cumsum(mixture.masses, axis=1)
     target, nontarget = (int(np.searchsorted(part, 0.5)) for part in below)
+    # less than three cells apart, no valley could be seen
     if target - nontarget < 3 or not _has_valley(mixed, nontarget, target):
         return False
     if not _has_valley(mixture.mixed, nontarget, target, DEEP):
@@ -401,6 +420,7 @@ def _shows_two_modes(mixture: MovedMixture) -> bool:
 
 def _has_valley(density: FloatArray, low: int, high: int, depth: float = VALLEY) -> bool:
     """Whether a density is lower somewhere between two cells than around both of them."""
+    # the neighborhood of the middle, because a median need not be the mode
     tops = [density[max(i - 2, 0) : i + 3].max() for i in (low, high)]
     return bool(density[low : high + 1].min() < depth * min(tops))
 
@@ -419,6 +439,7 @@ def hard_edge(new: ClassHistogram) -> str:
         ("highest", new.count[-1], new.count[-6:-1]),
     ):
         share = float(edge) / new.total
+        # the outermost cell of a smooth density holds about as much as those beside it
         if share > EDGE and edge > 2.0 * (beside.mean() if len(beside) else 0.0):
             return f"{100.0 * share:.0f} % of the scores are at the {name} one: a hard edge no move explains"
     return ""
@@ -455,6 +476,7 @@ def best_line_before(llrs: Llrs, mixture: MovedMixture, scale: float) -> tuple[f
     spread = math.sqrt(mixture.target.spread * mixture.nontarget.spread)
     middle = 0.5 * (mixture.target.center + mixture.nontarget.center)
     moved = middle + 0.5 * (mixture.target.offset + mixture.nontarget.offset)
+    # with one move for both, its inverse is exact
     if mixture.rung <= 1:
         return 1.0 / spread, middle - moved / spread
 
@@ -463,6 +485,7 @@ def best_line_before(llrs: Llrs, mixture: MovedMixture, scale: float) -> tuple[f
         return -expected_cllr(llrs(middle + slope * (mixture.at - moved) + x[1] * scale), mixture.masses)
 
     def objective(x: FloatArray) -> tuple[float, FloatArray]:
+        # central differences: the map may be anything, so there is no gradient to derive
         steps = 1e-4 * np.eye(2)
         return loss(x), np.array([(loss(x + step) - loss(x - step)) / 2e-4 for step in steps])
 
@@ -486,6 +509,7 @@ def harm_interval(
     """
     harms = []
     for mixture, line in (best, *rivals):
+        # the mixture may be wrong in shape; the scores that were seen, shared out, are another look
         for masses in (mixture.masses, mixture.shared_out):
             old, new = losses_with_line(llrs, line, mixture.at, masses)
             harms.append(old - new)
@@ -500,9 +524,11 @@ def harm_interval(
     )
     error = 1.96 * math.sqrt(max(variance, 0.0)) / (2.0 * math.log(2.0))
     low, high = (
+        # uncertain parameters and a finite mean are independent errors, added in squares
         min(harms) - math.hypot(harms[0] - gain[0], error),
         max(harms) + math.hypot(gain[1] - harms[0], error),
     )
+    # harm of a map that could be left as it is is not negative
     return max(low, 0.0), high
 
 
@@ -577,7 +603,9 @@ def climb(
     """
     classes = ClassDensity.of(trained.target), ClassDensity.of(trained.nontarget)
     movable = MovableClasses(classes, new, shares)
+    # scores that share speakers count as fewer independent ones
     n = new.total / inflation
+    # the training trials are uncertain as well: both numbers combine as variances do
     n_sure = 1.0 / (1.0 / n + inflation / (trained.target.total + trained.nontarget.total))
 
     def step(mixture: MovedMixture) -> LadderStep:
@@ -587,6 +615,7 @@ def climb(
     # infinite scores are in no cell, and speak against any move
     if is_shifted and (edge := infinite_edge(new, (trained.target, trained.nontarget))):
         return Climb(tuple(steps), edge)
+    # a shift beyond chance may still be too small to matter
     if not is_shifted or steps[0].mixture.adequate:
         if shares != SHARES:
             anywhere = MovableClasses(classes, new).fitted(0)
@@ -600,6 +629,7 @@ def climb(
     if refusal := hard_edge(new):
         return Climb(tuple(steps), refusal)
     moved: list[MovedMixture] = [steps[0].mixture]
+    # all rungs are fitted before any is judged: those above are asked whether a move would lose
     for rung in (1, 2, 3):
         moved.append(movable.fitted(rung, moved[-1]))
     normal = None
@@ -607,6 +637,7 @@ def climb(
         mixture = moved[rung]
         if rung == 3:
             normal = movable.fitted(3, normal=True)
+            # normal classes compete with moved training classes where each has a spread of its own
             mixture = max(mixture, normal, key=lambda one: one.log_likelihood)
         made = step(mixture)
         steps.append(made)
@@ -618,6 +649,7 @@ def climb(
         return Climb(tuple(steps), refusal)
     if adequate and last.gain[0] <= 0.0:  # a gain that may be a loss is not taken
         return Climb(tuple(steps[:1]), above=last)
+    # rungs that would be refused are no rivals: one of them promised 36 bits (docs/notes/decisions-fits.md)
     rivals = [
         (one, best_line_before(llrs, one, movable.scale))
         for one in (*moved[1:], normal or movable.fitted(3, normal=True))
@@ -632,6 +664,7 @@ def _loses_by_move(llrs: Llrs, step: LadderStep, above: list[MovedMixture]) -> b
     """Whether a rung above that describes the scores, too, expects a move to lose more than no move."""
     for rival in above:
         before, after = losses_with_line(llrs, step.line, rival.at, rival.masses)
+        # a rival that does not describe the scores has no say
         if after > before and rival.adequate:
             return True
     return False
@@ -668,7 +701,9 @@ def _neighbor_parameters(movable: MovableClasses, mixture: MovedMixture, n: floa
     steps = 1e-3 * np.eye(size)
     hessian = np.array([(objective(mixture.x + h)[1] - objective(mixture.x - h)[1]) / 2e-3 for h in steps])
     values, vectors = np.linalg.eigh(-0.5 * (hessian + hessian.T))
+    # directions that the likelihood leaves open get a bounded width
     width = 1.0 / np.sqrt(np.maximum(values, 1e-3) * n)
+    # a fixed seed: the same scores give the same interval
     normal = np.random.default_rng(0).standard_normal((DRAWS, size))
     return list(mixture.x + (normal * np.minimum(width, 1.0)) @ vectors.T)
 
@@ -682,4 +717,5 @@ def _free_shape(mixture: MovedMixture) -> FloatArray:
         counts = mixture.counts * part
         logs.append(ClassDensity.of(ClassHistogram(0, 0, counts)).log_pdf(cells)[0])
         limits.append(math.log1p(float(counts.sum())))
+    # monotone, and no further than the scores of a class can support
     return np.clip(np.maximum.accumulate(logs[0] - logs[1]), -limits[0], limits[1])

@@ -1,12 +1,12 @@
-"""A monitor that may be looked at any time.
+"""A monitor of shift whose alarm may be looked at any time.
 
-E-processes against a mixture of two classes whose share may change with every batch. With counts ``c_b`` of
-batch b in cells, the e-process is ``q(c) / sup L(c)``: the probability that a predictor (Krichevsky and
-Trofimov's) gives the cells of all scores, which knows nothing of the null hypothesis, over the largest
-likelihood under it. For whatever share of targets each batch has, it is at most a martingale that starts at
-1, so that Ville's inequality bounds how often it ever gets large (universal inference). The cells of the
-training classes are not known exactly either: the supremum is over all that their own likelihood leaves, by
-Lagrange's bound ``sup {f : l >= l_max - c} <= sup {f + l} - l_max + c``.
+The evidence is an e-process against a mixture of two classes whose share may change with every batch. With
+counts ``c_b`` of batch b in cells, the e-process is ``q(c) / sup L(c)``: the probability that a predictor
+(Krichevsky and Trofimov's) gives the cells of all scores, which knows nothing of the null hypothesis, over
+the largest likelihood under it. For whatever share of targets each batch has, it is at most a martingale that
+starts at 1, so that Ville's inequality bounds how often it ever gets large (universal inference). The cells
+of the training classes are not known exactly either: the supremum is over all that their own likelihood
+leaves, by Lagrange's bound ``sup {f : l >= l_max - c} <= sup {f + l} - l_max + c``.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class TrainedCells(ReadOnlyArrays):
     @classmethod
     def of(cls, counts: FloatArray, miss: float) -> TrainedCells:
         """With the probability ``miss`` that the true cells are not among those that are allowed for."""
+        # free parameters of the filled cells of two classes, each of which sums to 1
         df = float((counts > 0.0).sum()) - 2.0
         return cls(counts, 0.5 * float(chdtri(max(df, 1.0), miss)))
 
@@ -61,10 +62,13 @@ class TrainedCells(ReadOnlyArrays):
         Too few steps of the maximization make it too large, never too small; so they are few if it is below
         ``enough`` anyway.
         """
+        # the predictor depends on the sum over batches; the supremum has a share for each of them
         top = log_predicted(batches.sum(axis=0)) + self.maximum - self.slack
+        # a quarter of a trial in each cell, so that no cell starts at 0, where EM would stay
         classes = (self.counts + 0.25) / (self.counts + 0.25).sum(axis=1, keepdims=True)
         share = np.full(len(batches), 0.5)
         value, classes, share = self._climbed(batches, classes, share, _FEW)
+        # more steps only near an alarm: an unfinished maximization errs on the side of one
         if top - value >= enough:
             value, *_ = self._climbed(batches, classes, share, _MANY)
         return top - value
@@ -79,10 +83,12 @@ class TrainedCells(ReadOnlyArrays):
             mixed = np.maximum(own + (1.0 - share[:, None]) * classes[1], 1e-300)
             before, value = value, float((batches * np.log(mixed)).sum())
             value += sum(map(_log_likelihood_of_cells, self.counts, classes))
+            # EM never goes down; when it stands still there is nothing left to gain
             if value - before < 1e-6:
                 break
             targets = batches * (own / mixed)
             share = targets.sum(axis=1) / n
+            # training counts are part of the likelihood, as Lagrange's bound asks for
             full = self.counts + np.stack([targets.sum(axis=0), (batches - targets).sum(axis=0)])
             classes = full / full.sum(axis=1, keepdims=True)
         return value, classes, share
@@ -103,6 +109,7 @@ def log_predicted(counts: FloatArray) -> float:
     """
     k = len(counts)
     return float(
+        # Dirichlet with half a count in each cell, in closed form: order does not matter
         gammaln(0.5 * k) - gammaln(counts.sum() + 0.5 * k) + (gammaln(counts + 0.5) - gammaln(0.5)).sum()
     )
 
@@ -157,6 +164,7 @@ class ShiftMonitor:
         self._setting = ShiftSetting.of(map_or_source)
         densities = self._setting.densities
         self._cuts = densities.cuts
+        # Ville's inequality at half the level
         self._enough = math.log(2.0 / self.level)
         # half of the level for what the training trials do not tell, half for the scores to come
         self._trained = TrainedCells.of(_trained_counts(densities), 0.5 * self.level)
@@ -203,12 +211,15 @@ class ShiftMonitor:
         self.n += n
         self._n_waiting += n
         self._waiting = self._waiting + counts
+        # a batch too small to show anything would only add a free share of targets
         if self._n_waiting < FEWEST or not self._waiting.any():
             return
         self._batches.append(self._waiting)
         self._waiting, self._n_waiting = np.zeros_like(counts), 0
         if len(self._batches) > MOST_KEPT:
             del self._batches[0]
+            # the number of a batch, not its place in the list, decides
+            # its weight: forgetting must not change the level
             self._first += 1
         self._log_e = self._mixture()
         if self.alarm_at is None and self._log_e >= self._enough:
@@ -251,6 +262,7 @@ class ShiftMonitor:
         self._seen.update(who)
         self.n_speakers = len(self._seen)
         rows = counts[:-1][fresh]
+        # Hölder: a speaker's scores share one unit of evidence, however they depend on each other
         once = (rows / rows.sum(axis=1, keepdims=True)).sum(axis=0)
         return round(float(counts[-1].sum())), np.asarray(once)
 
@@ -284,6 +296,7 @@ class ShiftMonitor:
         for start in _starts_of_processes(n):
             number = self._first + start
             weight = -math.log((number + 1.0) * (number + 2.0))  # these sum to 1 over all batches
+            # a nat of slack, because the other processes add to the mean
             logs.append(weight + self._trained.log_e(kept[start:], self._enough - weight - 1.0))
         # bets that have not begun still hold their stakes
         logs.append(-math.log(self._first + n + 1.0))
@@ -297,6 +310,7 @@ class ShiftMonitor:
 def _starts_of_processes(n: int) -> list[int]:
     """Batches at which the e-processes that are followed begin: the first, and those 1, 2, 3, 4, 6, 8 ago."""
     ages = {n}
+    # ages in steps of a half: a change is within a factor of 3/2 of some start
     for power in range(n.bit_length()):
         ages |= {1 << power, 3 << power >> 1}
     return sorted(n - age for age in ages if 0 < age <= n)
@@ -310,6 +324,7 @@ def _trained_counts(densities: TrainingDensities) -> FloatArray:
         cells = np.diff(below, prepend=0.0, append=1.0) * all_scores(one)
         if densities.spread is not None:
             alone = below * (1.0 - below) / one.total
+            # fewer independent trials than counted, by the inflation that speakers cause
             cells = cells / max(float(np.trace(densities.spread.covariance[i]) / alone.sum()), 1.0)
         rows.append(np.maximum(cells, 0.0))
     return np.array(rows)

@@ -1,9 +1,9 @@
 """Whether scores still are what a calibration was trained on, and how that is said.
 
-A test of whether unlabeled scores fit any mixture of the training classes. The shares of scores below some
-cuts, ``F``, are compared with ``p F_t + (1 - p) F_n`` of the training classes at the share of targets ``p``
-that fits best. The statistic is Anderson and Darling's: squares of what is left, each divided by ``F (1 -
-F)``. Under the null hypothesis it is a weighted sum of squares of normal variables; the weights follow from
+The test asks whether unlabeled scores fit any mixture of the training classes. The shares of scores below
+some cuts, ``F``, are compared with ``p F_t + (1 - p) F_n`` of the training classes at the share of targets
+``p`` that fits best. The statistic is Anderson and Darling's: squares of what is left, each divided by ``F (1
+- F)``. Under the null hypothesis it is a weighted sum of squares of normal variables; the weights follow from
 the covariances of the three sets of shares, which groups of trials (speakers) make larger. Its distribution
 is taken as Satterthwaite's, with an F in place of a chi-square where the covariances themselves come from few
 groups.
@@ -55,6 +55,7 @@ def densities_of(fitted: Map) -> TrainingDensities | None:
     >>> densities_of(lk.calibrate(lk.Scores([2.0, 4.0], [0.0, 2.0]), method="cmlg").map).of
     'scores'
     """
+    # a bound adds nothing to what the map inside knows
     while fitted.densities is None and isinstance(fitted, BoundedMap):
         fitted = fitted.map
     return None if fitted.densities is None else TrainingDensities.from_plain(fitted.densities)
@@ -98,6 +99,7 @@ class NewScores:
             return cls.of_counts(histogram, cuts)
         _require_enough_scores(histogram)
         cells = group_cells(source, names_of(speakers, "speakers"), cuts)
+        # labels are not looked at: both classes of a source are one set of scores
         covariance, df = share_covariance(cells.target + cells.nontarget)
         return cls(histogram, covariance, df, by_groups=True)
 
@@ -132,10 +134,12 @@ def as_new_source(fitted: Map, scores: AnyTrials, of: str) -> ScoreSource:
         where = first_nan(values)
         if where is not None:
             raise NaNScoreError(f"the score at index {where[0]} is not a number")
+        # arrays are in the unit that the map's users have; densities are in the unit of training
         values = values * fitted.input_factor if fitted.input_factor != 1.0 else values
         return Scores.part(values, values[:0])
     if of == "LLRs":
         return counted_map(fitted)[0].on(scores)
+    # trials know their own unit, which may differ from that of training
     factor = fitted.input_factor / fitted._read_factor(scores)
     if factor == 1.0:
         return scores
@@ -194,11 +198,15 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
     apart = target - nontarget
     share, weight = 0.5, np.ones(len(cuts))
     for _ in range(8):  # the weights depend on the share, which hardly depends on them
+        # shares of 0 or 1 would have no variance and infinite weight
         mixed = np.clip(share * target + (1.0 - share) * nontarget, 1e-9, 1.0 - 1e-9)
+        # Anderson and Darling's weights, held where a share is below 1e-4
         weight = 1.0 / np.maximum(mixed * (1.0 - mixed), 1e-4)
         scale = float(apart @ (weight * apart))
+        # weighted least squares for the share: the model is linear in it
         free = float(apart @ (weight * (seen - nontarget))) / scale if scale > 0.0 else 0.5
         share = min(max(free, 0.0), 1.0)
+    # independent sources of error: the new scores, and each training class as far as its share counts
     parts = [new.covariance, share**2 * of_class[0], (1.0 - share) ** 2 * of_class[1]]
     covariance = np.sum(parts, axis=0)
     plain = (
@@ -206,16 +214,20 @@ def shift_test(densities: TrainingDensities, new: NewScores, confidence: float =
         + share**2 * independent[0]
         + (1.0 - share) ** 2 * independent[1]
     )
+    # how much speakers add to the variance; later steps divide the number of scores by it
     inflation = max(float((weight * np.diag(covariance)).sum() / (weight * np.diag(plain)).sum()), 1.0)
     traces = [float((weight * np.diag(part)).sum()) for part in parts]
     dfs = (new.df, *df)
+    # Satterthwaite: degrees of freedom of a sum of variances, each known to its own
     loss = sum(trace**2 / each for trace, each in zip(traces, dfs, strict=True) if math.isfinite(each))
     df_error = sum(traces) ** 2 / loss if loss > 0.0 else math.inf
     # a share outside of [0, 1] is no mixture: then nothing is projected out
     inside = scale > 0.0 and 0.0 <= free <= 1.0
+    # the fitted share has taken one direction out of what is left
     project = np.eye(len(cuts)) - np.outer(apart, weight * apart) / scale if inside else np.eye(len(cuts))
     left = seen - share * target - (1.0 - share) * nontarget
     statistic = float(left @ (weight * left))
+    # eigenvalues of the weighted, projected covariance are the weights of the squared normal variables
     root = np.sqrt(weight)[:, None] * project
     values = np.maximum(np.linalg.eigvalsh(root @ covariance @ root.T), 0.0)
     p_value = _tail_of_squares(statistic, values, df_error)
@@ -236,6 +248,7 @@ def _tail_of_squares(statistic: float, values: FloatArray, df_error: float) -> f
     total, squares = float(values.sum()), float((values**2).sum())
     if total <= 0.0:
         return 0.0 if statistic > 0.0 else 1.0
+    # a scaled chi-square with the same mean and variance as the weighted sum
     df = total**2 / squares
     ratio = statistic / total
     if math.isinf(df_error):
@@ -542,15 +555,19 @@ def check_from(setting: ShiftSetting, new: NewScores, test: ShiftTest, reached: 
     counted, moves = setting.densities.histogram, []
     for move, counts in ((mixture.target, counted.target), (mixture.nontarget, counted.nontarget)):
         trained = ClassDensity.of(counts)
+        # in the center of the class: a spread about another center moves the mean of the class too
         moved = move.offset + (move.spread - 1.0) * (trained.mean - move.center)
         moves.append(ClassMove(float(moved / trained.sd), float(move.spread)))
     harm, interval = last.harm, reached.harms or last.gain
+    # nothing is moved, but the reader wants to know what is lost by that
     if not climbed and reached.above is not None:  # no move is needed; what one would gain is the harm
         low, high = (max(end, 0.0) for end in reached.above.gain)
         harm, interval = min(max(reached.above.harm, 0.0, low), high), (low, high)
+    # without a trusted description no number is better than a wrong one
     if reached.refusal or (not climbed and reached.above is None):
         harm, interval = math.nan, (math.nan, math.nan)
     share, share_interval = test.share, test.share_interval
+    # if nothing moved, the test's own share is the simplest estimate
     if climbed and not reached.refusal:
         share, share_interval = mixture.share, last.shares
     n = all_scores(new.histogram)
@@ -616,6 +633,7 @@ class ShiftJudge:
         are refused then.
         """
         try:
+            # speakers are unknown here: a small p-value alone may only say that other people speak
             check = harmful_shift(NewScores.of_counts(counts, self.setting.densities.cuts), self.setting)
         except TooFewTrialsError as error:
             return f"no shift was looked for: {error}" if self.policy == "error" else ""
@@ -670,6 +688,7 @@ def shift_note(
         new = NewScores.of(as_new_source(fitted, scores, known.of), known.cuts, speakers)
         check = harmful_shift(new, ShiftSetting(fitted, known))
     except TooFewTrialsError:
+        # too few scores to look at: a note must not turn into an error
         return ""
     return "" if check is None else text_by_labels(fitted, check, scores, llrs)
 
@@ -693,5 +712,6 @@ def harmful_shift(new: NewScores, setting: ShiftSetting) -> ShiftCheck | None:
     test = shift_test(setting.densities, new)
     if test.p_value >= ALPHA:
         return None
+    # only harm is asked for, so nothing is fitted above an adequate "no shift"
     check = check_from(setting, new, test, setting.climb(new, test, SHARES, look_up=False))
     return check if check.is_harmful else None

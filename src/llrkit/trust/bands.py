@@ -126,8 +126,8 @@ def curve_bands(
         ``score`` and ``label``, or an array of scores that comes with ``labels``.
     labels
         The label of each score, where the first argument is an array.
-    source, result
-        Trials, and what :func:`evaluate` found for them.
+    result
+        What :func:`evaluate` found for these trials.
     speakers
         The column, or the two columns, with the speakers of the two sides of a trial. Without them
         trials are taken as independent.
@@ -151,12 +151,14 @@ def curve_bands(
     probability(level, "level")
     speaker_set = find_speakers(source, speakers) if speakers else None
     llr, roc = result.tippett.llr, _roc_points(result)
+    # one pass for both curves: their thresholds are counted together and looked up apart
     rates = curve_rates(source, np.concatenate([llr, roc]), speaker_set, level)
     miss, fa = rates.miss, rates.fa
     lower, upper = rates.along_roc(roc_slopes(result, rates.thresholds))
     at = np.searchsorted(rates.thresholds, roc)
     det = DetBand(level, fa.rate[at], miss.rate[at], lower[at], upper[at])
     at = np.searchsorted(rates.thresholds, llr)  # the LLRs of the curve may repeat
+    # above a threshold is 1 - Pmiss, so the ends of the interval of Pmiss change places
     tippett = TippettBand(
         level, llr, (1.0 - miss.high)[at], (1.0 - miss.low)[at], fa.low[at], fa.high[at]
     )  # fmt: skip
@@ -171,6 +173,7 @@ def curve_bands(
 def _roc_points(result: Measurements) -> FloatArray:
     """Thresholds of some points of the ROC, evenly along the curve on probit axes."""
     roc = error_path(result.summaries.bins)
+    # corners have no probit, and no errors to make an interval of
     inner = np.flatnonzero((roc.p_miss > 0.0) & (roc.p_fa > 0.0) & (roc.p_miss < 1.0) & (roc.p_fa < 1.0))
     if len(inner) > DET_POINTS:
         along = probit(roc.p_miss[inner]) - probit(roc.p_fa[inner])
@@ -189,21 +192,27 @@ def _ece_band(source: ScoreSource, cllr: float, speakers: Speakers | None, level
         """The cross-entropy in bits at several priors is the sum of the class means of these."""
         x = values.astype(np.float64, copy=False)
         sign = -1.0 if class_index == 0 else 1.0
+        # sigmoid(-odds) softplus(-x - odds): the prior's weight of
+        # the class times the loss, both without overflow
         return [np.asarray(sigmoid(-sign * odds) * softplus(sign * (x + odds))) / LN2 for odds in log_odds]
 
     losses = Contributions(len(log_odds), prior_losses)
+    # at most GROUPS groups: each of them gives another curve
     groups = speakers.grouped(most=GROUPS) if speakers is not None else None
     means, spread = estimate_means(source, losses, groups, diagonal=True)
     value, units = means.sum(axis=0), np.eye(len(log_odds))
     if groups is None:
         error = quantile(level) * np.sqrt([spread.variance(unit) for unit in units])
+        # where the cross-entropy is 0 the relative error is not defined; exp is kept below its overflow
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = np.exp(np.minimum(error / value, 700.0))
         return EceBand(level, log_odds, value, value / factor, value * factor)
     cells = speaker_cells(source, groups, contributions=losses)
     shares = [spread.share_without_pairs(unit) for unit in units]
     numbers = Jackknife.of(cells, lambda kept: kept.means.sum(axis=0)).on_scales(["cost" for _ in units])
+    # some 2/S of what pairs count twice stays in (docs/notes/decisions-statistics.md)
     few = np.minimum(1.0, np.array(shares) * (1.0 + 2.0 / groups.n))
+    # around the curve itself: a band around bias-corrected values need not contain the curve that is drawn
     lower, upper = replace(numbers, counted_once=few).interval(level, center=numbers.values)
     return EceBand(level, log_odds, value, from_scale(lower, "cost"), from_scale(upper, "cost"))
 
@@ -282,8 +291,10 @@ def llr_band(
     def kept(chunk: Scores, group: int) -> Scores:
         """The trials that do not involve one speaker, or a group of them."""
         sides = (groups.of(chunk, i) for i in (0, 1))
+        # a speaker may be on either side of a trial
         return chunk.select(*((first != group) & (second != group) for first, second in sides))
 
+    # every refit would repeat the warnings of the first one
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LlrkitWarning)
         llr = np.asarray(fit(source)(scores))
@@ -297,6 +308,8 @@ def llr_band(
                     f"no map can be fitted when one of the speakers is left out: {error}"
                 ) from None
     names = tuple(map(str, range(len(scores))))
+    # no share of pairs is removed here, because there are no influences of an arbitrary fit: the band is
+    # rather too wide (docs/notes/coverage.md)
     curve = Jackknife(names, llr, np.array(without), blocks=groups.blocks)
     lower, upper = curve.interval(level, center=llr)
     name = method if isinstance(method, str) else getattr(method, "__name__", "a function")

@@ -62,10 +62,12 @@ def bootstrap(
     """Intervals of all numbers of an evaluation, see :func:`percentile_interval`."""
     drawn = bootstrap_numbers(source, result, resampling, checked_replicates(n))
     wanted = functionals(result, trial_numbers(source))
+    # the variance if trials were independent, in the denominator of the design effect
     single = covariance(source, wanted.influences.contributions).independent
     units = resampling.units
     intervals, errors, effects, reasons = {}, {}, {}, dict(wanted.reasons)
     for number in wanted.numbers:
+        # a replicate without errors may have no finite number; then there is no variance to judge by
         variance = float(np.var(drawn[number.name])) if np.isfinite(drawn[number.name]).all() else 0.0
         reason = number.reason or reason_for_no_interval(number, variance)
         if reason:
@@ -114,11 +116,13 @@ def bootstrap_numbers(
     Replicates in which a class was not drawn at all are left out.
     """
     thresholds = decision_thresholds(result)
+    # counting needs ascending thresholds; `place` puts the rates back into the order of the points
     place, cuts = np.argsort(np.argsort(thresholds)), np.sort(thresholds)
     grid = collect_again(source, source.reduce(Grid.of))
     points, own = grid.points, 0 if grid.smaller == "target" else 1
     assert points is not None
     wide = source.with_columns(*resampling.columns)
+    # counts at the points and between them, and below each threshold, of all replicates of a pass at once
     at_a_time = min(AT_A_TIME, max(1, at_once(MOST_NUMBERS, unit=8) // (3 * len(points) + 2 * len(cuts) + 1)))
     unknown = np.full(len(points) + 1, np.nan)  # where exactly scores lie between the points is not counted
     rows = []
@@ -137,8 +141,11 @@ def bootstrap_numbers(
             for i in range(len(draws)):
                 counts = TrialCounts(points, grid.smaller, drawn.at[i], drawn.cells[i], unknown, unknown)
                 size = counts.n_target, counts.n_nontarget
+                # a class that nobody drew has no rates
                 if min(size) > 0:
                     loss = float(drawn.loss[0, i] / size[0]), float(drawn.loss[1, i] / size[1])
+                    # counts below thresholds are exact, whatever the grid:
+                    # actual costs do not depend on its cells
                     below = drawn.below[0, i] / size[0], drawn.below[1, i] / size[1]
                     rates = below[0][place], (1.0 - below[1])[place]
                     rows.append(evaluation_numbers(counts.bins(), loss, rates, result, slope=slope))
@@ -156,6 +163,7 @@ def percentile_interval(number: Functional, drawn: FloatArray, n_speakers: int, 
     between the estimate and the mean of the replicates. They are taken further out than the level says,
     at ``Phi(-sqrt(S / (S - 1)) t)`` with t the Student quantile (Hesterberg 2015).
     """
+    # the correction is made where the number is nearly normal, and the ends stay inside its range
     to, back = (logit, sigmoid) if number.scale == "rate" else (np.log, np.exp)
     with np.errstate(divide="ignore"):  # a replicate without errors: the end of the scale
         ends = to(np.quantile(drawn, tail_probabilities(n_speakers, level)))
@@ -178,6 +186,8 @@ def tail_probabilities(n_speakers: int, level: float) -> list[float]:
     """Where percentiles are taken: a little further out than the level says when speakers are few."""
     from scipy.special import ndtr
 
+    # the variance of a resampled mean is (S - 1) / S of the
+    # unbiased one, and S - 1 degrees of freedom estimate it
     reach = math.sqrt(n_speakers / (n_speakers - 1.0)) * quantile(level, n_speakers - 1)
     return [float(ndtr(-reach)), float(ndtr(reach))]
 
@@ -211,9 +221,13 @@ def speaker_resampling(
         for class_index in (0, 1):
             first, second = speaker_set.of(chunk, class_index)
             left, right = recording_set.of(chunk, class_index)
+            # Speakers.of gives "nobody" as the second side of a trial
+            # within a speaker; here it is the speaker again
             second = np.where(second == speaker_set.n, first, second)
             right = np.where(right == recording_set.n, left, right)
             for speaker, recording in ((first, left), (second, right)):
+                # the smallest and the largest owner are equal if there is
+                # one: two arrays instead of a set per recording
                 np.minimum.at(low, recording, speaker)
                 np.maximum.at(high, recording, speaker)
         return _RecordingSpeakers(low, high)
@@ -229,6 +243,7 @@ def speaker_resampling(
 def trial_resampling(source: ScoreSource, seed: int = 0) -> TrialResampling:
     """Prepare resampling of the trials of a source."""
     seed = checked_seed(seed)
+    # a weight would say how often a trial counts, which is what the draw decides
     if source.roles.weight is not None:
         raise InputError("ci='bootstrap' without speakers draws trials that count once; these have weights")
     moments = source.reduce(Moments.of)
@@ -283,6 +298,7 @@ class SpeakerResampling:
 
     def draw(self, replicate: int) -> Draw:
         """The multiplicities of one replicate; the same whatever else was drawn before."""
+        # seeded by replicate, so replicates do not depend on how many are made in a pass
         rng = np.random.default_rng([self.seed, replicate])
         n = self.speakers.n
         times = np.bincount(rng.integers(n, size=n), minlength=n + 1)
@@ -316,6 +332,7 @@ class TrialResampling:
 
     def sides(self, chunk: Scores, class_index: int) -> Sides:
         """The number of each trial of a class, targets coming first, and nobody."""
+        # trials of both classes share one array of multiplicities, targets first
         first = chunk.columns[POSITION][class_index] + (self.n_target if class_index else 0)
         return first, np.full(len(first), self.n_target + self.n_nontarget)
 
@@ -324,6 +341,7 @@ class TrialResampling:
         rng = np.random.default_rng([self.seed, replicate])
         sizes = (self.n_target, self.n_nontarget)
         times = [np.bincount(rng.integers(n, size=n), minlength=n) for n in sizes]
+        # the last number is that of nobody, who counts once
         return Draw(sum(sizes), np.concatenate([*times, [1]]).astype(np.float64))
 
 
@@ -366,6 +384,8 @@ def _draw_recordings(
     by_speaker = np.argsort(speaker_of, kind="stable")
     start = np.cumsum(count) - count
     copies = []
+    # each copy of a speaker has recordings of its own, drawn
+    # anew: copies are different people in the replicate
     for copy in range(int(times.max())):
         drawn = np.flatnonzero(times > copy)
         owner = np.repeat(drawn, count[drawn])
@@ -421,6 +441,7 @@ def _class_replicates(
     The trials of the class that the grid is made of (``own``) are all at one of its points.
     """
     values = score_indexes(chunk)[class_index].values.astype(np.float64, copy=False)
+    # sorted once; every replicate is then a few sums over runs of the sorted weights
     order = np.argsort(values, kind="stable")
     ascending = values[order]
     left = np.searchsorted(ascending, points, side="left")
@@ -429,6 +450,7 @@ def _class_replicates(
     else:
         right = np.searchsorted(ascending, points, side="right")
         bounds = np.concatenate([[0], np.column_stack([left, right]).ravel(), [len(values)]])
+    # reduceat over an empty run would repeat its first element, so only filled cells are summed
     filled = np.flatnonzero(np.diff(bounds) > 0)
     stops = np.searchsorted(ascending, thresholds, side="left")
     cells = np.zeros((len(draws), len(bounds) - 1))

@@ -130,6 +130,8 @@ def calibration_loss(
     return CalibrationLoss(cross_entropy(source, prior=prior), cross_entropy(crossed.source, prior=prior))
 
 
+# of the test of slope and offset together; its two parts and the shape are judged more strictly (how often
+# calibrated LLRs are rejected: docs/notes/calibration-check-measured.md)
 LEVEL = 0.03
 PART_LEVEL = SHAPE_LEVEL = 0.01
 SIDES = {"target": "targets", "nontarget": "non-targets"}
@@ -242,6 +244,7 @@ def judge(
     >>> judge(lk.evaluate(lk.Scores(2 * target, 2 * nontarget))).text
     'over-confident by a factor 1.9 (p < 0.0001 at a level of 3 %, if trials are independent)'
     """
+    # from what makes any further test meaningless to what only the tests can show
     apart = separation_of(result, auc_error)
     if apart.reversed:
         text = f"reversed: {reversed_text(result.summaries.bins, result.auc)}"
@@ -252,6 +255,7 @@ def judge(
     if result.cllr >= LARGEST_LOSS:
         text = "unusable as LLRs: no evidence is as strong as the wrong ones of them"
         return Verdict("infinite", math.nan, level, "", text)
+    # a small set cannot show that scores say nothing; it goes on to the tests, which say what it lacks
     if apart.none and apart.would_show < TELLING_AUC:
         low, high = result.moments.extremes
         why = (
@@ -286,9 +290,11 @@ def judge(
         kind, text, *amounts = _what_is_wrong(tested, gap)
         said = f"{text} ({p_at_level(p, level)}{given})"
         return Verdict("evidence", p, level, kind, said, tuple(amounts))
+    # one extreme LLR swells the variance of the test that should find it
     if p_strongest < BEYOND_DOUBT:
         text = f"over-confident: an LLR of {strongest} for the wrong side ({p_at_level(p_strongest, level)})"
         return Verdict("evidence", p_strongest, level, "over-confident", text, (strongest,))
+    # asked last: a wrong scale or offset also raises Cllr - min Cllr, and says more
     if p_shape is not None and p_shape <= SHAPE_LEVEL:
         text = "miscalibrated, but neither by a factor nor by an offset: look at the curves"
         return Verdict(
@@ -321,6 +327,7 @@ def _what_is_wrong(tested: CalibrationTest, gap: tuple[float, float]) -> tuple[s
     line = tested.line
     if line is None:  # the classes do not overlap: what is wrong, but not by how much
         slope, offset = tested.test.gradient
+        # no line can be fitted, but the gradient at (1, 0) still says which of the two would help more
         if gap[0] <= 0.0 <= gap[1] and abs(slope) >= abs(offset):
             kind = text = "under-confident" if slope < 0.0 else "over-confident"
         else:  # an offset would make all decisions at 0 right, or help more than a factor
@@ -330,6 +337,7 @@ def _what_is_wrong(tested: CalibrationTest, gap: tuple[float, float]) -> tuple[s
     if abs(line.a) < FLAT:
         return "over-confident", "over-confident without limit: the best straight line is flat"
     tests = {"factor": line.p_factor, "bias": line.p_bias}
+    # if neither is significant by itself, the further one is named: something is wrong after all
     named = [name for name, p in tests.items() if p <= PART_LEVEL] or [min(tests, key=tests.__getitem__)]
     parts, words = [], []
     if "factor" in named:
@@ -338,6 +346,7 @@ def _what_is_wrong(tested: CalibrationTest, gap: tuple[float, float]) -> tuple[s
         if line.a <= 0.0:
             words.append(WRONG_WAY)
         else:
+            # the factor is shown as a number above 1, whichever way it goes
             words.append(f"{parts[-1]} by a factor {max(line.factor, 1.0 / line.factor):.1f}")
     if "bias" in named:
         parts.append("target" if line.bias > 0.0 else "nontarget")
@@ -486,6 +495,7 @@ def check_calibration(
     seed = seed_of(rng)
     probability(level, "level")
     checked_replicates(replicates, 0)
+    # infinite LLRs are allowed: the check reports them
     moments = training_moments(source, finite=False)
     result = measure(source)
     edges = judged_edges(result)
@@ -500,6 +510,7 @@ def check_calibration(
             f"{of_nontargets:.0f} with non-targets"
         ]
     else:
+        # one pass counts what the null distributions and all curves are made of
         grid = source.reduce(DensityGrid.at(float(edges[0]), float(edges[-1]), JUDGED_CELLS))
         tested, counts = check_cells(result), (grid.target.count, grid.nontarget.count)
         notes = ["trials are taken as independent: give speakers if they share some"]
@@ -522,18 +533,23 @@ def check_calibration(
     null: CalibrationNull | None = None
     estimates: tuple[LlrCurve, ...] = ()
     if replicates and enough:
+        # null sets are drawn from the same cells as the observed
+        # losses below, so their error of rounding is the same
         null, llr, sets = null_like(cells, by_speaker, tested.test.df, replicates, seed)
         notes += [] if by_speaker is None else [WIDE_DEV_PAV]
         estimates = llr_curves(cells, llr, sets) if curves else ()
     # what straight lines fitted to other trials gain in Cllr
+    # the cross-validated loss needs a line to start from; classes that do not overlap have none
     crossed, line = math.nan, tested.line if enough else None
     if line is not None and by_speaker is not None and tested.lines is not None:
         crossed = loss_without_own(cells.llr, by_speaker, tested.lines)
     elif line is not None:
+        # a stream of its own: replicates and folds do not share random numbers
         rng_of_folds = np.random.default_rng([seed, 3])
         crossed = cross_validated_loss(
             cells.llr, cells.target, cells.nontarget, rng_of_folds, start=(line.a, line.b)
         )
+    # losses of the counts, not of the trials: they are compared with null sets that are counted too
     loss, dev_pav, _ = losses_of_counts(cells.llr, cells.target, cells.nontarget)
     in_cells = {"cllr_cal": loss, "dev_pav": dev_pav, "cv_loss": crossed}
     p_shape = null.p_value("cllr_cal", loss) if null is not None else None

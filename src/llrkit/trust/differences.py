@@ -158,22 +158,20 @@ def compare_systems(
     Parameters
     ----------
     source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
-        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+        Trials with two scores each: ``Trials(..., score=["a", "b"])``, ``Scores`` of shape (n, 2), or an
+        array of that shape that comes with ``labels``.
     labels
-        The label of each score, where the first argument is an array.
-    source
-        Trials with two scores each: ``Trials(..., score=["a", "b"])``, or ``Scores`` of shape (n, 2).
+        The label of each trial, where the first argument is an array.
     points
         Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     ci
-        ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for
-        minimum costs and minimum Cllr, whose map is fitted, a jackknife that leaves out groups of trials;
-        for other numbers the delta method. ``"speaker"``: a jackknife that leaves out one speaker after
-        the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio. Rates and
-        actual costs with errors of fewer than a quarter of all speakers (effectively) are tested by random
-        signs of the speakers, those of fewer than 4 speakers not at all. ``"bootstrap"``: speakers are drawn
-        with replacement, the same for both systems. By default ``"speaker"`` if ``speakers`` are given,
+        ``"trial"``: trials are independent. For AUC this is DeLong's test, see :func:`delong_test`; for other
+        numbers the delta method, and for minimum Cllr, whose map is fitted, also a jackknife that leaves out
+        groups of trials, whichever error is larger. ``"speaker"``: a jackknife that leaves out one speaker
+        after the other, for both systems; rates, minima and 1 - AUC by the logarithm of their ratio. Rates
+        and actual costs with errors of fewer than a quarter of all speakers (effectively) are tested by
+        random signs of the speakers, those of fewer than 4 speakers not at all. ``"bootstrap"``: speakers are
+        drawn with replacement, the same for both systems. By default ``"speaker"`` if ``speakers`` are given,
         otherwise ``"trial"``.
     speakers, recordings, level, replicates, rng
         As in :func:`evaluate`.
@@ -206,8 +204,10 @@ def compare_systems(
         )
     systems = [only_systems(source, (k,)) for k in (0, 1)]
     results = [measure(one, points, allow_unconfirmed=allow_unconfirmed) for one in systems]
+    # weighted trials do not add up to their number, which decides whether errors are few
     trials = trial_numbers(source)
     numbers = [functionals(result, trials) for result in results]
+    # both systems have the same numbers in the same order, because their points are the same
     every = list(zip(numbers[0].numbers, numbers[1].numbers, strict=True))
     reasons = {a.name: a.reason or b.reason for a, b in every if a.reason or b.reason}
     pairs = [(a, b) for a, b in every if a.name not in reasons]
@@ -215,6 +215,7 @@ def compare_systems(
     if ci == "bootstrap":
         assert speakers is not None
         resampling = speaker_resampling(source, speakers, recordings, seed)
+        # the same draws for both systems: what chance does to one it does to the other
         drawn = [
             bootstrap_numbers(one, result, resampling, checked_replicates(replicates), slope=False)
             for one, result in zip(systems, results, strict=True)
@@ -257,6 +258,7 @@ def _bootstrap_difference(
     gap = a.value - b.value
     moved = drawn + 2.0 * (gap - float(drawn.mean()))  # see percentile_interval
     low, high = (float(end) for end in np.quantile(moved, tail_probabilities(n_speakers, level)))
+    # each tail counts replicates at 0 itself; the added one keeps p above 0
     beyond = min(np.count_nonzero(moved <= 0.0), np.count_nonzero(moved >= 0.0))
     p = min(1.0, 2.0 * (float(beyond) + 1.0) / (len(moved) + 1.0))
     return Difference(a.value, b.value, low, high, float(drawn.std()), p)
@@ -424,20 +426,17 @@ def compare_many_systems(
     Parameters
     ----------
     source
-        Trials: a score source such as :class:`llrkit.Scores` or :class:`llrkit.Trials`, a table with columns
-        ``score`` and ``label``, or an array of scores that comes with ``labels``.
+        Trials with two or more scores each: ``Trials(..., score=["a", "b", "c"])``, ``Scores`` of shape
+        (n, K), or an array of that shape that comes with ``labels``.
     labels
-        The label of each score, where the first argument is an array.
-    source
-        Trials with two or more scores each: ``Trials(..., score=["a", "b", "c"])``, or ``Scores`` of shape
-        (n, K).
+        The label of each trial, where the first argument is an array.
     points
         Operating points: priors, ``(prior, c_miss, c_fa)``, or names of presets.
     all_pairs
         Compare every system with every other; by default the first with each of the others.
     **options
         As in :func:`compare_systems`: ``ci``, ``speakers``, ``recordings``, ``level``, ``replicates``,
-        ``seed``, ``allow_unconfirmed``.
+        ``rng``, ``allow_unconfirmed``.
 
     Examples
     --------
@@ -464,6 +463,7 @@ def compare_many_systems(
     )
     corrected: list[dict[str, float]] = [{} for _ in pairs]
     for key in dict.fromkeys(key for pair in pairs for key in pair.differences):
+        # Holm's correction is over the pairs in which this number could be tested
         tested = [k for k, pair in enumerate(pairs) if key in pair.differences]
         for k, p in zip(tested, holm([pairs[k][key].p_value for k in tested]), strict=True):
             corrected[k][key] = p
@@ -487,6 +487,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     corrected, largest = [0.0] * len(p_values), 0.0
     for k, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        # the running maximum keeps corrected p-values in the order of the plain ones
         largest = max(largest, min(1.0, (len(p_values) - k) * p_values[i]))
         corrected[i] = largest
     return corrected
@@ -508,6 +509,7 @@ class DeLong(Result):
         variance, gap = aa + bb - 2.0 * ab, self.auc[0] - self.auc[1]
         if variance > 0.0:
             return gap / math.sqrt(variance)
+        # equal placements of all trials: no variance, and a gap that is then exact
         return 0.0 if gap == 0.0 else math.copysign(math.inf, gap)
 
     @property
@@ -554,9 +556,11 @@ def delong_test(source: AnyTrials, labels: Labels | None = None) -> DeLong:
         raise TooFewTrialsError("DeLong's test needs at least two trials of each class")
     products = covariance(source, side_by_side(*(table.influences() for table in tables))).independent
     # each system has four sums: losses and placements, of targets and of non-targets
+    # losses come first in each system's sums; the test needs the placements behind them
     rows = np.array(
         [[products[4 * i + 2 : 4 * i + 4, 4 * j + 2 : 4 * j + 4] for j in (0, 1)] for i in (0, 1)]
     )
+    # sample covariances with n - 1, as DeLong et al. have them; products are of centered placements
     spread = rows[:, :, 0, 0] / (n[0] * (n[0] - 1.0)) + rows[:, :, 1, 1] / (n[1] * (n[1] - 1.0))
     return DeLong((results[0].auc, results[1].auc), as_rows(spread))
 
@@ -590,7 +594,9 @@ class DifferenceError(ReadOnlyArrays):
     def p_value(self, gap: float) -> float:
         """Two-sided test that there is no difference."""
         if self.flipped is not None:
+            # a hair below the gap, so that rounding does not hide a flip of the same size
             as_large = len(self.flipped) - int(np.searchsorted(self.flipped, abs(gap) * (1.0 - 1e-12)))
+            # the observed signs are one of the possible ones: hence the 1 in both places
             return (1.0 + as_large) / (1.0 + len(self.flipped))
         return two_sided_p(gap, self.standard_error, self.df)
 
@@ -598,6 +604,7 @@ class DifferenceError(ReadOnlyArrays):
         """Half the width of the interval, which excludes 0 where the test rejects."""
         if self.flipped is None:
             return quantile(level, self.df) * self.standard_error
+        # the interval ends where the test would reject, so test and interval never disagree
         most = math.floor((1.0 - level) * (1.0 + len(self.flipped)) + 1e-9) - 1
         return float(self.flipped[min(len(self.flipped) - 1 - most, len(self.flipped) - 1)])
 
@@ -617,10 +624,12 @@ def flipped_sizes(gap: Jackknife) -> FloatArray:
     """
     around = gap.deviations[:, 0] + gap.values[0]
     share = float(np.broadcast_to(gap.counted_once, 1)[0])
+    # taking out what pairs count twice shrinks the variance, and so the sizes by its root
     sizes = np.abs(_random_signs(gap.n_speakers) @ around) / gap.n_speakers * math.sqrt(share)
     return np.asarray(np.sort(sizes))
 
 
+# cached, because all numbers of a comparison flip the same speakers
 @lru_cache(maxsize=2)
 def _random_signs(n: int) -> FloatArray:
     """Random signs of n speakers, one row for each flip."""
@@ -678,6 +687,7 @@ class TrialGroups(Speakers):
     def of(self, chunk: Scores, class_index: int) -> tuple[IntArray, IntArray]:
         """The group of each trial of a class, and nobody."""
         place = np.asarray(chunk.columns[POSITION][class_index])
+        # deal_folds gives fold * n + fold; the remainder is the fold
         group = deal_folds(place, self.n, 0) % self.n
         return group, np.full(len(group), self.n)
 
@@ -702,6 +712,7 @@ def trial_errors(
     for a, b in pairs:
         weights = np.concatenate([a.coefficients, -b.coefficients]) * unbiased
         errors[a.name] = DifferenceError(math.sqrt(max(float(weights @ spread @ weights), 0.0)))
+    # leaving out more groups than the smaller class has trials would leave groups empty
     groups, fitted = int(min(MOST_GROUPS, smaller_class)), "min_cllr"
     if fitted not in errors or source.roles.weight is not None:
         return errors
@@ -711,6 +722,7 @@ def trial_errors(
         for k, result in enumerate(results)
     )
     error = float((first - second).standard_error[0])
+    # the error at the fitted map does not show the fit, leaving groups out does
     if error > errors[fitted].standard_error:
         errors[fitted] = DifferenceError(error, groups - 1.0)
     return errors
@@ -745,21 +757,25 @@ def speaker_errors(
     cells = [count_by_speaker(only_systems(source, (k,)), result, groups) for k, result in enumerate(results)]
     first, second = (leave_out(one, result).select(names) for one, result in zip(cells, results, strict=True))
     made = [makers_of_errors(one, result) for one, result in zip(cells, results, strict=True)]
+    # a reason in either system is reason enough
     few = {**made[1][1], **made[0][1]}
     errors: dict[str, DifferenceError | str] = {}
     for name, share in zip(names, shares, strict=True):
         a, b = first.select([name]), second.select([name])
         minimum = name.endswith((".min_dcf", ".min"))
+        # half stays in for up to 30 speakers, then less (benchmarks/sizes.py, see above)
         if minimum:
             share += (1.0 - share) * 0.5 * min(1.0, _FEW_COMPARED / groups.n_compared)
         else:
             share = min(1.0, share * (1.0 + 2.0 / groups.n_compared))
+        # left out, the only speaker of a class takes all its trials along
         if not np.isfinite(a.without + b.without).all():
             errors[name] = ONE_SPEAKER
         elif name in few:
             errors[name] = f"{few[name]}: no test of so few can be trusted"
         else:
             fewest = min(makers.get(name, math.inf) for makers, _ in made)
+            # few speakers with most errors: Student's t is too cautious there
             rare = fewest < RARE_SHARE * groups.n
             many = fewest >= MANY_MAKERS and not rare
             plain = name == "cllr" or (name.endswith((".act_dcf", ".act")) and many)
@@ -774,6 +790,7 @@ def _error_of_difference(
     mean = 1.0
     if by_ratio:
         if name == "auc":
+            # the area above the ROC is the error, and its ratio has a meaning
             a, b = (replace(one, values=1.0 - one.values, without=1.0 - one.without) for one in (a, b))
         mean = _logarithmic_mean(float(a.values[0]), float(b.values[0]))
         a, b = a.on_scales(["cost"]), b.on_scales(["cost"])
@@ -781,6 +798,7 @@ def _error_of_difference(
             return "without one of the speakers it is 0: no test of so few errors can be trusted"
     gap = replace(a - b, counted_once=share)
     flipped = mean * flipped_sizes(gap) if by_signs else None
+    # the error of a logarithm times the logarithmic mean of both values is that of the difference
     return DifferenceError(mean * float(gap.standard_error[0]), float(gap.df[0]), flipped)
 
 

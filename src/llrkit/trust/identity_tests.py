@@ -1,13 +1,11 @@
 """Tests of scale and offset, identities that hold for calibrated LLRs, and precision.
 
-The test of scale and offset with what it rests on: counts alone, or each speaker left out in turn.
-
-With speakers: theta = (a, b) is the line fitted to all trials and theta_p the one without speaker p; the
-jackknife gives theta corrected for bias and its covariance V; ``(theta - (1, 0))' V^-1 (theta - (1, 0))``
-is compared with Hotelling's distribution. Its degrees of freedom are fewer than speakers - 1 where few
-speakers make most of V: with h_p the part of speaker p in V^-1 V (they add up to 2), ``1.5 x 4 / sum h_p^2
-- 1``. Equal normal deviations would have the factor 2; the smaller one makes up for heavier tails
-(benchmarks/sizes.py).
+The test of scale and offset rests on counts alone, or on each speaker left out in turn. With speakers, theta
+= (a, b) is the line fitted to all trials and theta_p the one without speaker p; the jackknife gives theta
+corrected for bias and its covariance V; ``(theta - (1, 0))' V^-1 (theta - (1, 0))`` is compared with
+Hotelling's distribution. Its degrees of freedom are fewer than speakers - 1 where few speakers make most of
+V: with h_p the part of speaker p in V^-1 V (they add up to 2), ``1.5 x 4 / sum h_p^2 - 1``. Equal normal
+deviations would have the factor 2; the smaller one makes up for heavier tails (benchmarks/sizes.py).
 """
 
 from __future__ import annotations
@@ -63,6 +61,7 @@ def judged_edges(result: Measurements) -> FloatArray:
     """Even cells of the LLR, between whose ends LLRs are judged; narrow ones where all scores are equal."""
     low, high = judged_range(result.moments.extremes, result.summaries.blocks)
     edges = np.linspace(low, high, JUDGED_CELLS + 1)
+    # linspace of a range of rounding size repeats edges; wider cells then hold the one score
     if (edges[1:] > edges[:-1]).all():
         return edges
     reach = 1e-6 * max(1.0, abs(low), abs(high))
@@ -87,7 +86,9 @@ def effective_df(deviations: FloatArray) -> float:
     """
     n = len(deviations)
     products = deviations.T @ deviations
+    # the pseudo-inverse: two numbers may move together when speakers are left out
     shares = np.einsum("pi,ij,pj->p", deviations, np.linalg.pinv(products), deviations)
+    # equal speakers have equal shares h_p and the largest number of degrees of freedom
     squares = float(np.square(shares).sum())
     rank = float(shares.sum())
     terms = _FACTOR * rank**2 / squares if squares > 0.0 else 0.0
@@ -102,6 +103,7 @@ def loss_without_own(x: FloatArray, cells: SpeakerCells, lines: Jackknife) -> fl
     gain = 0.0
     for sign, by_speaker in zip((-1.0, 1.0), cells.counts, strict=True):
         mapped = lines.without[:, :1] * x + lines.without[:, 1:]
+        # logaddexp(0, .) of both, before and after the line: overflow in neither
         saved = np.logaddexp(0.0, sign * x) - np.logaddexp(0.0, sign * mapped)
         gain += float((by_speaker * saved).sum() / by_speaker.sum())
     return gain / (2.0 * math.log(2.0))
@@ -128,6 +130,8 @@ class CalibrationTest:
         if line is None:
             return None
         spread = self.lost * np.array(line.covariance) if self.lines is None else self.lines.covariance
+        # statistic and p-value are those of the test, whose variance
+        # calibration implies; the covariance is that of the fit
         return Recalibration(line.a, line.b, as_rows(spread), test.statistic, test.p_value, test.df)
 
 
@@ -150,6 +154,7 @@ def judged_line(result: Measurements) -> BestLine | None:
     """The best line; if LLRs that stand for certainty leave none, with these no further away than others."""
     if result.best_line is not None:
         return result.best_line
+    # a line needs overlap; certainties moved to the nearest judged LLR may provide it
     cells = result.summaries.cells
     within = judged_range(result.moments.extremes, result.summaries.blocks)
     return best_line(replace(cells, llr=np.clip(cells.llr, *within)))
@@ -168,6 +173,7 @@ def check_speakers(result: Measurements, cells: SpeakerCells) -> CalibrationTest
     Trials that share speakers say no more than independent ones: the p-value is never below theirs, which
     rests on the variance calibration implies and so holds where hardly a trial went wrong.
     """
+    # independent trials first: their p-value is a lower limit of the one with speakers
     line, null, x = judged_line(result), null_moments(result.summaries.cells), middles(judged_edges(result))
 
     def fitted(kept: CellSet) -> tuple[float, float]:
@@ -182,6 +188,7 @@ def check_speakers(result: Measurements, cells: SpeakerCells) -> CalibrationTest
         return float((residual * x).sum()), float(residual.sum())
 
     start = (1.0, 0.0) if line is None else (line.a, line.b)
+    # without overlap there is no line to refit; the gradient at (1, 0) is tested in its place
     left_out = Jackknife.of(cells, gradient if line is None else fitted, ("a", "b"))
     if not np.isfinite(left_out.without).all():
         raise TooFewTrialsError(
@@ -190,9 +197,11 @@ def check_speakers(result: Measurements, cells: SpeakerCells) -> CalibrationTest
         )
     spread = left_out.covariance
     if line is None:  # the classes do not overlap, and no line is the best
+        # expected to be 0 if calibrated, and linear in the counts: no bias to correct
         gap, covariance = left_out.values, spread
     else:
         gap = left_out.corrected - np.array([1.0, 0.0])
+        # the covariance of (a, b) as one of gradients, which the power of the test is computed from
         covariance = null.curvature @ spread @ null.curvature
     df, statistic = effective_df(left_out.deviations), distance(gap, spread)
     independent = identity_test(null)
@@ -303,10 +312,13 @@ def identities(source: ScoreSource, moments: Moments, by_speaker: SpeakerCells |
         size = float((moments.nontarget if kind == "p_fa" else moments.target).count)
         for i, threshold in enumerate(_THRESHOLDS):
             column = own * k + i
+            # "Counted" has the other sign, because the sums hold differences between predicted and counted
             predicted, counted = float(means[own, column]), 0.0 - float(means[1 - own, column])
             # few errors, or none, say too little about how many there might have been
+            # the binomial variance at the predicted rate, where the counted errors show less than that
             missing = (predicted * (1.0 - predicted) - counted * (1.0 - counted)) / size
             error = math.sqrt(float(errors[column]) ** 2 + max(missing, 0.0))
+            # + 0.0 turns -0.0 into 0.0
             exceedances.append(Exceedance(kind, sign * threshold + 0.0, predicted, counted, error))
     return Identities(
         expectations, tuple(exceedances), _shape_of_class(moments, True), _shape_of_class(moments, False)
@@ -429,6 +441,7 @@ def llr_precision(
     n_trials, n_pairs = int(moments.n[repeated].sum()), int(np.count_nonzero(repeated))
     if n_trials <= n_pairs:
         raise TooFewTrialsError("no pair of speakers was compared more than once")
+    # sum of squares around the mean of each pair; each pair takes a degree of freedom
     within = moments.squares[repeated] - moments.sums[repeated] ** 2 / moments.n[repeated]
     return LlrPrecision(math.sqrt(max(float(within.sum()), 0.0) / (n_trials - n_pairs)), n_trials, n_pairs)
 
@@ -447,6 +460,7 @@ class _PairMoments(SummaryBase):
         keys, scores = [], []
         for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
             first, second = speakers.of(chunk, class_index)
+            # a trial within a speaker is a pair of the speaker with itself
             second = np.where(second == speakers.n, first, second)
             keys.append(np.minimum(first, second) * speakers.n + np.maximum(first, second))
             scores.append(values.astype(np.float64, copy=False))

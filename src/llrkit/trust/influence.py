@@ -1,10 +1,10 @@
 """The numbers of an evaluation as functionals, and the influence of each trial.
 
-Influence functions: what each trial adds to every number of an evaluation. Every number is, to first order, a
-sum over trials. The threshold of a minimum cost and the PAV map of the minimum Cllr are taken as fitted:
-moving them a little changes nothing to first order, since they are where the cost is smallest. The equal
-error rate moves along the ROC: with w the share of false alarms in a short piece of the ROC around it, ``dEER
-= w dPmiss + (1 - w) dPfa``.
+Every number of an evaluation is, to first order, a sum over trials; what a trial adds is its influence. The
+threshold of a minimum cost and the PAV map of the minimum Cllr are taken as fitted: moving them a little
+changes nothing to first order, since they are where the cost is smallest. The equal error rate moves along
+the ROC: with w the share of false alarms in a short piece of the ROC around it, ``dEER = w dPmiss + (1 - w)
+dPfa``.
 """
 
 from __future__ import annotations
@@ -94,14 +94,17 @@ def score_cuts(result: Measurements, most: int = MOST_CELLS) -> FloatArray:
         roc = error_path(bins)
         p_miss, p_fa = roc.p_miss[1:-1], roc.p_fa[1:-1]
         shares = p_miss - p_fa
+        # half a trial: empty corners get a finite probit
         smallest = 0.5 / max(float(bins.n_target), float(bins.n_nontarget), 2.0)
         probits = probit(np.clip(p_miss, smallest, 1.0 - smallest)) - probit(
             np.clip(p_fa, smallest, 1.0 - smallest)
         )
+        # half of the cells evenly in shares of trials, half evenly on probit axes, where the corners are
         places = [
             np.searchsorted(along, np.linspace(along[0], along[-1], most // 2)) for along in (shares, probits)
         ]
         inner = lows[1:][np.unique(np.concatenate(places))]
+        # the ends of PAV blocks are always cuts, so minima of all trials stay exact
         lows = np.concatenate([inner, result.summaries.blocks.low])
     return np.unique(np.concatenate([lows, thresholds]))
 
@@ -137,6 +140,7 @@ class StepInfluences:
         finer = CellFinder(np.union1d(self.finder.cuts, np.asarray(cuts, dtype=np.float64)))
         left = np.concatenate([[-np.inf], finer.cuts])
         within = np.searchsorted(self.finder.cuts, left, side="right")
+        # the leftmost cell, below all cuts, is the leftmost of the coarser ones
         within[0] = 0
         return replace(self, finder=finer, steps=(self.steps[0][:, within], self.steps[1][:, within]))
 
@@ -152,6 +156,7 @@ class StepInfluences:
 
     def loss(self, values: Array, class_index: int) -> FloatArray:
         """The logarithmic loss of each score in nats, less the mean of its class."""
+        # an infinite or huge loss would make every covariance nan; Cllr gets a reason instead of an interval
         if not max(self.mean_loss) < LARGEST_LOSS:  # Cllr has no variance
             return np.zeros(len(values))
         loss = log_loss(values, class_index)
@@ -171,6 +176,7 @@ def log_loss(values: Array, class_index: int) -> FloatArray:
     signed = -x if class_index == 0 else x
     if len(x) == 0 or signed.max() >= 700.0:
         return np.asarray(softplus(signed))
+    # exp neither overflows nor loses digits below 700
     # as exact as softplus where it counts, and three times as fast
     loss = np.exp(signed)
     np.log1p(loss, out=loss)
@@ -218,6 +224,7 @@ class StepTable:
         b = self.bins
         for rows, values, count in zip(self._rows, (target, nontarget), (b.target, b.nontarget), strict=True):
             used = count > 0
+            # centered, so that sums over a class are 0 and products over trials are covariances
             mean = float((values[used] * count[used]).sum() / count.sum())
             # where a class has no trials its value does not matter, and may be infinite; otherwise it is
             # kept, so that errors at a threshold have one step
@@ -240,6 +247,7 @@ class StepTable:
     def add_crossing(self, path: ErrorPath) -> int:
         """Add the errors where a path meets Pmiss = Pfa: a mixture of the two vertices around it."""
         gap = path.p_miss - path.p_fa
+        # the path starts at Pmiss = 0, Pfa = 1 and ends at the opposite corner: it must cross
         after = int(np.argmax(gap >= 0))
         share = float(gap[after - 1] / (gap[after - 1] - gap[after]))  # the first gap is -1, so after > 0
         start, stop = path.threshold[after - 1], path.threshold[after]
@@ -256,6 +264,7 @@ class StepTable:
     def add_placements(self) -> int:
         """Add the share of the other class that each trial is on the right side of, ties counting half."""
         b = self.bins
+        # ties count half, as in the AUC
         below = (np.cumsum(b.nontarget) - 0.5 * b.nontarget) / b.n_nontarget
         above = 1.0 - (np.cumsum(b.target) - 0.5 * b.target) / b.n_target
         return self.add(below, above)
@@ -357,6 +366,7 @@ def functionals(
     recorded["auc"] = (result.auc, "rate", {table.add_placements(): (1.0, 1.0)}, "")
     crossing = table.add_crossing(table.hull)  # of the ROC as well: to first order both move alike
     for name, rate in (("eer", result.eer), ("eer_roc", result.eer_roc)):
+        # errors at the ends have no slope of the ROC; half is then as good as anything
         share = false_alarm_share(table.roc, rate) if 0.0 < rate < 1.0 else 0.5
         reason = no_overlap or _too_few_errors(n_trials, rate, rate)
         recorded[name] = (rate, "rate", {crossing: (share, 1.0 - share)}, reason)
@@ -367,6 +377,7 @@ def functionals(
         costs = error_costs(point.point)
         recorded[f"points.{i}.act_dcf"] = (point.act_dcf, "cost", {at_bayes: costs}, few)
         record_rates(f"points.{i}", at_bayes, point.p_miss, point.p_fa)
+        # the vertex that is best at this threshold, found by the LLRs of the PAV blocks
         vertex = int(np.searchsorted(table.blocks.llr, point.point.threshold))
         few = _too_few_errors(n_trials, float(table.hull.p_miss[vertex]), float(table.hull.p_fa[vertex]))
         recorded[f"points.{i}.min_dcf"] = (point.min_dcf, "rate", {table.add_vertex(vertex): costs}, few)
@@ -398,6 +409,7 @@ def functionals(
     for name, (value, scale, terms, reason) in recorded.items():
         coefficients = np.zeros(influences.size)
         for number, by_class in terms.items():
+            # sums become means: each class is divided by its own size
             coefficients[2 * number : 2 * number + 2] = np.array(by_class) / n
         numbers.append(Functional(name, value, scale, coefficients, few or reason))
     return Functionals(influences, tuple(numbers), reasons)
@@ -407,6 +419,7 @@ def _too_few_errors(trials: tuple[float, float], p_miss: float, p_fa: float) -> 
     """Why rates that rest on few errors have no interval."""
     kinds = (("miss", "misses", p_miss), ("false alarm", "false alarms", p_fa))
     for (one, several, rate), n in zip(kinds, trials, strict=True):
+        # rounded, because rates times weighted counts need not be whole
         errors = round(rate * n)
         if errors < FEWEST_ERRORS:
             few = counted(errors, one, several)

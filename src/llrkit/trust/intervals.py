@@ -73,6 +73,7 @@ def intervals_and_cells(
     """
     groups = speakers.grouped()
     wanted = functionals(result, trial_numbers(source), score_cuts(result))
+    # one pass counts between the cuts of both, of intervals and of the caller; cells are joined again below
     counted, spread = jackknife.speaker_pass(source, wanted.influences.cut_also(cuts), groups)
     cells = counted.joined(wanted.influences.finder.cuts)
     made = _SpeakerIntervals(result, wanted, cells, spread, level)
@@ -107,6 +108,8 @@ def counted_once(spread: Covariance, number: Functional) -> float:
     rates of false alarms single pairs count for more, and nothing stays in.
     """
     share = spread.share_without_pairs(number.coefficients)
+    # single pairs count for more in false alarms and minimum costs, so there nothing stays in
+    # (docs/notes/decisions-statistics.md)
     if number.name.endswith(("p_fa", "min_dcf")):
         return share
     return min(1.0, share * (1.0 + 2.0 / spread.n_compared))
@@ -136,6 +139,8 @@ class _SpeakerIntervals:
         names = [number.name for number in numbers]
         self.plain = replace(jackknife.leave_out(self.cells, self.result).select(names), counted_once=shares)
         self.share = dict(zip(names, shares, strict=True))
+        # order matters: bounds of the EER set reasons that _direct skips, costs need their corrected minima,
+        # and primaries need the intervals of their members
         self._correct([name for name in names if _is_minimum(name)])
         self._equal_errors()
         self._direct()
@@ -154,6 +159,7 @@ class _SpeakerIntervals:
             one = self.plain.select([name]).on_scales(["rate"])
             if np.isfinite(one.without).all():  # it is not if the minimum is 0 without a speaker
                 middle = float(jackknife.from_scale(one.corrected[0], "rate"))
+                # the fit can only make a minimum look better, so a correction never lowers it
                 self.corrected[name] = max(middle, float(self.plain.select([name]).values[0]))
         if "min_cllr" in self.corrected and math.isfinite(self.result.cllr):
             self.corrected["cllr_cal"] = self.result.cllr - self.corrected["min_cllr"]
@@ -171,6 +177,7 @@ class _SpeakerIntervals:
         if not chosen:
             return
         scaled = self.plain.select([n.name for n in chosen]).on_scales([n.scale for n in chosen])
+        # around the value itself where leaving a speaker out makes the number jump
         keep = np.array([number.name in _UNCORRECTED for number in chosen])
         center = np.where(keep, scaled.values, scaled.corrected)
         lows, highs = scaled.interval(self.level, center=center)
@@ -188,6 +195,7 @@ class _SpeakerIntervals:
         place = [int(np.argmin(np.abs(total.p_miss - total.p_fa)))]
         rates = [ErrorRates.of(self.cells, i, place) for i in (0, 1)]
         kinds = [of_kind.intervals(self.level) for of_kind in rates]
+        # many errors move smoothly even if few speakers make them
         few = next((i for i in (0, 1) if kinds[i].few[0] and rates[i].errors[0] < _SMOOTH_ENOUGH), None)
         bound = max(float(one.bound[0]) for one in kinds)
         for name in ("eer", "eer_roc"):
@@ -203,12 +211,14 @@ class _SpeakerIntervals:
         column = self.plain.select([number.name])
         reason = number.reason
         if not reason and not np.isfinite(column.without).all():
+            # a number without all of a class does not exist, and neither does its spread
             reason = "all trials of a class are of one speaker: without it there is nothing to compare"
         if not reason:
             reason = jackknife.reason_for_no_interval(number, float(column.standard_error[0]) ** 2)
         scaled = column.on_scales([number.scale])
         if not reason and not np.isfinite(scaled.without).all():
             reason = "without one of the speakers it is at an end of its range"
+        # one speaker decides the number; an interval would reach over orders of magnitude
         if not reason and scaled.standard_error[0] > _HANGS_ON_ONE:
             other = float(column.without[np.argmax(np.abs(scaled.without - scaled.values)), 0])
             reason = f"it hangs on few speakers: without one of them it is {other:.3g}"
@@ -221,10 +231,13 @@ class _SpeakerIntervals:
         points, fixed = self.result.points, self.result.fixed
         n_fixed = len(decision_thresholds(self.result))
         prefixes = [f"points.{i}" for i in range(len(points))] + (["fixed_threshold"] if fixed else [])
+        # only shares of false alarms and minima are needed: misses
+        # are mostly within one speaker and count once
         shares = [self.share[f"{prefix}.p_fa"] for prefix in prefixes]
         shares += [self.share[f"points.{i}.min_dcf"] for i in range(len(points))]
         miss, fa = jackknife.rates_looked_at(self.cells, self.result)
         kinds = miss.intervals(self.level), fa.intervals(self.level, counted_once=np.array(shares))
+        # held to at least FEWEST_MAKERS, so the factor below is between 0 and 1
         makers = np.maximum(np.minimum(miss.makers, fa.makers), jackknife.FEWEST_MAKERS)
         # correlations of errors that few speakers make are not known
         together = jackknife.correlations(miss.jackknife, fa.jackknife) * (
@@ -252,6 +265,7 @@ class _SpeakerIntervals:
             else:
                 self._put_cost(name, error_costs(points[i].point), kinds, k, float(together[k]))
             if name in self.bounds:  # no decision costs less than the best one
+                # the bound of an actual cost bounds the best one too
                 at_most = self.bounds[actual] if actual in self.bounds else self.intervals[actual][1]
                 self.bounds[name] = max(min(self.bounds[name], at_most), self.wanted[name].value)
 
@@ -273,6 +287,7 @@ class _SpeakerIntervals:
         if number.reason or few is not None:
             self.reasons[name] = number.reason or _few_error_makers(few or 0, kinds[few or 0], i)
             # a kind may be made by many speakers and yet be a handful of errors
+            # an upper end that few speakers leave open is replaced by the binomial bound
             ends = [one.bound[i] if one.few[i] else max(one.bound[i], one.high[i]) for one in kinds]
             up = _reach_of_sum(
                 weights, [end - one.rate[i] for end, one in zip(ends, kinds, strict=True)], together
@@ -282,6 +297,7 @@ class _SpeakerIntervals:
         down = _reach_of_sum(weights, [one.rate[i] - one.low[i] for one in kinds], together)
         up = _reach_of_sum(weights, [one.high[i] - one.rate[i] for one in kinds], together)
         makers = min(float(one.makers[i]) for one in kinds)
+        # with few makers both rates have long intervals, and their sum would reach too low
         if makers < _WIDE_RATES:
             down *= _SHORTER
         low, high = max(value - down, 0.0), center + up
@@ -289,6 +305,8 @@ class _SpeakerIntervals:
         if np.isfinite(logs.without).all():
             (lower,), (upper,) = (jackknife.from_scale(end, "cost") for end in logs.interval(self.level))
             # the logarithm of a cost does not see what errors of few speakers leave open
+            # weight 24 / m, tried against 8, 12 and 16 / m on six designs
+            # (docs/notes/decisions-statistics.md)
             rare = min(1.0, jackknife.COST_MAKERS / makers)
             high = float(high**rare * upper ** (1.0 - rare))
             # the best threshold follows the trials, which rates at one threshold do not show
@@ -302,6 +320,7 @@ class _SpeakerIntervals:
                 name = f"primaries.{i}.{kind}"
                 members = [f"points.{member}.{kind}_dcf" for member in primary.members]
                 without = [member for member in members if member not in self.intervals]
+                # a primary cost is the mean of its members: if one has no interval, neither has the mean
                 if name in self.intervals and without:
                     del self.intervals[name]
                     self.reasons[name] = self.reasons[without[0]]
@@ -318,6 +337,7 @@ def _is_minimum(name: str) -> bool:
 
 def _reach_of_sum(weights: tuple[float, float], distances: list[float], together: float) -> float:
     """How far a sum of two may lie from its value, by the distances of its parts and their correlation."""
+    # distances are added as standard errors are, each side by itself (Zou & Donner 2008)
     a, b = (max(weight * float(distance), 0.0) for weight, distance in zip(weights, distances, strict=True))
     return math.sqrt(max(a * a + b * b + 2.0 * together * a * b, 0.0))
 
@@ -338,6 +358,7 @@ def trial_intervals(source: ScoreSource, result: Measurements, level: float) -> 
     intervals: dict[str, Range] = {}
     errors, reasons = {}, dict(wanted.reasons)
     for number in wanted.numbers:
+        # weights make counts that are not whole numbers, which have no binomial interval
         if source.roles.weight is None and number.name.endswith((".p_miss", ".p_fa")):
             n = result.n_target if number.name.endswith("p_miss") else result.n_nontarget
             intervals[number.name] = clopper_pearson(round(number.value * n), n, level)
@@ -388,6 +409,7 @@ class CurveRates(ReadOnlyArrays):
         rate = float((self.miss, self.fa)[class_index].rate[at])
         if self.by_speaker is None or not 0.0 < rate < 1.0:
             return 1.0
+        # as a rule, misses are within one speaker and only false alarms between two
         once = float(self.counted_once[at]) if class_index == 1 else 1.0
         variance = float(self.by_speaker[class_index].standard_error[at]) ** 2 * once
         return max(1.0, variance * self.n[class_index] / (rate * (1.0 - rate)))
@@ -400,6 +422,7 @@ class CurveRates(ReadOnlyArrays):
         p_miss, p_fa = self.miss.rate, self.fa.rate
         few = (p_miss * self.n[0] < FEWEST_ERRORS) | ((1.0 - p_miss) * self.n[0] < FEWEST_ERRORS)
         few |= (p_fa * self.n[1] < FEWEST_ERRORS) | self.miss.few | self.fa.few
+        # derivative of the rate by its logit; where errors are few the ends become nan anyway
         steep = np.where(few, 1.0, p_miss * (1.0 - p_miss))
         middle = logit(np.where(few, 0.5, p_miss))
         if self.by_speaker is None:
@@ -408,10 +431,13 @@ class CurveRates(ReadOnlyArrays):
             low, high = middle - step, middle + step
         else:
             miss, fa = self.by_speaker
+            # to first order: Pmiss at a fixed Pfa moves by its own change and, along the ROC, by that of Pfa
             without = middle + (miss.without - p_miss + slope * (fa.without - p_fa)) / steep
             moved = replace(miss, values=middle, without=without)
+            # the part of the variance that is due to false alarms between pairs, and counted twice
             part = np.square(slope * fa.standard_error / steep) * (1.0 - self.counted_once)
             whole = np.maximum(np.square(moved.standard_error), 1e-300)
+            # both variances are estimates; their difference must leave something
             kept = replace(moved, counted_once=np.clip(1.0 - part / whole, 0.1, 1.0))
             low, high = kept.interval(self.level, center=middle)
         ends = [np.where(few, np.nan, np.asarray(sigmoid(end))) for end in (low, high)]
@@ -439,10 +465,12 @@ def curve_rates(
         for errors, size in zip((counts.n_miss, counts.n_fa), n, strict=True):
             rate = np.asarray(errors, dtype=np.float64) / size
             k = rate * size
+            # few errors, or few that are none: either end of a rate is as uncertain
             few = np.minimum(k, size - k) < FEWEST_ERRORS
             intervals.append(RateIntervals(rate, *exact_limits(k, size, level), few, k))
         return CurveRates(cuts, intervals[0], intervals[1], level, n, None, np.ones(len(cuts)))
     groups = speakers.grouped()
+    # cells that follow from the trials alone: no answer depends on the other questions
     every = cuts if along is None else np.union1d(cuts, np.asarray(along, dtype=np.float64))
     cells = speaker_cells(source, groups, every)
     looked = None if along is None else np.searchsorted(every, np.unique(along))
@@ -464,10 +492,12 @@ def _share_of_false_alarms(
 ) -> FloatArray:
     """At each threshold, the share of the variance of Pfa that is left when no pair counts twice."""
     seen = np.flatnonzero((rates > 0.0) & (rates < 1.0))
+    # with one column no trial has a second speaker
     if len(groups.columns) == 1 or len(seen) == 0:
         return np.ones(len(cuts))
     place = seen
     if len(seen) > _FEW:
+        # evenly along the logit of Pfa: the share changes slowly there, and lies between in interpolation
         along = -np.asarray(logit(rates[seen]))
         wanted = np.linspace(float(along[0]), float(along[-1]), _LOOKED_AT)
         place = np.unique(seen[np.clip(np.searchsorted(along, wanted), 0, len(seen) - 1)])
@@ -485,6 +515,7 @@ def _share_of_false_alarms(
     return np.interp(np.arange(len(cuts)), place, shares)
 
 
+# exp(20) is a vertical ROC; infinite PAV LLRs at the ends would give nan
 _STEEPEST = 20.0
 
 

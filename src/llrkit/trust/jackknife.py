@@ -1,16 +1,16 @@
 """Intervals by leaving out speakers in turn, and of error rates with few errors.
 
-Jackknife: numbers, and what each of them is without each speaker in turn. With ``theta`` a number of S
-speakers and ``theta_p`` the same number without the trials of speaker p, the pseudo-values ``S theta - (S -
-1) theta_p`` behave like S independent observations (Tukey 1958): their mean is the number corrected for its
-bias to first order, their spread gives its standard error, and resampling them shows how skewed it is
+The jackknife computes every number again without each speaker in turn. With ``theta`` a number of S speakers
+and ``theta_p`` the same number without the trials of speaker p, the pseudo-values ``S theta - (S - 1)
+theta_p`` behave like S independent observations (Tukey 1958): their mean is the number corrected for its bias
+to first order, their spread gives its standard error, and resampling them shows how skewed it is
 (bootstrap-t, Efron 1981). Trials between two speakers are left out with either. Speakers in blocks that are
 never compared, such as genders, are strata: the pseudo-values of each block spread around their own mean.
 
-One pass for all intervals: counts by speaker, and the influences of all numbers by pair of speakers. All
-influences but that of the logarithmic loss depend on the cell of a score only, so that most sums follow from
-the counts. It gives the same as :class:`SpeakerCells` and :class:`InfluenceSums` side by side, several times
-as fast.
+One pass (:func:`speaker_pass`) serves all intervals: it counts trials by speaker, and adds up the influences
+of all numbers by pair of speakers. All influences but that of the logarithmic loss depend on the cell of a
+score only, so that most sums follow from the counts. It gives the same as :class:`SpeakerCells` and
+:class:`InfluenceSums` side by side, several times as fast.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ Scale = Literal["plain", "cost", "rate"]
 DRAWS = 2000
 """Resampled sets of pseudo-values."""
 _FEWEST_DF = 3.0
+# stands for infinitely many standard errors: quantiles between infinite values do not exist
 _FURTHEST = 1e9
 """Standard errors that stand for infinitely many."""
 
@@ -97,6 +98,7 @@ class Jackknife(ReadOnlyArrays):
         values = np.atleast_1d(np.asarray(function(cells.total), dtype=np.float64))
         without = np.full((cells.n_speakers, len(values)), np.nan)
         for row, kept in zip(without, cells, strict=True):
+            # a function of an empty class has no value, and most would divide by 0
             if min(kept.n) > 0:
                 row[:] = function(kept)
         names = tuple(names) or tuple(map(str, range(len(values))))
@@ -104,6 +106,7 @@ class Jackknife(ReadOnlyArrays):
 
     def __sub__(self, other: Jackknife) -> Jackknife:
         """The differences between two systems on the same trials, without the same speakers."""
+        # shares of pairs belong to one number of one system; the caller sets those of the difference
         return Jackknife(
             self.names, self.values - other.values, self.without - other.without, blocks=self.blocks
         )
@@ -148,6 +151,7 @@ class Jackknife(ReadOnlyArrays):
     def covariance(self) -> FloatArray:
         """Covariance matrix of the numbers."""
         n, d = self.n_speakers, self.deviations
+        # covariances shrink by the roots of both shares, so the diagonal agrees with standard_error
         root = np.sqrt(np.broadcast_to(self.counted_once, len(self.values)))
         return np.asarray(d.T @ d / (n * (n - 1.0)) * np.outer(root, root))
 
@@ -167,6 +171,8 @@ class Jackknife(ReadOnlyArrays):
         d, means = self.deviations, count_blocks(self.blocks)
         squares, fourth = np.square(d).sum(axis=0), (d**4).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
+            # E d^4 = 3 (E d^2)^2 for normal deviations, so speakers
+            # alike give about as many terms as there are
             terms = np.where(fourth > 0.0, 3.0 * squares**2 / fourth, 2.0)
         return np.asarray(np.clip(terms - means, 1.0, max(self.n_speakers - means, 1.0)))
 
@@ -175,6 +181,7 @@ class Jackknife(ReadOnlyArrays):
         d, n = self.deviations, self.n_speakers
         times = resampled_times(n, draws, seed)
         mean = times @ d / n
+        # the variance of each resampled set around its own mean, divided by n - 1 as an error of a mean is
         variance = np.maximum(times @ np.square(d) / n - np.square(mean), 0.0) / (n - 1.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             t = mean / np.sqrt(variance)
@@ -196,6 +203,7 @@ class Jackknife(ReadOnlyArrays):
         tail = 0.5 - 0.5 * probability(level, "level")
         low, high = np.quantile(self.studentized(seed=seed), [tail, 1.0 - tail], axis=0)
         student, furthest = stdtrit(self.df, 1.0 - tail), float(stdtrit(_FEWEST_DF, 1.0 - tail))
+        # quantiles of t change sides: a long upper tail of t means that the number may lie far below
         down, up = (np.minimum(np.maximum(side, student), furthest) for side in (high, -low))
         middle, error = self.corrected if center is None else center, self.standard_error
         return np.asarray(middle - down * error), np.asarray(middle + up * error)
@@ -209,6 +217,7 @@ def correlations(a: Jackknife, b: Jackknife) -> FloatArray:
         return np.where(product > 0.0, (left * right).sum(axis=0) / product, 0.0)
 
 
+# the draws depend on n, draws and seed only, so all numbers of an evaluation share them
 @lru_cache(maxsize=4)
 def resampled_times(n: int, draws: int, seed: int) -> FloatArray:
     """How often each of n is drawn in each of several draws of n with replacement."""
@@ -224,6 +233,7 @@ def to_scale(values: npt.ArrayLike, scale: Scale) -> FloatArray:
     x = np.asarray(values, dtype=np.float64)
     if scale == "plain":
         return x
+    # 0 and 1 have no finite place on the scale; callers check for that
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(logit(x) if scale == "rate" else np.log(x))
 
@@ -283,6 +293,8 @@ def leave_out(cells: SpeakerCells, result: Measurements) -> Jackknife:
     exact = np.array([exact_number(result, name) for name in jackknife.names])
     finite = np.isfinite(exact)
     # within a cell scores are not told apart, neither in all trials nor in some of them
+    # counts in cells are off by the same small amount with and without a
+    # speaker, so the exact number minus the counted one is added to all
     shift = np.where(finite, np.where(finite, exact, 0.0) - np.where(finite, jackknife.values, 0.0), 0.0)
     return replace(jackknife, values=exact, without=jackknife.without + shift)
 
@@ -349,13 +361,16 @@ class ErrorRates(ReadOnlyArrays):
         The effective number of trials is looked at ``along`` other cuts, by default all of them.
         """
         where = np.arange(len(cells.cuts)) if along is None else np.asarray(along, dtype=np.intp)
+        # evenly spaced cuts: enough to see the middle of the curve
         every = where[np.unique(np.linspace(0, len(where) - 1, _LOOKED_AT).astype(np.intp))]
         looked = _rates_without_speakers(cells, class_index, every)
         rate, error = looked.jackknife.values, looked.jackknife.standard_error
         known = (looked.makers >= MANY_MAKERS) & (error > 0.0)
         effective = looked.effective
         if known.any():
+            # n such that rate (1 - rate) / n is the variance that the speakers show
             sizes = rate[known] * (1.0 - rate[known]) / np.square(error[known])
+            # the median over the curve is robust to thresholds that happen to have little spread
             effective = min(effective, float(np.median(sizes)))
         return replace(
             _rates_without_speakers(cells, class_index, np.asarray(places, dtype=np.intp)),
@@ -372,6 +387,7 @@ class ErrorRates(ReadOnlyArrays):
         rate = self.jackknife.values
         scaled = replace(self.jackknife, counted_once=counted_once).on_scales(["rate" for _ in rate])
         inside = np.isfinite(scaled.values) & np.isfinite(scaled.without).all(axis=0)
+        # rates of 0 or 1, with or without some speaker, have no logit
         few = ~inside | (self.makers < FEWEST_MAKERS)
         low, high, bound = self._of_effective_trials(level)
         if (~few).any():
@@ -381,6 +397,7 @@ class ErrorRates(ReadOnlyArrays):
             # where not many make the errors, such sets are among those that show too many of them
             shaky = self.makers[~few] < 1.5 * FEWEST_MAKERS
             lower = from_scale(ends[0], "rate")
+            # the interval may only become longer by this
             low[~few] = np.where(shaky, np.minimum(lower, low[~few]), lower)
             high[~few] = from_scale(ends[1], "rate")
             if level > 0.5:  # a one-sided bound is the end of a shorter interval of two sides
@@ -395,8 +412,10 @@ class ErrorRates(ReadOnlyArrays):
         """Exact intervals and upper bounds, the errors of one speaker, or of one pair, counting as one."""
         rate = self.jackknife.values
         rare = np.minimum(rate, 1.0 - rate)
+        # a speaker, or a pair, with many errors counts as one event
         k = np.minimum(rare * self.effective, self.events)
         with np.errstate(invalid="ignore", divide="ignore"):
+            # the number of trials that goes with k errors at this rate
             size = np.where(k > 0.0, k / np.where(rare > 0.0, rare, 1.0), self.effective)
         return exact_limits(np.where(rate > 0.5, size - k, k), size, level)
 
@@ -406,13 +425,17 @@ def _rates_without_speakers(cells: SpeakerCells, class_index: int, places: IntAr
     below = np.cumsum(counts, axis=1, dtype=np.float64)
     sizes, errors = below[:, -1:], below[:, places]
     if class_index == 1:
+        # counts below a cut are misses for targets; for non-targets the rest are false alarms
         errors = sizes - errors
     with np.errstate(invalid="ignore", divide="ignore"):  # a group may have no trial of the class
         rate = errors[-1] / sizes[-1]
         without = (errors[-1] - errors[:-1]) / (sizes[-1] - sizes[:-1])
+        # where errors prevail, the trials without one are the rare events
         rare = np.where(rate > 0.5, sizes - errors, errors)
         own, total = rare[:-1], rare[-1]
+        # (sum e)^2 / sum e^2: speakers with equally many errors that would be as uneven
         makers = np.nan_to_num(np.square(own.sum(axis=0)) / np.square(own).sum(axis=0))
+        # a false alarm has two speakers and is in both rows, so the sum over speakers is twice the total
         events = np.nan_to_num(makers * total / own.sum(axis=0))
     # rounding of weighted counts must not give rates beyond their ends
     names = tuple(map(str, range(len(places))))
@@ -434,6 +457,7 @@ def best_thresholds(result: Measurements) -> FloatArray:
 def rates_looked_at(cells: SpeakerCells, result: Measurements) -> tuple[ErrorRates, ErrorRates]:
     """Misses and false alarms at the thresholds of decisions, then at the best one of each point."""
     used = np.concatenate([decision_thresholds(result), best_thresholds(result)])
+    # a threshold of infinity has no cell; the last one stands in, and its cost has a reason instead
     place = np.minimum(np.searchsorted(cells.cuts, used), len(cells.cuts) - 1)
     return ErrorRates.of(cells, 0, place), ErrorRates.of(cells, 1, place)
 
@@ -637,7 +661,10 @@ def _speaker_pass_of_class(
     size = (n + 1) * width
     counts, losses, squares = np.zeros(size, dtype=np.int64), np.zeros(n + 1), 0.0
     # by first and second speaker; within one speaker the second is nobody
+    # n (n + 1): a column for nobody, the second speaker of trials within one
     pairs, trials_of_pair = np.zeros((len(kept), n * (n + 1))), np.zeros(n * (n + 1), dtype=np.int64)
+    # most influences are errors at a threshold, with one step: sums over the trials beyond it are cheaper
+    # than sums of looked-up values over all trials
     jumps = [_jumps_of_influence(step) for step in steps]
     lowest = min((edge for found in jumps for edge, _ in found), default=0)
     all_losses = 0.0
@@ -667,8 +694,10 @@ def _speaker_pass_of_class(
     if crossed:
         for row, step, found in zip(rows[1:], steps, jumps, strict=True):
             if found:
+                # what all trials of a pair have before the first step
                 pairs[row] += step[0] * trials_of_pair
     square = pairs.reshape(len(kept), n, n + 1)
+    # trials within a speaker belong on the diagonal
     square[:, np.arange(n), np.arange(n)] += square[:, :, n]
     pairs = square[:, :, :n].reshape(len(kept), n * n)
     if crossed:
@@ -679,10 +708,12 @@ def _speaker_pass_of_class(
     total = table.sum(axis=0) // (2 if crossed else 1)
     table[n], losses[n] = total, all_losses
     mean = influences.mean_loss[class_index]
+    # influences are centered; speaker cells hold plain losses, so the mean is put back
     uncentered = losses + (mean * table.sum(axis=1) if np.isfinite(mean) else np.inf)
     columns = list(influences.columns(class_index))
     trials, by_speaker = np.zeros((influences.size, influences.size)), np.zeros((influences.size, n))
     trials[columns[0], columns[0]] = squares
+    # products over trials follow from counts by cell, because steps are constant in a cell
     trials[np.ix_(columns[1:], columns[1:])] = (steps * total) @ steps.T
     if not crossed:
         by_speaker[columns] = np.vstack([losses[None, :n], steps @ table[:n].T])

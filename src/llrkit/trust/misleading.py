@@ -84,6 +84,7 @@ def as_extreme(llrs: ScoreSource, asked: FloatArray) -> list[AsExtreme | None]:
 
     target, nontarget = llrs.reduce(count).counts
     n_target, n_nontarget = int(target[-1]), int(nontarget[-1])
+    # nothing is above infinity, so nextafter stays there and would not count it
     as_low = np.where(np.isposinf(asked), n_target, target[:n])
     as_high = n_nontarget - nontarget[n:-1]
     return [
@@ -158,6 +159,7 @@ def misleading_trials(
     source = as_source(source, labels)
     whole_number(n, 1, "n")
     ids = source.roles.ids
+    # rows where the source has them, otherwise the position within the class
     try:
         wide, names = source.with_columns(ROW, *ids), (ROW, *ids)
     except UnknownNameError:  # arrays have no rows
@@ -180,6 +182,7 @@ def misleading_trials(
 
 def _places_of_misleading(source: ScoreSource, rows: list[int]) -> dict[int, str]:
     """Where rows are, in words; of files that are read in batches all of them in one pass."""
+    # derived sources change scores, not rows; the file is at the bottom
     while isinstance(source, WrappedSource):
         source = source.source
     if not isinstance(source, Files):
@@ -191,6 +194,7 @@ def _places_of_misleading(source: ScoreSource, rows: list[int]) -> dict[int, str
             after = before + batch.table.height
             places |= {row: batch.place(row - before) for row in wanted if before <= row < after}
             before = after
+            # reading ends at the last row that is wanted
             if len(places) == len(wanted):
                 return places
     return places
@@ -214,6 +218,7 @@ class _MostMisleading(SummaryBase):
         for class_index, values in enumerate(index.values for index in score_indexes(chunk)):
             wrong = -values if class_index == 0 else values
             where = np.flatnonzero(wrong > 0)
+            # stable, so equal LLRs come in the order of the trials whatever the chunks
             where = where[np.argsort(-wrong[where], kind="stable")[:most]]
             columns = [decoded(chunk, name, class_index)[where].tolist() for name in names]
             rows = zip(values[where].tolist(), *columns, strict=True)

@@ -1,10 +1,9 @@
-"""How numbers of calibration are distributed if LLRs are calibrated; devPAV; LLR curves.
+"""What calibrated LLRs show by chance: null distributions of calibration losses, and bands of LLR curves.
 
-What a calibrated system shows by chance, also where speakers differ: null distributions of losses. The PAV
-map is fitted to the trials it is judged on, so Cllr - min Cllr and devPAV are above zero also when nothing is
-wrong. How far, depends on the numbers of trials and on how well the classes are separated; it is found by
-drawing sets of trials from a calibrated pair of distributions. A set is drawn as counts in cells, so that
-large sets cost no more than small ones.
+The PAV map is fitted to the trials it is judged on, so Cllr - min Cllr and devPAV are above zero also when
+nothing is wrong. How far depends on the numbers of trials and on how well the classes are separated; it is
+found by drawing sets of trials from a calibrated pair of distributions. A set is drawn as counts in cells, so
+that large sets cost no more than small ones.
 
 With speakers it takes three steps. The scores of each class are moved, in their order, to where a calibrated
 system with the same scores would have them: the set is then calibrated as exactly as so many trials can be,
@@ -65,6 +64,7 @@ def judged_range(extremes: tuple[float, float], blocks: PavBlocks) -> tuple[floa
     >>> judged_range((-1e10, 1e10), blocks)
     (-56.0, 64.0)
     """
+    # where the PAV LLR passes 0: the threshold for equal priors, wherever the scores have it
     at = min(int(np.searchsorted(blocks.llr, 0.0)), len(blocks.llr) - 1)
     center = float(blocks.low[at])
     return max(extremes[0], center - _CERTAIN), min(extremes[1], center + _CERTAIN)
@@ -107,6 +107,7 @@ class CalibratedCells(ReadOnlyArrays):
         low = pair.nontarget.mean() - _REACH * pair.nontarget.std()
         high = pair.target.mean() + _REACH * pair.target.std()
         edges = np.linspace(low, high, CELLS + 1)
+        # masses from the distribution functions, so that nothing is lost between cells
         masses = [np.diff(np.asarray(one.cdf(edges))) for one in (pair.target, pair.nontarget)]
         return cls._calibrated((edges[1:] + edges[:-1]) / 2.0, (masses[0] + masses[1]) / 2.0)
 
@@ -117,8 +118,10 @@ class CalibratedCells(ReadOnlyArrays):
         Every score is spread half-way to its neighbors: scores drawn from a few values would tie, and what
         ties cannot be fitted too well.
         """
+        # classes weigh one half each, whatever their sizes: calibration does not depend on the proportion
         pooled = 0.5 * (cells.target / cells.target.sum() + cells.nontarget / cells.nontarget.sum())
         at = np.flatnonzero(pooled)
+        # each occupied cell reaches halfway to its neighbors
         borders = np.concatenate([[at[0]], 0.5 * (at[1:] + at[:-1] + 1), [at[-1] + 1]])
         below = np.concatenate([[0.0], np.cumsum(pooled[at])])
         spread = np.diff(np.interp(np.arange(len(pooled) + 1), borders, below))
@@ -133,6 +136,8 @@ class CalibratedCells(ReadOnlyArrays):
         def excess(shift: float) -> float:
             return float((pooled * np.asarray(sigmoid(llr + shift))).sum()) - half
 
+        # a cell has its middle as LLR, so the shares are slightly off; one shift makes both classes sum to
+        # one half, and the pair exactly calibrated
         shift = bracketed_root(excess, -float(llr.max()) - 1.0, 1.0 - float(llr.min()), within=1e-13)
         share = np.asarray(sigmoid(llr + shift))
         target, nontarget = pooled * share, pooled * (1.0 - share)
@@ -157,6 +162,7 @@ class CalibratedCells(ReadOnlyArrays):
 
 
 def _draw_counts(masses: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+    # multinomial draws cost as much as there are cells, single ones as much as there are trials
     if n >= len(masses):
         return rng.multinomial(n, masses).astype(np.float64)
     levels = np.cumsum(masses)  # one by one is quicker for few
@@ -220,6 +226,7 @@ def _area_to_identity(x: FloatArray, gap: FloatArray) -> float:
     width, a, b = np.diff(x), gap[:-1], gap[1:]
     same = a * b >= 0.0
     total = np.where(same, 1.0, np.abs(a) + np.abs(b))
+    # a line that crosses zero makes two triangles, whose areas follow from similar sides
     mean = np.where(same, 0.5 * np.abs(a + b), 0.5 * (a * a + b * b) / total)
     return float((mean * width).sum())
 
@@ -249,12 +256,15 @@ def draw_speaker_sets(
     weights = speaker_weights(cells.n_speakers, replicates, rng, cells.blocks)
     if cells.blocks:
         stretch *= 1.0 + _OF_BLOCKS / df
+    # Student's t: a normal deviation divided by the root of a chi-square over its degrees of freedom
     weights *= stretch * np.sqrt(df / rng.chisquare(df, replicates))[:, None]
     drawn = []
     for total, by_speaker, wanted in zip(
         cells.total.counts, cells.counts, (calibrated.target, calibrated.nontarget), strict=True
     ):
         moved = transport(np.asarray(total, dtype=np.float64), wanted)
+        # a trial of two speakers adds both of their weights;
+        # together these may go below 0, where they are cut
         counts = np.maximum(total + weights @ by_speaker.astype(np.float64), 0.0)
         drawn.append(np.asarray(counts @ moved))
     return [
@@ -281,6 +291,7 @@ def speaker_weights(n: int, sets: int, rng: np.random.Generator, blocks: tuple[i
             own = np.flatnonzero(place == block)
             weights[:, own] = speaker_weights(len(own), sets, rng)
         return weights
+    # at a share of a fifth, heavy speakers get +2 and light ones -1/2: mean 0, variance 1
     heavy = max(1, round(_HEAVY * n))
     odds = heavy / (n - heavy)
     weights = np.full((sets, n), -np.sqrt(odds))
@@ -305,7 +316,9 @@ def transport(counts: FloatArray, wanted: FloatArray) -> csr_array:
 
     n = float(counts.sum())
     have = np.concatenate([[0.0], np.cumsum(counts)])
+    # rounded, so that whole trials move
     need = np.concatenate([[0.0], np.round(n * np.cumsum(wanted) / wanted.sum())])
+    # rounding must not leave a trial without a place
     need[-1] = have[-1]
     steps = np.unique(np.concatenate([have, np.minimum(need, n)]))
     middle, moved = 0.5 * (steps[1:] + steps[:-1]), np.diff(steps)
@@ -361,6 +374,7 @@ class CalibrationNull(ReadOnlyArrays, Result):
         drawn = self.known(name)
         if not len(drawn) or math.isnan(observed):
             return math.nan
+        # the observed set is one of the sets under the hypothesis, so p is never 0
         return float((np.count_nonzero(drawn >= observed) + 1) / (len(drawn) + 1))
 
     def to_dict(self) -> dict[str, dict[str, float]]:
@@ -449,6 +463,7 @@ def null_like(
         sets = draw_sets(calibrated, cells.size, replicates, seed)
         return null_of_sets(calibrated.llr, sets, seed, FOLDS), calibrated.llr, sets
     sets = draw_speaker_sets(by_speaker, calibrated, df, replicates, seed)
+    # the same draws, stretched more for devPAV alone
     wide = draw_speaker_sets(by_speaker, calibrated, df, replicates, seed, WIDER)
     null = null_of_sets(calibrated.llr, sets, seed)
     return replace(null, dev_pav=null_of_sets(calibrated.llr, wide).dev_pav), calibrated.llr, sets
@@ -456,6 +471,7 @@ def null_like(
 
 def null_of_sets(llr: FloatArray, sets: Sets, seed: int = 0, folds: int = 0) -> CalibrationNull:
     """The losses of sets that were drawn; without ``folds`` there is no cross-validation."""
+    # a stream of its own: the draws of the sets do not depend on how many folds there are
     rng = np.random.default_rng([seed, 1])
     rows = []
     for target, nontarget in tracked(sets, "null distributions", len(sets), "sets"):
@@ -539,10 +555,12 @@ def _kde_curve_with(widths: tuple[float, float]) -> Estimator:
     kernels: dict[int, list[FloatArray]] = {}
 
     def estimate(x: FloatArray, target: FloatArray, nontarget: FloatArray, at: FloatArray) -> FloatArray:
+        # by identity: the sets of one call share their array of cells, and comparing arrays costs more
         if id(x) not in kernels:
             distances = at[:, None] - x
             kernels[id(x)] = [np.exp(-0.5 * (distances / width) ** 2) / width for width in widths]
         logs = [
+            # 1e-300 keeps the logarithm finite where no trial is near
             np.log(kernel @ counts / counts.sum() + 1e-300)
             for kernel, counts in zip(kernels[id(x)], (target, nontarget), strict=True)
         ]
@@ -605,6 +623,7 @@ def llr_curves(cells: JudgedCells, null_llr: FloatArray, sets: Sets) -> tuple[Ll
         estimate = estimator(llr, cells.target, cells.nontarget, at)
         counted = tracked(drawn, f"curve by {name}", len(drawn), "sets")
         ordered = np.sort([estimator(null_llr, *counts, at) for counts in counted], axis=0)
+        # the band holds at least 95 % of the sets
         low, high = int(0.025 * len(ordered)), int(np.ceil(0.975 * len(ordered))) - 1
         curves.append(LlrCurve(name, at, estimate, ordered[low], ordered[high]))
     return tuple(curves)

@@ -92,6 +92,7 @@ class Recalibration(LineErrors):
     @property
     def p_factor(self) -> float:
         """Two-sided test that the factor is 1 (of its logarithm)."""
+        # a slope of 0 or below has no logarithm, and is certainly not 1
         return two_sided_p(math.log(self.a), self.se_a / self.a, self.df) if self.a > 0.0 else 0.0
 
     @property
@@ -128,18 +129,22 @@ def cross_validated_loss(
     """What straight lines, each fitted to the other of several random parts, gain in Cllr, in bits."""
     every = -(-len(llr) // _MOST_CELLS)  # a line needs no finer cells
     if every > 1:
+        # cells are even, so neighbors are joined in runs of equal length
         first = np.arange(0, len(llr), every)
         llr = np.add.reduceat(llr, first) / np.diff(np.append(first, len(llr)))
         target, nontarget = np.add.reduceat(target, first), np.add.reduceat(nontarget, first)
     parts = [
+        # trials are dealt to the folds cell by cell, as independent trials would be
         rng.multinomial(np.round(counts).astype(np.int64), [1.0 / folds] * folds).T
         for counts in (target, nontarget)
     ]
     n, gain = (parts[0].sum(), parts[1].sum()), 0.0
     saved = softplus(-llr), softplus(llr)
+    # the fit to everything is a close start for those without a fold
     start = fit_line(llr, parts[0].sum(axis=0) / n[0], parts[1].sum(axis=0) / n[1], float(n[0]), start)
     for held in zip(*parts, strict=True):
         t, d = (one.sum(axis=0) - own for one, own in zip(parts, held, strict=True))
+        # a fold that holds all of a class leaves nothing to fit
         if not (t.any() and d.any()):
             return math.nan
         a, b = fit_line(llr, t / t.sum(), d / d.sum(), float(t.sum()), start)
@@ -171,7 +176,9 @@ def fit_line(
     (True, 0.0)
     """
     a, b = start
+    # either label has half of the copies
     pull = 0.5 * SAFEGUARD / df
+    # most of the cells of few trials are empty
     filled = np.flatnonzero(target + nontarget)
     if len(filled) < len(x):
         x, target, nontarget = x[filled], target[filled], nontarget[filled]
@@ -182,11 +189,13 @@ def fit_line(
         residual, weight = n * p - t * (1.0 - p), (t + n) * p * (1.0 - p)
         slope, offset = float((residual * x).sum()), float(residual.sum())
         weighted = weight * x
+        # 1e-9 keeps the determinant above 0 where all weights vanish (certain LLRs)
         aa, ab, bb = float((weighted * x).sum()) + 1e-9, float(weighted.sum()), float(weight.sum()) + 1e-9
         # Newton's step by hand: LAPACK takes longer to be called than two equations to be solved
         scale = aa * bb - ab * ab
         steps = (bb * slope - ab * offset) / scale, (aa * offset - ab * slope) / scale
         largest = max(abs(steps[0]), abs(steps[1]))
+        # no step is longer than 1 in slope or offset: far from the optimum the curvature is misleading
         short = min(1.0, 1.0 / max(largest, 1e-12))
         a, b = a - short * steps[0], b - short * steps[1]
         if largest < 1e-8:
@@ -229,8 +238,10 @@ class MapUncertainty(LineErrors, Result):
             reach = quantile(level, self.df) * error
             return llr, llr - reach, llr + reach
         without = self.by_speaker.without @ np.array([[score], [1.0]])
+        # on the score asked for, so bootstrap-t sees how skewed this LLR is
         single = Jackknife(("llr",), np.array([llr]), without, blocks=self.by_speaker.blocks)
         whole = float(single.standard_error[0])
+        # the covariance has the pairs taken out; the same share is given to the jackknife of this score
         share = min((error / whole) ** 2, 1.0) if whole > 0.0 else 1.0
         low, high = replace(single, counted_once=share).interval(level, center=single.values)
         return llr, float(low[0]), float(high[0])
@@ -301,6 +312,7 @@ def map_uncertainty(
         else _cmlg_without(source, groups, line, alpha, moments)
     )
     shares = np.array([spread.share_without_pairs(row) for row in inverse])
+    # some 2/S of what pairs count twice stays in, as in other intervals
     refitted = replace(refitted, counted_once=np.minimum(1.0, shares * (1.0 + 2.0 / groups.n)))
     df = float(refitted.df.min())
     return MapUncertainty(*line, as_rows(refitted.covariance), df, refitted)
@@ -345,6 +357,7 @@ def _logistic_without(
     def step(kept: CellSet) -> FloatArray:
         terms = kept.means.sum(axis=0)
         hessian = np.array([[terms[2], terms[3]], [terms[3], terms[4]]])
+        # at a regularized fit the gradient of the trials is not 0; only its change moves the line
         return np.asarray(np.array(line) - np.linalg.solve(hessian, terms[:2] - at_all))
 
     return Jackknife.of(cells, step, ("a", "b"))
@@ -358,6 +371,7 @@ def _cmlg_influences(moments: Moments, alpha: float) -> Contributions:
 
     def of(values: Array, class_index: int) -> list[FloatArray]:
         sign, weight = (1.0, alpha) if class_index == 0 else (-1.0, 1.0 - alpha)
+        # influence functions of mean and variance, through the derivatives of a and b
         centered = values.astype(np.float64, copy=False) - means[class_index]
         slope = sign * centered / v - a / v * weight * (centered**2 - float(variances[class_index]))
         return [slope, -slope * (means[0] + means[1]) / 2.0 - a * centered / 2.0]
@@ -376,6 +390,7 @@ def _cmlg_without(
     centers = _means_of_classes(moments)
 
     def powers(values: Array, class_index: int) -> list[FloatArray]:
+        # centered on the means of all trials, so that x * x - mean^2 does not cancel
         x = values.astype(np.float64, copy=False) - centers[class_index]
         return [x, x * x]
 

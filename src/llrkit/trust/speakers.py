@@ -1,11 +1,11 @@
 """Speakers that trials share, what follows for covariances, and counts by speaker.
 
-Who is compared with whom: speakers fall into blocks, such as genders, that are never compared. Where there
-are a few large blocks, how many speakers each has was decided by whoever collected the trials. What is the
-same for all speakers of a block is then no chance, and does not belong into an error.
+Speakers fall into blocks, such as genders, that are never compared with each other. Where there are a few
+large blocks, how many speakers each has was decided by whoever collected the trials. What is the same for all
+speakers of a block is then no chance, and is no part of an error.
 
-Covariance of sums over trials: independent trials, or trials that share speakers, in one pass. With ``phi_i``
-what trial ``i`` adds to an estimate (its influence), independent trials give the variance ``sum_i phi_i^2``.
+The covariance of sums over trials takes one pass, whether or not trials share speakers. With ``phi_i`` what
+trial ``i`` adds to an estimate (its influence), independent trials give the variance ``sum_i phi_i^2``.
 Trials that share a speaker are not independent; the dyadic-robust variance is
 
     sum_p (sum of phi over the trials of speaker p)^2 - sum_{p<q} (sum over the trials between p and q)^2
@@ -13,9 +13,9 @@ Trials that share a speaker are not independent; the dyadic-robust variance is
 where the second sum takes out what the first one counts twice. No resampling is needed. Many speakers are put
 into groups first, which makes the pairs few.
 
-SpeakerCells: counts and sums of trials by speaker, from which numbers without one speaker follow. A trial
-belongs to one or two speakers. Leaving a speaker out removes all of its trials, on either side; what is left
-is the total less the trials of the speaker.
+:class:`SpeakerCells` holds counts and sums of trials by speaker, from which numbers without one speaker
+follow. A trial belongs to one or two speakers. Leaving a speaker out removes all of its trials, on either
+side; what is left is the total less the trials of the speaker.
 """
 
 from __future__ import annotations
@@ -98,11 +98,14 @@ class Speakers:
         """
         if self.n_speakers <= most:
             return self
+        # seeded by a constant: the groups depend on the sorted names alone
         places = np.random.default_rng(0).permutation(self.n_speakers)
         if self.blocks:
+            # within blocks in random order, then dealt out in turn: every group has its share of each block
             places[np.lexsort((places, np.asarray(self.blocks)))] = np.arange(self.n_speakers)
         places %= groups
         number_of = {name: int(place) for name, place in zip(self.number_of, places, strict=True)}
+        # groups mix the blocks, so between groups there are none
         return replace(self, number_of=number_of, n_groups=groups, blocks=())
 
     def of(self, chunk: Scores, class_index: int) -> tuple[IntArray, IntArray]:
@@ -119,6 +122,7 @@ class Speakers:
         if len(self.columns) == 1:
             return first, np.full(len(first), self.n)
         second = numbered(chunk, self.columns[1], class_index, self.number_of)
+        # a trial within a speaker must not be counted for the speaker twice
         second[first == second] = self.n
         return first, second
 
@@ -216,10 +220,12 @@ def compared(chunk: Scores, columns: Sequence[str], values: Sequence[Hashable]) 
         return (frozenset(values),)
     number_of = {value: i for i, value in enumerate(values)}
     labels: IntArray = np.arange(len(values))
+    # non-targets first: targets are mostly within a speaker and connect nobody
     for class_index in (1, 0):
         size = len((chunk.target, chunk.nontarget)[class_index])
         # a few trials of each speaker first, all trials only if they leave more than one set
         for step in sorted({max(1, size // (_SAMPLED * len(values))), 1}, reverse=True):
+            # one set left: nothing more to connect
             if labels.max(initial=0) > 0:
                 some = chunk.select(slice(None, None, step), slice(None, None, step))
                 first, second = (numbered(some, name, class_index, number_of) for name in columns)
@@ -258,6 +264,7 @@ def connected(first: Partition, second: Partition) -> Partition:
     [['a', 'b', 'd'], ['c'], ['e']]
     """
     if len(first) == len(second) == 1 and not first[0].isdisjoint(second[0]):
+        # the usual case of two chunks with all speakers connected, without building a graph
         return (first[0] | second[0],)
     values = list(frozenset().union(*first, *second))
     if not values:  # two chunks without trials
@@ -265,6 +272,7 @@ def connected(first: Partition, second: Partition) -> Partition:
     number_of = {value: i for i, value in enumerate(values)}
     labels: IntArray = np.arange(len(values))
     members = [np.array([number_of[value] for value in one], dtype=np.int64) for one in (*first, *second)]
+    # a chain through the members of a set connects them with as few edges as possible
     ends = [(one[:-1], one[1:]) for one in members if len(one)]
     labels = _connect_sets(labels, *(np.concatenate(side) for side in zip(*ends, strict=True)))
     return _sets_by_label(labels, values)
@@ -321,6 +329,7 @@ def centered(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
     for block in range(count_blocks(blocks)):
         own = place == block
         size = float(own.sum())
+        # each block takes a degree of freedom; scaled so that the caller's n (n - 1) is right for all of them
         scale = math.sqrt(size / (size - 1.0) * (n - 1.0) / n)
         result[own] = scale * (values[own] - values[own].mean(axis=0))
     return result
@@ -337,6 +346,7 @@ def centered_pairs(values: FloatArray, blocks: tuple[int, ...]) -> FloatArray:
             [ 1.,  5.]]])
     """
     result, place = np.array(values), np.asarray(blocks)
+    # trials within a speaker are no pairs
     same = (place[:, None] == place[None, :]) & ~np.eye(len(place), dtype=bool)
     for block in range(count_blocks(blocks)):
         own = same & (place == block)[:, None]
@@ -391,6 +401,7 @@ class Covariance:
             return own
         by_speaker = quadratic(self.by_speaker, coefficients)
         # in very small sets taking the pairs out may leave nothing or less: then they stay in
+        # a tenth of the independent variance, see docs/notes/decisions-statistics.md
         return by_speaker if by_speaker > 0.1 * own else quadratic(self.without_pairs, coefficients)
 
     def share_without_pairs(self, coefficients: FloatArray) -> float:
@@ -438,11 +449,13 @@ def covariance_of(
     if speakers is None:
         return Covariance(sums.trials, None, None, 0)
     n = speakers.n
+    # sums by speaker are estimates from S of them; without the factor coverage with 20 speakers is lower
     factor = n / (n - 1.0)
     kept = pair_columns(columns, speakers)
     table = sums.pairs.reshape(len(kept), n, n)
     within = np.einsum("kpp->kp", table)
     by_speaker = sums.speakers.copy()
+    # row and column of a speaker, less the diagonal that is in both
     by_speaker[kept] += table.sum(axis=1) + table.sum(axis=2) - within
     either = table + table.transpose(0, 2, 1)
     if speakers.blocks:
@@ -451,6 +464,7 @@ def covariance_of(
     without = (by_speaker @ by_speaker.T) * factor
     # a pair in either order; what is within a speaker does not count twice
     either = either.reshape(len(kept), n * n)
+    # either holds each pair twice and the diagonal doubled (4 within^2, halved to 2)
     pairs = 0.5 * (either @ either.T) - 2.0 * (within @ within.T)
     less = without.copy()
     less[np.ix_(kept, kept)] -= pairs * factor
@@ -479,6 +493,7 @@ class InfluenceSums(SummaryBase):
         )
 
     def __mul__(self, weight: float) -> InfluenceSums:
+        # products over trials carry the weight twice
         return InfluenceSums(self.trials * weight**2, self.speakers * weight, self.pairs * weight)
 
 
@@ -497,6 +512,7 @@ def _influence_sums_of_class(
         # by number of the pair; within one speaker the second is nobody
         keys = np.asarray(first * n + np.where(second == n, first, second)) if crossed else first
     # blocks no smaller than the table, which is added up for each
+    # tables of pairs are n^2 long; small blocks would spend their time adding them up
     for block in blocks(len(values), max(BLOCK, n * n if crossed else 0)):
         arrays = contributions.of(values[block], class_index)
         for k, (i, a) in enumerate(zip(columns, arrays, strict=True)):
@@ -580,6 +596,7 @@ class SpeakerCells(SummaryBase):
 
     def joined(self, cuts: FloatArray) -> SpeakerCells:
         """The same trials in fewer cells, between some of the cuts only."""
+        # cut i begins cell i + 1
         starts = np.concatenate([[0], np.searchsorted(self.cuts, cuts) + 1])
         target, nontarget = (np.add.reduceat(rows, starts, axis=1) for rows in (self.target, self.nontarget))
         return replace(self, cuts=cuts, target=target, nontarget=nontarget)
@@ -606,6 +623,7 @@ class SpeakerCells(SummaryBase):
         return CellSet(
             self.cuts,
             (self.target[-1] - self.target[speaker], self.nontarget[-1] - self.nontarget[speaker]),
+            # inf - inf would be nan with a warning; here it is nan on purpose
             np.where(known, np.where(known, every, 0.0) - np.where(known, own, 0.0), np.nan),
         )
 
@@ -712,6 +730,7 @@ def on_logit_scale(rate: float, error: float) -> tuple[float, float]:
     (1.0, 0.2689)
     """
     step = math.exp(min(error / (rate * (1.0 - rate)), 700.0))
+    # in odds, where moving by a factor stays inside 0 to 1 without overflow
     odds = rate / (1.0 - rate)
     return odds / (odds + step), odds * step / (1.0 + odds * step)
 
@@ -750,6 +769,7 @@ def exact_limits(
     from scipy.special import betaincinv
 
     tail = 0.5 - 0.5 * level
+    # betaincinv needs positive arguments also where np.where discards its result
     below, above = np.maximum(errors, 1e-9), np.maximum(n - errors, 1e-9)
     low = np.where(errors > 0.0, betaincinv(below, n - errors + 1.0, tail), 0.0)
     high, bound = (

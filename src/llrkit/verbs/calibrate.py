@@ -144,6 +144,7 @@ def calibrate(
         raise InputError(f"by={by!r} cannot be combined with {'groups' if dealt else 'the method best'}")
 
     # groups deal folds and bound LLRs; two columns of a method with folds are speakers, counted as such
+    # methods with folds take groups as an option; for all others groups can only bound
     deals = fit is fit_best or settings.get("alpha") == AUTO
     bound_by_groups = dealt is not None and kind == "sources" and (len(dealt) == 1 or not deals)
     if dealt is not None:
@@ -154,14 +155,18 @@ def calibrate(
         if deals:
             settings = {**settings, "groups": dealt}
         if fit is fit_best:
+            # limits before blending and the bound afterwards must rest on the same count
             settings["group_limits"] = bound_by_groups
+        # two columns of groups are the two sides of a trial, so they name speakers for the bound as well
         if kind == "sources" and not bound_by_groups and people is None:
             people = dealt
 
     @wraps(fit)  # the map of a column is named after its method
     def fit_and_judge(part: ScoreSource, **options: object) -> Map:
+        # judging and recording need a sample and a histogram: both come from the first pass of the fit
         part = keeping_sample(part)
         fitted = fit(part, **options)
+        # trials that the fit has left out must not judge it
         if options.get("missing", "error") != "error":
             part = rows_in_memory(part).complete()
         if options.get("supervised") is None:  # else the labels of the other trials are not known
@@ -175,8 +180,10 @@ def calibrate(
                     warn_caller(text, category)
         return fitted
 
+    # warnings are collected and given once each: a map per value would repeat them
     caught: list[warnings.WarningMessage] = []
     try:
+        # "always", because Python shows a repeated warning only the first time
         with warnings.catch_warnings(record=True, action="always") as caught:
             with warnings.catch_warnings():
                 if by is None:  # the evaluation tests for reversed scores, and says more
@@ -187,17 +194,22 @@ def calibrate(
                     fitted = fit_by(trials, None, column=by, method=fit_and_judge, fallback=False, **settings)
             if settings.get("missing", "error") != "error":
                 trials = rows_in_memory(trials).complete()
+            # before bounding: a bounded map finds its densities in the map inside
             if people or dealt:  # by which a shift is told from other speakers
                 fitted = with_group_spread(fitted, trials, people or dealt or ())
             fitted = bound_map(
                 fitted, trials, bound, speakers=people, groups=dealt if bound_by_groups else None
             )
+            # scores of several systems have no evaluation as they are
             before = None if fitted.n_systems > 1 else evaluate(trials)
             after = evaluate(fitted.on(trials))
     finally:
         told = {str(one.message): one for one in caught}
+        # given again from here, so they point at the caller's line;
+        # in `finally`, so that an error does not hide them
         for one in told.values():
             warn_caller(one.message, one.category)
+    # losses on the training trials let a later validation recognize them (given_calibration.same_losses)
     fitted = fitted.with_provenance(
         **({} if before is None else {"training_cllr_before": before.cllr}),
         training_cllr=after.cllr,
@@ -220,6 +232,7 @@ def _recorded_and_judged(
         fitted,
         trials,
         prior=float(prior) if isinstance(prior, (int, float)) else 0.5,
+        # rules and shrunk fits give up some of the loss on purpose
         compared=fit is not fit_rule and not (options.get("robust") or options.get("regularization")),
     )
     if problem:

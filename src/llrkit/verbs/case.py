@@ -238,6 +238,7 @@ def case_report(
     first, second = _checked_proposition(h1, "h1"), _checked_proposition(h2, "h2")
     if first == second:
         raise InputError(f"h1 and h2 are the same proposition, {first!r}: an LLR compares two")
+    # a score alone decides the LLR here; columns or other systems would have to be asked for as well
     if calibration.needs:
         raise InputError(
             "a case report takes one score; this calibration also needs "
@@ -248,6 +249,8 @@ def case_report(
     named = _named_scores(scores)
     values = np.array(list(named.values()))
     llrs = np.asarray(calibration(values, outside="ignore"))
+    # none and not a number is the default, so that an option of
+    # the interval without training trials is noticed
     confidence = LEVEL if level is None else level
     cautions: list[str] = []
     intervals, why_not = None, "the trials that trained the calibration were not given"
@@ -274,10 +277,12 @@ def case_report(
                 )
     if validation is not None:
         known, who = as_source(validation), speakers
+        # speakers may be known in training only; the validation is then judged as of independent trials
         try:
             known.with_columns(*(columns or ()))
         except UnknownNameError:  # only the training trials have them
             who = None
+        # LLRs that a calibration wrote are taken as they are; raw scores are mapped here
         given = use_calibration(known, calibration, apply=not known.roles.calibrated, speakers=who)
         cautions += [given.not_its_llrs] if given.not_its_llrs else []
         cautions += [f"Trials of the validation: {given.shift}"] if given.shift else []
@@ -339,6 +344,7 @@ def _named_scores(scores: float | Sequence[float] | Mapping[str, float]) -> dict
 
 def _bounds_of_map(calibration: Map) -> tuple[float, float] | None:
     low, high = -math.inf, math.inf
+    # the tightest of nested bounds holds; after a composition only the last map can bound
     while isinstance(calibration, BoundedMap | ComposedMap):
         if isinstance(calibration, ComposedMap):
             calibration = calibration.second
@@ -382,15 +388,18 @@ def llr_intervals(
     options = {name: value for name, value in asked.items() if name not in ("bound", "speakers")}
     if method not in METHODS or inner.n_systems != 1 or inner.needs:
         return None, f"a calibration made by {method or inner.kind!r} cannot be fitted again here"
+    # scores read in another unit would be fitted to something else than the file was
     if not np.isclose(inner.input_factor, train.roles.factor):
         raise InputError(
             "the calibration was trained on scores that were read in another way: read the training trials "
             f"as {read_as(inner.input_factor)}, not as {read_as(train.roles.factor)}"
         )
     read = scores * calibration.input_factor
+    # options that are 0 or empty are defaults; a closed form exists for the plain lines only
     plain = {name: value for name, value in options.items() if value}
     if isinstance(inner, AffineMap) and method in LINES and set(plain) <= {"prior", "alpha"}:
         known = map_uncertainty(train, method=method, speakers=speakers, **plain)
+        # an interval of another calibration would look just as good: the fit must reproduce the file
         _require_training_trials(inner, AffineMap(a=known.a, b=known.b), read)
         ends = np.array([known.interval(float(score), level)[1:] for score in read])
         how = "the covariance of slope and offset, if training trials are independent"
@@ -400,14 +409,17 @@ def llr_intervals(
         usual = FEWER if method in SLOW else REPLICATES
         replicates = checked_replicates(usual if replicates is None else replicates)
         drawn = _llrs_of_drawn_trials(method, options, train, read, speakers, replicates, seed)
+        # sets that cannot be fitted are not a random part of all sets
         if len(drawn) < FEWEST_FITS * replicates:
             return None, f"only {len(drawn)} of {replicates} drawn sets of trials could be fitted"
         n = speaker_resampling(train, speakers).speakers.n if speakers else 0
         reach = float(ndtri(0.5 + 0.5 * level))
+        # few speakers: percentiles further out (Hesterberg 2015), as in the bootstrap of an evaluation
         tails = tail_probabilities(n, level) if n else [float(ndtr(-reach)), float(ndtr(reach))]
         ends = np.quantile(drawn, tails, axis=0).T
         what = "speakers" if speakers else "trials, which are taken as independent"
         how = f"the calibration fitted again to {counted(len(drawn), 'set')} of drawn {what}"
+    # what is bounded has an interval within the bounds
     bounded = np.clip(ends, low, high)
     return [LLRInterval(float(a), float(b), level, how) for a, b in bounded], ""
 
@@ -443,6 +455,7 @@ def _llrs_of_drawn_trials(
     classes = source.reduce(_ScoresByClass.at(resampling)).classes
     rows = []
     for number in tracked(range(replicates), "fitting to drawn trials", replicates, "sets"):
+        # weights of speakers are whole numbers, so trials are repeated and fits need not know of weights
         draw = resampling.draw(number) if resampling else None
         rng = np.random.default_rng([seed, number])
         target, nontarget = (
@@ -504,6 +517,7 @@ def as_it_was_trained(calibration: Map) -> dict[str, Any]:
     """
     known = calibration.reading or {}
     stated: dict[str, Any] = {name: True for name in ("log10", "distance") if known.get(name)}
+    # LLRs of an earlier calibration are a column of that file, not the scores to be read
     if (names := known.get("score")) and not known.get("calibrated"):
         stated["score"] = tuple(names)
     if (positive := known.get("positive")) is not None:
@@ -538,6 +552,7 @@ def _refuse_decimal_commas(path: Path) -> None:
     if not path.is_file():
         return  # said by its reader
     with path.open("rb") as raw:
+        # one line is enough to tell, and a large file is not read for it
         first = raw.readline(200)
     if re.fullmatch(rb"\s*[+-]?[0-9]+,[0-9]+\s*", first):
         shown = first.decode("ascii").strip()

@@ -42,6 +42,7 @@ def ratio(llr: float) -> str:
     ('1.3', '57', '8,100', '2.4e+17')
     """
     strength = abs(llr)
+    # digits and power apart from 20 nats on: further out exp would overflow
     if strength > 20.0:
         power = math.floor(strength / LN10)
         digits = math.exp(strength - power * LN10)
@@ -67,6 +68,7 @@ def _interval_in_words(report: CaseReport, comparison: CaseLLR) -> str:
         return ""  # none is known, or all of it is at a bound, which is said by itself
     ends = (comparison.interval.low, comparison.interval.high)
     level = f"{100 * comparison.interval.level:g} % interval"
+    # the statement is about the likelier proposition, so a negative LLR turns the interval around
     if comparison.llr < 0.0:
         ends = (-ends[1], -ends[0])
     if ends[0] >= 0.0:
@@ -149,6 +151,7 @@ def _signed_ratio(llr: float, *, exact: bool = False) -> str:
 
     A bound is ``exact``: it is a count plus one, not an estimate, so its digits are kept.
     """
+    # a bound is a count plus one; up to e^20 it is shown as such
     whole = exact and math.log(9.95) <= abs(llr) <= 20.0
     strength = f"{math.exp(abs(llr)):,.0f}" if whole else ratio(llr)
     return strength if llr >= 0.0 else f"1/{strength}"
@@ -232,6 +235,7 @@ def _comparison_to_dict(report: CaseReport, item: CaseLLR) -> dict[str, Json]:
         "score": item.score,
         "llr": item.llr,
         "log10_lr": item.log10_lr,
+        # JSON has no infinity, and exp of more than 709 is one
         "lr": math.exp(item.llr) if abs(item.llr) < 700.0 else None,
         "interval": plain(item.interval),
         "at_bound": item.at_bound,

@@ -78,6 +78,7 @@ class Comparison(Compared[Evaluation, Map]):
             Number of scores at which each map is evaluated.
         """
         low, high = self.evaluations[RAW].moments.extremes
+        # over the raw scores that were evaluated, where the maps are used
         scores = np.linspace(low, high, points)
         plain = {name: fitted for name, fitted in self.maps.items() if not fitted.needs}
         return {name: ScoreToLlr(scores, fitted(scores, outside="ignore")) for name, fitted in plain.items()}
@@ -252,6 +253,7 @@ def alpha_scan(
     if test is not None and groups is not None:
         raise InputError("groups are for cross-validation and cannot be combined with test trials (test)")
     measured = source if test is None else test
+    # the minimum cost is the same for every increasing map, so one serves all weights
     minimum = c_primary(measured, evaluation=cost, actual=False, known=known, p_known=p_known)
     dealt = None if test is not None else make_folds(source, groups, folds, seed)
     wide = source if dealt is None else source.with_columns(*dealt.columns)
@@ -278,6 +280,7 @@ def alpha_scan(
         for x in tracked(at, f"scanning {name}", len(at), "fits"):
             try:
                 llrs = calibrated(method, float(sigmoid(x)))
+            # a refused fit leaves a gap in the curve; the others are still worth seeing
             except InputError as error:
                 values.append(float("nan"))
                 refused.setdefault(name, str(error))

@@ -118,6 +118,7 @@ def condition_table(
     pooled = evaluate(source, points=points, by=by, allow_unconfirmed=allow_unconfirmed)
     if not pooled.groups:
         raise EmptyClassError(f"no value of {title!r} has trials of both classes")
+    # means over conditions follow from the groups, without another pass
     averaged, _ = over_groups(pooled.groups)
     equal_weights = equalized(source, by, points, allow_unconfirmed=allow_unconfirmed)
     return ConditionTable(title, pooled.groups, pooled, equal_weights, averaged, pooled.skipped_groups)
@@ -173,6 +174,7 @@ def condition_map(trials: Trials, rows: str, columns: str, *, value: str = "eer"
         }
         for key, row_trials in trials.by(rows).items()
     }
+    # in the order of the table, also where a row lacks some of them
     across = list(dict.fromkeys(str(key) for key in trials.by(columns)))
     values = np.array([[row.get(name, np.nan) for name in across] for row in by_row.values()])
     shown = VALUES[value]
@@ -200,6 +202,7 @@ def group_map(
     rows = sorted({key for of_system in groups.values() for key in of_system}, key=natural_order)
     if not rows:
         raise EmptyClassError(f"no value of {by!r} has trials of both classes")
+    # a group that a system does not have becomes nan through the default of getattr
     by_system = [[getattr(of.get(row), value, np.nan) for of in groups.values()] for row in rows]
     values, names, shown = np.array(by_system, dtype=np.float64), tuple(map(group_name, rows)), VALUES[value]
     return HeatMap(values, names, tuple(groups), by, "system", shown, percent=value == "eer")
@@ -244,6 +247,7 @@ class Meter:
         **options: Any,
     ) -> None:
         # now rather than after an epoch
+        # faults of the points show when the meter is made, not at the end of the first epoch
         resolve_points(points, bool(options.get("allow_unconfirmed", False)))
         for name in options:
             one_of(name, METER_OPTIONS, "option")
@@ -296,6 +300,7 @@ class Meter:
         return self
 
     def __add__(self, other: Meter) -> Meter:
+        # points and options of the left one, as for merge
         merged = Meter(self.points, positive=self.positive, **self.options)
         return merged.merge(self).merge(other)
 
@@ -401,6 +406,7 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
     score = np.asarray(trials.table[trials.score[0]].to_numpy(), dtype=np.float64)
     model = trials.table[models].to_list()
     llrs = np.empty(len(score))
+    # as objects: NumPy would turn mixed ids into text
     by_segment = positions_by_value(np.array(trials.table[segments].to_list(), dtype=object))
     enrolled: dict[Hashable, tuple[object, frozenset[Hashable]]] = {}  # of a model: first segment, its models
     for segment, rows in by_segment.items():
@@ -419,6 +425,7 @@ def compound_trials(trials: Trials, *, p_known: float = 0.5, enroll: str = "", t
             )
         models_here = frozenset(seen)
         for one in models_here:  # a segment that shares some models with an earlier one must share them all
+            # the first segment that a model occurs with fixes its set of models
             other, expected = enrolled.setdefault(one, (segment, models_here))
             if expected == models_here:
                 continue

@@ -159,6 +159,7 @@ def read_criteria(path: str | Path) -> Criteria:
         plain = tomllib.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileFormatError(f"{place}: no such file") from None
+    # deep brackets break the parser itself, before any of our checks
     except RecursionError:
         raise FileFormatError(f"{place}: not a TOML file of criteria (brackets inside brackets)") from None
     except (OSError, ValueError) as error:  # also of bytes that are no text, and of numbers that are too long
@@ -182,6 +183,7 @@ def criteria_from_dict(plain: Mapping[str, object], *, folder: Path | None = Non
     texts = {name: str(value) for name, value in report.items()}
     made = Criteria(criteria, MappingProxyType(options), MappingProxyType(texts), folder)
     asked = made.keywords()
+    # an interval that nobody computes would leave a criterion undecided without a reason
     kind = kind_asked_for(asked.get("ci"), asked.get("speakers"), "none")
     for i, criterion in enumerate(criteria):
         if criterion.use == "interval" and kind == "none":
@@ -214,6 +216,7 @@ def _criterion_from_toml(row: object, number: int) -> Criterion:
         raise InputError(f"{where}: use must be {' or '.join(_USES)}, got {values['use']!r}")
     criterion = Criterion(**{"metric": usual, "graph": graph, **values})
     bounded = math.isfinite(criterion.at_most) or math.isfinite(criterion.at_least)
+    # a verdict passes or fails by itself; every other metric needs a limit
     if bounded == (criterion.metric == "verdict"):
         said = "takes no bound" if bounded else "needs at_most or at_least"
         raise InputError(f"{where}: {criterion.metric} {said}")
@@ -260,6 +263,7 @@ def _evaluate_option(name: str, value: object) -> object:
 
 def _number_in_criteria(value: object, name: str) -> float:
     try:
+        # bool is an int in Python; true is no limit
         number = math.nan if isinstance(value, bool) or not isinstance(value, SupportsFloat) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan

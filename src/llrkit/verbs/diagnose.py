@@ -1,9 +1,9 @@
 """diagnose(): what the scores are like, and which calibrators suit them.
 
-Which calibrators suit scores: advice that follows from what was measured. Every sentence names the number it
-rests on. The thresholds: fewer than ``FEW`` trials of a class do not show its shape; ``PAV_NEEDS`` of each
-class are enough for a map that follows the data; ``DET_SLOPE``; and the limits of skewness, kurtosis and
-spread in :mod:`llrkit.fits.gaussian`.
+Advice follows from what was measured, and every sentence names the number it rests on. The thresholds: fewer
+than ``FEW`` trials of a class do not show its shape; ``PAV_NEEDS`` of each class are enough for a map that
+follows the data; ``DET_SLOPE``; and the limits of skewness, kurtosis and spread in
+:mod:`llrkit.fits.gaussian`.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ class GaussianCheck:
         """
         if self.costs is None:
             return []
+        # the larger of a share of the loss and of what chance gains with two parameters
         limit = max(LOSS * self.costs.cllr_logistic, 5.0 / (fewest * math.log(2.0)))
         lost = self.costs.cllr_cmlg - self.costs.cllr_logistic
         if not lost > limit:
@@ -193,6 +194,7 @@ def diagnose(source: AnyTrials, labels: Labels | None = None, *, point: AnyPoint
     source = as_source(source, labels)
     cost = None if point is None else cost_of(point)
     result, tied = evaluate(source), TiedScores.of_source(source)
+    # trials that do not show a shape are not looked at a second time
     check = check_trials(result.moments, source, cost) if can_be_checked(result) else None
     diagnosis = diagnosis_of(result, check, tied=tied)
     if cost is None or (check is not None and check.costs is not None):
@@ -219,6 +221,8 @@ def diagnosis_of(
 
     ``tied`` says which scores occur often, where they were counted.
     """
+    # the line to compare PAV with: from the trials where they
+    # were read, else from the cells of the evaluation
     line = None
     if check is not None and check.costs is not None:
         line = check.costs.cllr_logistic
@@ -229,6 +233,7 @@ def diagnosis_of(
     problems = gaussian.shape_problems(result.moments)
     if result.verdict.outcome in ("reversed", "uninformative"):
         problems.insert(0, f"the scores are {result.verdict.text}")
+    # suspicions come first: what the scores are matters more than their shape
     problems[:0] = result.suspicions
     infinite = int(result.moments.n_infinite)
     if infinite:
@@ -244,6 +249,7 @@ def diagnosis_of(
     told = tied.sentences() if tied is not None else []
     if told and cost is not None:
         told.append(cost[0])
+    # without a line to compare with, ties are a problem until shown otherwise
     is_problem = cost is None or cost[1]
     problems += told if is_problem else []
     advice = advice_for(result, problems)
@@ -286,6 +292,7 @@ def overlap_problems(result: Evaluation) -> list[str]:
         problems.append(f"{few} {trials}: the shape of a class cannot be judged from fewer than {FEW}")
         return problems
     slope = result.det_slope.slope
+    # the slope is minus the ratio of spreads for Gaussians, so chance moves it as far as that ratio
     limit = max(DET_SLOPE, gaussian.spread_limit(result.n_target, result.n_nontarget) - 1.0)
     if abs(slope + 1.0) > limit:  # never for nan
         problems.append(f"the DET slope is {slope:.2f}, more than {limit:.2f} from -1")
@@ -300,6 +307,7 @@ def _doubt_about_shape(moments: Moments) -> tuple[str, bool]:
     statistics = gaussian.shape_statistics(moments)
     p_values = {test.name: test.p_value for test in gaussian.gaussian_tests(moments)}
 
+    # within the limit that chance allows, a measure is a doubt and no problem
     def beyond_limit(words: str, p_value: float) -> tuple[str, bool]:
         differs = p_value < gaussian.LEVEL
         return f"{words}{'' if differs else ' but may be chance'} ({p_words(p_value)})", differs
@@ -346,6 +354,7 @@ def advice_for(result: Evaluation, problems: list[str]) -> list[Advice]:
     ratio = gaussian.shape_statistics(result.moments)["sd_ratio"]
     shaped = any("skewness" in problem or "kurtosis" in problem for problem in problems)
     unequal = any("spread" in problem or "DET slope" in problem for problem in problems)
+    # doubts are for scores without problems: either is reason enough against CMLG
     doubt, spreads_differ = ("", False) if few or problems else _doubt_about_shape(result.moments)
 
     against_cmlg = doubt
@@ -415,10 +424,12 @@ def check_trials(
     if not tests:
         return GaussianCheck()
     fitted = cmlg_from_moments(moments)
+    # without the trials, scores with the same moments stand for them
     if source is None:
         return GaussianCheck(tuple(tests), predicted_cost(moments, fitted.a, fitted.b, cost))
     training = training_points(source, moments)
     costs = line_costs(training.target, training.nontarget, fitted.a, fitted.b, cost)
+    # the likelihood of the trials replaces the score test of the mixture, which moments alone allow
     return GaussianCheck((*tests[:-1], _mixture_against_one_pair(training, tests[-1])), costs)
 
 
@@ -434,6 +445,7 @@ def _mixture_against_one_pair(
 
     moments = training.moments
     n = moments.target.n + moments.nontarget.n
+    # alpha is the share of targets: the likelihood is then that of the pooled trials, as the test needs
     fitted = mixture_from_training(training, 2, None, float(moments.target.n / n), None)
     gain = max(2.0 * n * (fitted.detail("log_likelihood") - fitted.detail("log_likelihood_cmlg")), 0.0)
     weights, mus = (list(map(as_number, as_list(fitted.details[name]))) for name in ("weights", "mu"))
@@ -479,7 +491,9 @@ def held_out_cllr(blocks: PavBlocks) -> float:
     counts = blocks.target.astype(np.float64), blocks.nontarget.astype(np.float64)
     lost = 0.0
     for own, other in (counts, counts[::-1]):
+        # a trial is taken out of its own class only; half a trial keeps empty counts finite
         odds = np.log((np.maximum(own - 1.0, 0.0) + 0.5) / (other + 0.5))
+        # class sizes, less the trial that is left out, turn odds into an LLR
         odds = odds + math.log(float(other.sum()) / max(float(own.sum()) - 1.0, 0.5))
         lost += float((own * np.asarray(softplus(-odds))).sum() / own.sum())
     return lost / (2.0 * LN2)

@@ -124,6 +124,7 @@ def evaluate(
     require_columns(ci, KINDS, speakers, recordings, trials=True)
     probability(level, "level")
     whole_number(replicates, 1, "replicates")
+    # kinds of trials (spoofs) are regrouped first; the evaluation proper then sees two classes
     if shared is not None and by is not None:
         regrouped = bona_fide_and_spoofs(source, shared)
         if regrouped is not source:
@@ -142,6 +143,7 @@ def evaluate(
     if not (by or speakers or equalize):
         source = source.in_order()  # no sum depends on how the trials came
     if equalize:
+        # equalized evaluations have no intervals (docs/notes/decisions-statistics.md)
         if ci != "none" or threshold_from is not None or ece:
             raise InputError("equalize cannot be combined with ci, threshold_from or ece")
         result = equalized(
@@ -180,6 +182,7 @@ def _with_intervals(
         if speakers is None:  # a bootstrap of trials; those of a group are drawn with all others
             drawn = trial_resampling(source, seed)
             return replace(evaluation, uncertainty=bootstrap(trials, evaluation, drawn, level, replicates))
+        # squares of losses beyond LARGEST_LOSS overflow, and the test rests on them
         testable = evaluation.cllr < LARGEST_LOSS
         cells = None
         if ci == "bootstrap":
@@ -199,6 +202,7 @@ def _with_intervals(
         try:
             cells = cells or count_in_judged_cells(trials, evaluation, people)
             return replace(evaluation, tested=check_speakers(evaluation, cells))
+        # intervals are known, the test is not: the verdict falls back on independent trials
         except TooFewTrialsError:
             return evaluation
 
@@ -211,6 +215,7 @@ def _with_intervals(
             trials = result.shared.trials_of(source, result.by[0], name)
         try:
             groups[name] = of_trials(trials, group)
+        # a small group must not cost the others their intervals
         except TooFewTrialsError as error:
             names = (number.name for number in functionals(group).numbers)
             none = Uncertainty(ci, level, {}, no_interval=REASONS | dict.fromkeys(names, str(error)))
@@ -247,6 +252,7 @@ def equalized(
         raise InputError("equalize needs the name of at least one column")
     operating_points = resolve_points(points, allow_unconfirmed)
     wide = source.with_columns(*names)
+    # the grid of all trials serves every condition, so that counts can be added after weighting
     moments, grid, groups = wide.reduce(both(Moments.of, Grid.of, grouped(Moments.of, names))).summaries
     grid = collect_again(source, grid)
     by_condition = wide.reduce(grouped(measurement_summarizer(moments, grid, operating_points), names)).groups
@@ -266,6 +272,7 @@ def equalized(
     measured = measurements_from_summaries(first, second, operating_points)
     measured = with_groups(measured, source, by, points, allow_unconfirmed, shared)
 
+    # Kish: unequal weights say less than as many equal ones
     def information(of_class: int) -> float:
         """Effective trials of a class by Kish, (sum w)^2 / sum w^2, over their number."""
         w = [(weights[key][of_class], sizes[key][of_class]) for key in weights]

@@ -112,6 +112,7 @@ class Evaluation(Measurements):
             measured = {primary.name: primary for primary in self.primaries}.get(cost.name)
         else:
             # the same point, whatever it is called
+            # compared without its name: "sre08" and a point with the same costs are the same point
             wanted = replace(cost.points[0], name="")
             measured = next((one for one in self.points if replace(one.point, name="") == wanted), None)
         if measured is None:
@@ -130,6 +131,7 @@ class Evaluation(Measurements):
             return False
         return True
 
+    # without this, Python would iterate by __getitem__ with 0, 1, 2, ..., which are no operating points
     __iter__ = None
     """Operating points are asked for by name; going through them is ``for point in result.points``."""
 
@@ -203,6 +205,7 @@ class Evaluation(Measurements):
         ('all scores are between 0 and 1: are they probabilities? See llrkit.theory.llr_from_posterior',)
         """
         other = other_quantity(*self.moments.extremes)
+        # a cheap look at cells decides whether the test is worth making
         if not other and not self.summaries.slope_may_be(*LN10_LOOKED_FOR):
             return ()
         # last, and without what the test would have found: it takes a good part of a small evaluation's time
@@ -296,6 +299,7 @@ class Evaluation(Measurements):
     def _repr_html_(self) -> str:
         table = [(row.name, row.value, row.interval, row.note) for row in numbers_of_table(self)]
         table.insert(0, ("trials", f"{self.n_target:,} + {self.n_nontarget:,}", "", "target + non-target"))
+        # a column of intervals only if there are any
         header = ["", "", "", ""]
         if self.uncertainty is not None and self.intervals:
             header[2] = f"{100 * self.uncertainty.level:g} % interval"
@@ -344,6 +348,7 @@ def saturation(result: Measurements, source: ScoreSource) -> list[str]:
     """
     if source.roles.calibrated:
         return []
+    # counts at the outermost cuts are known already; exact ties are counted only if these hold many
     counts = result.summaries.at_llrs
     outermost = (
         (counts.n_miss[1], counts.n_target - counts.n_miss[-1], counts.n_target),
@@ -400,6 +405,7 @@ def over_groups(groups: Mapping[K, Measurements]) -> tuple[dict[str, float], dic
     worst = {}
     for name in names:
         values = {group: numbers[name] for group, numbers in by_group.items()}
+        # of AUC the lowest is worst, of all other numbers the highest
         worst_group = (min if name in _HIGHER_IS_BETTER else max)(values, key=values.__getitem__)
         worst[name] = (worst_group, values[worst_group])
     return mean, worst
@@ -415,6 +421,7 @@ def sentence(result: Evaluation, verdict: Verdict | None = None) -> str:
         bits = "infinite" if math.isinf(result.cllr) else f"{number(result.cllr)} bits"
         return f"Cllr is {bits}. {verdict.sentence}"
     lost = f"Of Cllr = {number(result.cllr)} bits, {number(result.min_cllr)} are lost to discrimination"
+    # a share of a Cllr of 0 is not defined
     share = f"{100 * (1.0 - result.min_cllr / result.cllr):.0f} %" if result.cllr > 0 else "0 %"
     lost += f" and {number(result.cllr_cal)} ({share}) to calibration{_parts_of_loss(result)}."
     harm = " Read as LLRs they are worse than saying nothing (Cllr = 1)." if result.cllr >= 1.0 else ""
@@ -427,6 +434,7 @@ def _parts_of_loss(result: Evaluation) -> str:
     if split is None:
         return f" (not split into scale and shape: {_why_not_split(result)})"
     # parts that are rounded add up to the whole that is rounded, with the decimals of the table
+    # the rest of two rounded numbers, so that the parts in a sentence add up
     shape = float(number(result.cllr_cal)) - float(number(split.scale_and_offset))
     parts = f": {number(split.scale_and_offset)} to scale and offset, {number(max(shape, 0.0))} to shape"
     if result.tested is not None or result.equalized:  # expected of independent trials only

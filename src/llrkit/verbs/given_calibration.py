@@ -73,17 +73,22 @@ def use_calibration(
         if apply is not None:
             raise InputError("apply needs a calibration (calibration=)")
         return GivenCalibration(source)
+    # a line-up maps ranks, which scores of any range have
     by_rank = isinstance(calibration, LineupMap)  # a range of scores, or a shift, says nothing of ranks
     if _holds_raw_scores(source, calibration) if apply is None else apply:
         source = calibration.in_trained_order(source)
         llrs = calibration.on(source)
+        # undone before comparing: training moments are in the unit of the map
         factor = 1.0 if calibration.reading is None else source.roles.factor
         summarize = partial(_moments_and_range, fitted=calibration, factor=factor)
         moments, seen = source.reduce(summarize).summaries
         outside = "" if by_rank else seen.watch.note
+        # recognized by moments: a copy in another format has another hash
         trained = _same_as_training_trials(moments, calibration)
+        # training trials cannot have moved
         shift = "" if trained or by_rank else shift_note(calibration, source, llrs, speakers)
         return GivenCalibration(llrs, True, trained, outside, "", shift)
+    # LLRs may keep their scores beside them, which tell whose trials they are
     trained = any(_same_as_training_trials(kept, calibration) for kept in _kept_scores(source, calibration))
     scores = None if trained or by_rank else scores_beside(source, calibration)
     shift = "" if scores is None else shift_note(calibration, scores, source, speakers)
@@ -110,6 +115,7 @@ def _holds_raw_scores(source: ScoreSource, calibration: Map) -> bool:
     roles, trained_on_llrs = source.roles, bool((calibration.reading or {}).get("calibrated"))
     if roles.calibrated and not trained_on_llrs:
         return False
+    # neither file nor column says what the numbers are, and guessing a scale is never done
     if roles.calibrated or roles.label is None or roles.score == (LLR,):
         raise InputError(
             "these trials do not say whether they are raw scores or the LLRs of this calibration: "
@@ -134,6 +140,7 @@ class ScoresOutside(SummaryBase):
 
     def __add__(self, other: ScoresOutside) -> ScoresOutside:
         one, two = self.watch, other.watch
+        # the furthest score of either part; the counts of both
         far = one if one.furthest_by >= two.furthest_by else two
         n_outside, n_trials = one.n_outside + two.n_outside, one.n_trials + two.n_trials
         return ScoresOutside(replace(far, n_outside=n_outside, n_trials=n_trials))
@@ -189,6 +196,7 @@ def _with_scores(source: ScoreSource, calibration: Map, names: tuple[str, ...]) 
 
 def _kept_scores(source: ScoreSource, calibration: Map) -> Iterator[Moments]:
     """Moments of the columns beside LLRs that may be the scores they were made of."""
+    # files of earlier versions kept the scores as raw_score; others have the usual names
     usual = [(name,) for name in (RAW_SCORE, *SCORE_NAMES)] if calibration.n_systems == 1 else []
     for names in dict.fromkeys((_trained_columns(calibration), *usual)):
         wide = _with_scores(source, calibration, names)
@@ -259,6 +267,7 @@ def _same_as_training_trials(moments: Moments, calibration: Map) -> bool:
     spread = float(np.max(_as_float_array(found["high"]) - _as_float_array(found["low"])))
 
     def agrees(name: str) -> bool:
+        # skewness and kurtosis have no unit; all else scales with the scores
         reach = _SAME if name.startswith(("skewness", "kurtosis")) else _SAME * spread
         one = _as_float_array(known[name])[: calibration.n_systems]  # features of a fusion follow the scores
         other = _as_float_array(found[name])
@@ -282,6 +291,7 @@ def same_losses(result: Evaluation, calibration: Map) -> bool:
         return False
     if any(known[name] != getattr(result, name) for name in _COUNTS):
         return False
+    # the same trials have the same losses but for rounding
     pairs = (known["training_cllr"], result.cllr), (known["training_min_cllr"], result.min_cllr)
     return all(
         isinstance(one, (int, float)) and math.isclose(one, other, rel_tol=1e-9) for one, other in pairs
@@ -420,6 +430,7 @@ def find_scope(
     '4 (2 in same-source, 4 in different-source trials)'
     """
     bounded = bounding_map(calibration)
+    # the LLRs themselves, unmapped: what these trials support is asked, not what the map allows
     supported = bound_elub(AffineMap(a=1.0, b=0.0), source)
     below, above = _count_beyond(source, supported.low, supported.high)
     lowest, highest = result.moments.extremes
@@ -447,6 +458,7 @@ def _distinct_counts_of(source: ScoreSource, names: str | Sequence[str] | None) 
 
 def _count_beyond(source: ScoreSource, low: float, high: float) -> tuple[int, int]:
     """How many LLRs are below ``low``, and how many above ``high``."""
+    # nextafter turns "at or above" into "above"
     cuts = [low, np.nextafter(high, np.inf)]
     sums = source.reduce(LossSums.at(thresholds=cuts))
     below = sums.n_miss[0] + sums.n_nontarget - sums.n_fa[0]

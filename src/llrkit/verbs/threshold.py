@@ -248,6 +248,7 @@ def threshold_for(
     on = None if on is None else as_source(on)
     yes_or_no(allow_unconfirmed, "allow_unconfirmed")
     seed = seed_of(rng)
+    # the EER is what is asked for if none of the three is given
     asked = [name for name in (point, false_alarm_rate, miss_rate) if name is not None]
     if len(asked) > 1:
         raise InputError("give only one of point, false_alarm_rate and miss_rate for each threshold")
@@ -259,6 +260,7 @@ def threshold_for(
         if rate is not None:
             share(rate, name)
     given = None if point is None else operating_point(point, allow_unconfirmed=allow_unconfirmed)
+    # calibrated LLRs have the Bayes threshold, which is not estimated from the trials
     bayes = given is not None and (source.roles.calibrated if calibrated is None else calibrated)
     if calibrated is not None and given is None:
         raise InputError("calibrated=True needs an operating point (point=)")
@@ -281,6 +283,7 @@ def threshold_for(
         warn_caller(OTHER_SCALE, ScaleWarning)
     # errors are those of decisions: scores above or below the threshold of an operating point
     at_point = given or _EVEN
+    # scores become decisions, so every tool for intervals at an operating point serves any threshold
     decided = DerivedSource(counted_on, _Decisions(chosen, at_point.threshold))
     errors = measure(decided, [at_point])
     uncertain = None
@@ -301,6 +304,7 @@ def threshold_for(
         reasons = {name: why[long] for name, long in names.items() if long in why}
         of_miss, of_fa = (uncertain.design_effect.get(_NAMES[name], 1.0) for name in ("p_miss", "p_fa"))
         effects = max(of_miss, 1.0), max(of_fa, 1.0)
+    # with an operating point the cost needs both rates together; rates alone have a rule of their own
     if given is None and ci in ("trial", "speaker") and source.roles.weight is None:
         # the very intervals of FNMR and FMR at this threshold (evaluate --fmr)
         intervals, reasons, effects = _rates_at(counted_on, chosen, speakers, level)
@@ -311,6 +315,7 @@ def threshold_for(
         elif source.roles.weight is not None:
             reasons["threshold"] = "trials are weighted"
         else:
+            # errors were counted on other trials, but the threshold varies as the trials that gave it do
             if given is None and on is not None and ci == "speaker":  # the trials that gave the threshold
                 effects = _rates_at(source, chosen, speakers, level)[2]
             interval = _interval_of_threshold(
@@ -319,6 +324,7 @@ def threshold_for(
     cost = lowest_cost = None
     if given is not None:
         cost = errors.points[0].act_dcf
+        # the best cost on the trials that errors are counted on, so the two can be compared
         lowest_cost = (result if on is None else measure(on, [given])).points[0].min_dcf
     return Threshold(
         criterion, chosen, errors.points[0].p_miss, errors.points[0].p_fa, errors.n_target,
@@ -349,6 +355,7 @@ def _rates_at(
     people = None if speakers is None else find_speakers(source, speakers)
     measured = measure(source, [])
     highest = measured.moments.extremes[1]  # of the finite scores, -inf if there are none
+    # a threshold above all scores has no cell; just above the highest one counts the same
     above_all = float(np.nextafter(highest, np.inf)) if np.isfinite(highest) else 0.0
     cut = min(threshold, above_all)
     rates = curve_rates(source, [cut], people, level, along=score_cuts(measured))
@@ -358,6 +365,7 @@ def _rates_at(
         ("p_miss", "p_fa"), KINDS_OF_ERROR, (rates.miss, rates.fa), sizes, strict=True
     ):
         errors = round(float(one.rate[0]) * n)
+        # few errors, or few who make them: an upper bound instead of an interval
         if people is not None and (one.few[0] or errors < FEWEST_ERRORS):
             few = few_makers(kind, float(one.rate[0]), float(one.makers[0]))
             if not one.few[0]:

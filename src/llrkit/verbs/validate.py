@@ -288,6 +288,7 @@ def validate(
         criteria = criteria_from_dict(criteria)
     options = criteria.keywords()
     speakers = options.get("speakers")
+    # first, because everything else is measured on the LLRs
     given = use_calibration(source, calibration, apply, speakers)
     source = given.llrs
     result = evaluate(source, ece=True, **options)
@@ -300,8 +301,10 @@ def validate(
         source, criteria, options, result, check, listed, calibration if given.applied else None
     )
     rows = tuple(judge.row(criterion) for criterion in criteria.rows)
+    # told by the caller, recognized by the scores, or by the losses that the file states
     trained = trained_on_these or given.on_training_trials
     if trained or (calibration is not None and same_losses(result, calibration)):
+        # every row says so, since rows are read alone
         rows = tuple(replace(row, note="; ".join(filter(None, (row.note, TRAINED_ON_NOTE)))) for row in rows)
         cautions = (*cautions, TRAINED_ON)
     cautions = tuple(
@@ -327,6 +330,7 @@ class Measured:
     def met(self, criterion: Criterion) -> bool | None:
         """Whether a number, or its whole interval, is within the limits; None where that is not decided."""
         low, high = self.value, self.value
+        # an infinite value stays beyond any limit
         if criterion.use == "interval" and not math.isinf(self.value):  # no chance makes that finite
             if self.interval is None and self.upper_bound is None:
                 return None
@@ -334,6 +338,7 @@ class Measured:
             low, high = self.interval or (0.0, self.upper_bound or 0.0)
         if math.isnan(low) or math.isnan(high):
             return None
+        # the whole interval beyond a limit fails; a limit inside it decides nothing
         if high < criterion.at_least or low > criterion.at_most:
             return False
         return True if criterion.at_least <= low and high <= criterion.at_most else None
@@ -361,6 +366,7 @@ class Measured:
 
 def is_met_by(verdict: Verdict) -> bool | None:
     """Whether a verdict meets the criterion of calibration; None where the trials do not decide."""
+    # every other outcome (evidence, reversed, infinite, uninformative) fails
     return {"none_found": True, "too_few": None}.get(verdict.outcome, False)
 
 
@@ -390,8 +396,10 @@ class CriteriaJudge:
             if criterion.metric in (*CHECKED, *WORST):
                 raise InputError(f"{criterion.metric}: change_from is only for the metrics of an evaluation")
             other = open_trials(str(change_path(self.criteria, criterion)), self.criteria.reading)
+            # the other file holds raw scores too; the change is between LLRs of the same calibration
             if self.applied is not None and not other.roles.calibrated:
                 other = self.applied.on(other)
+            # only the points: the change has no interval, so none is computed for the other file
             points = {name: value for name, value in self.options.items() if name == "points"}
             before, _ = number_of(evaluate(other, **points), criterion.metric)
             show = percent if criterion.is_rate else "{:.4g}".format
@@ -425,6 +433,7 @@ class CriteriaJudge:
             for key, group in evaluation.groups.items()
         }
 
+        # first whether it fails, then by how far: a condition that fails narrowly is worse than one undecided
         def badness(name: str) -> tuple[int, float]:
             value, passed = groups[name].value, groups[name].met(criterion)
             beyond = max(value - criterion.at_most, criterion.at_least - value)
@@ -569,6 +578,7 @@ def stated(validation: Validation, unit: LlrUnit = NATS) -> list[tuple[str, str]
     """
     counted = validation.setting.words(unit)
     instead = {"calibration": "calibration map", "bounds": "bounds of the map"}
+    # what a calibration file states is not missing where the owner says nothing
     missing = [name for name in REPORT_FIELDS if instead.get(name) not in counted]
     said = dict.fromkeys(missing, "not stated") | dict(validation.report)
     return [*((name, said[name]) for name in REPORT_FIELDS if name in said), *counted.items()]
