@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,6 @@ from llrkit.base.arguments import RNG, seed_of, yes_or_no
 from llrkit.base.text import Json, agreeing, chance, counted, number, p_at_level, p_words
 from llrkit.core.histograms import DensityGrid
 from llrkit.core.numerics import probability
-from llrkit.fits.best import cross_calibrate
-from llrkit.fits.folds import Fit
-from llrkit.fits.training_checks import training_moments
-from llrkit.maps.map import Map
 from llrkit.metrics.costs import cross_entropy
 from llrkit.metrics.discrimination import Separation, reversed_text, separation
 from llrkit.metrics.loss_parts import FEWEST, detectable, misleading_p_value
@@ -52,6 +48,10 @@ from llrkit.trust.null import (
 )
 from llrkit.trust.recalibration_line import Recalibration, cross_validated_loss
 from llrkit.trust.speakers import SpeakerCells, find_speakers
+
+if TYPE_CHECKING:
+    from llrkit.fits.folds import Fit
+    from llrkit.maps.map import Map
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,8 @@ def calibration_loss(
     """
     source = as_source(source, labels)
     seed = seed_of(rng)
+    from llrkit.fits.best import cross_calibrate  # an evaluation fits nothing and need not load the fits
+
     crossed = cross_calibrate(source, method=method, groups=groups, folds=folds, rng=seed, **options)
     return CalibrationLoss(cross_entropy(source, prior=prior), cross_entropy(crossed.source, prior=prior))
 
@@ -496,6 +498,8 @@ def check_calibration(
     probability(level, "level")
     checked_replicates(replicates, 0)
     # infinite LLRs are allowed: the check reports them
+    from llrkit.fits.training_checks import training_moments
+
     moments = training_moments(source, finite=False)
     result = measure(source)
     edges = judged_edges(result)

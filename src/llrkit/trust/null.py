@@ -36,12 +36,13 @@ from llrkit.metrics.discrimination import Curve, eer_from_blocks, min_cllr_from_
 from llrkit.results.result import Result
 from llrkit.results.vocabulary import LN10
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.theory.pairs import CalibratedPair
 from llrkit.trust.recalibration_line import FOLDS, cross_validated_loss, fit_line
 from llrkit.trust.speakers import SpeakerCells
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from llrkit.theory.pairs import CalibratedPair
 
 
 CELLS = 1 << 15

@@ -34,8 +34,7 @@ from llrkit.trust.bootstrap import (
 )
 from llrkit.trust.calibration_check import Verdict, check_calibration
 from llrkit.trust.misleading import LEVEL, AsExtreme, as_extreme
-from llrkit.trust.recalibration_line import METHODS as LINES
-from llrkit.trust.recalibration_line import map_uncertainty
+from llrkit.trust.recalibration_line import LINES, map_uncertainty
 from llrkit.verbs.given_calibration import bounding_map, counts_trials, use_calibration
 from llrkit.verbs.validate import DECISIONS, is_met_by
 
