@@ -179,7 +179,6 @@ def positions_by_group(chunk: Scores, columns: tuple[str, ...], class_index: int
         # Sorted, so that f | m and m | f are one group: a comparison has no direction here.
         group = pair[0] if pair[0] == pair[1] else BETWEEN.join(sorted(pair))
         groups.setdefault(group, []).append(own)
-    # Ascending positions, as slices of the class would have.
     return {group: np.sort(np.concatenate(own)) for group, own in groups.items()}
 
 

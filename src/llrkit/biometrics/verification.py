@@ -190,7 +190,8 @@ def _nothing_failed(chunk: Scores, column: str) -> Scores:
 
 def _failures_rejected(chunk: Scores, column: str) -> Scores:
     mated, nonmated = _failed_comparisons(chunk, column)
-    # -inf is rejected at every threshold, which is what ISO/IEC 19795-1 means by counting failures.
+    # -inf is rejected at every threshold, which gives the rates of ISO/IEC 19795-1 for shares of
+    # comparisons.
     target = np.where(mated, -math.inf, chunk.target)
     nontarget = np.where(nonmated, -math.inf, chunk.nontarget)
     return Scores.part(target, nontarget, chunk.columns, chunk.categories)

@@ -375,7 +375,7 @@ def settle_words(words: Iterable[str], where: str) -> None:
     llrkit.errors.LabelError: scores/, column 'label': labels are not two classes: saw '-1', '0', '1'; ...
     """
     seen = sorted(words)
-    # -1 and 0 both mean non-target, in different conventions: together they cannot both.
+    # -1 and 0 both mean non-target, in different conventions: in one set they cannot both be right.
     if {"0", "-1"} <= set(seen):
         shown = ", ".join(map(repr, seen[:5]))
         raise LabelError(f"{where}: labels are not two classes: saw {shown}; accepted are {ACCEPTED}")

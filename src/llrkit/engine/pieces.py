@@ -169,7 +169,7 @@ def footer_of(path: str, header: HeaderRoles, most: int) -> Footer | LlrkitError
         require_column(name, names, path)
     empty = pl.from_arrow(schema.empty_table())
     assert isinstance(empty, pl.DataFrame)
-    # Labels are few distinct words, which Parquet stores as a dictionary; they are kept coded.
+    # Labels are few distinct words, which Parquet usually stores as a dictionary; they are kept coded.
     words = (label,) if label is not None and empty.schema.get(label) == pl.String else ()
     # The types after labels are made, as all later batches will have them.
     types = header.assigned_to(TrialTable(path, "parquet", empty)).table.schema

@@ -322,7 +322,7 @@ def make_frame_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     model = FrameModel(N_GAUSSIANS, DIM, N_FACTORS, strength=STRENGTH, channel=CHANNEL, seed=seed)
     people, sessions = FRAME_BACKGROUND
     who = [(speaker, session) for speaker in range(people) for session in range(sessions)]
-    # Every n-th recording, so that the background model hears all speakers.
+    # Every n-th recording, so that the sample is spread over the speakers.
     sample = [
         _frames_of_recording(model, *one, SECONDS[-1]) for one in who[:: -(-len(who) // UBM_RECORDINGS)]
     ]

@@ -222,7 +222,7 @@ def write_experiments(
     ``brief`` leaves out the figures as PDF and all heat maps but that of the EER; ``made_from`` is what the
     page says about files and command.
     """
-    # matplotlib takes longer to import than the rest.
+    # Imported late: only the figures need matplotlib.
     from llrkit.plot.matplotlib_renderer import save
 
     sections: list[tuple[Section, Shown]] = []

@@ -124,7 +124,7 @@ def _npz_matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
 def _npz_series(array: Array, where: str) -> pl.Series:
     if array.dtype.kind not in "biufU":
         raise FileFormatError(f"{where} holds {array.dtype}, expected numbers or text")
-    # polars has neither 16-bit floats nor long doubles.
+    # Not every version of polars has 16-bit floats, and none has long doubles.
     if array.dtype == np.float16 or (array.dtype.itemsize > 8 and array.dtype.kind == "f"):
         array = array.astype(np.float64)
     # polars takes arrays in the byte order of the machine only.

@@ -651,8 +651,7 @@ def _common_integer(one: pl.DataType, other: pl.DataType) -> pl.DataType:
     if one.is_signed_integer() == other.is_signed_integer():
         return max(one, other, key=lambda kind: _WIDTHS.get(type(kind), 128))
     signed, unsigned = (one, other) if one.is_signed_integer() else (other, one)
-    # Int128 is polars' widest; UInt64 beside a signed type is held in Int64, and cast_exactly refuses
-    # values beyond it.
+    # UInt64 beside a signed type is held in Int64, and cast_exactly refuses values beyond it.
     needed = max(_WIDTHS.get(type(signed), 128), min(2 * _WIDTHS.get(type(unsigned), 128), 64))
     return {16: pl.Int16, 32: pl.Int32, 64: pl.Int64}.get(needed, pl.Int128)()
 

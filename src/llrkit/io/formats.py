@@ -53,7 +53,7 @@ def detect(file: Path) -> str:
             head = raw.read(8)
     except OSError as error:
         raise FileFormatError(f"{file}: cannot be read ({error.strerror or error})") from None
-    # The content wins over the name: files are renamed more often than their first bytes change.
+    # The content decides where it can; the ending of a name may be wrong.
     by_magic = next((name for name, (magic, _) in BINARY.items() if head.startswith(magic)), None)
     by_ending = next((name for name, (_, ends) in BINARY.items() if file.suffix.lower() in ends), None)
     return by_magic or by_ending or "text"

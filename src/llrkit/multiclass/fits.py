@@ -88,7 +88,6 @@ class Family(ReadOnlyArrays):
         if self.own == "line":
             return np.empty((0, k, m)), by_class((values - self.center) / self.scale)[None]
         systems = values[:, :, None] if values.ndim == 2 else values
-        # A system after the other, so that no array of all systems in 64 bits is made.
         shared = np.array([by_class(systems[:, :, s] / self.scale[s]) for s in range(self.shared)])
         # a constant per trial makes no difference; taking the largest away keeps the digits of the others
         shared -= shared.max(axis=1, keepdims=True)

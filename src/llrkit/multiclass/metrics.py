@@ -229,7 +229,6 @@ def sums_of_others(weights: FloatArray) -> FloatArray:
 
 def gram(a: FloatArray, b: FloatArray) -> FloatArray:
     """``a b'``; of a few rows without BLAS, whose threads would fight those of the pool."""
-    # 64 rows: up to there einsum in one thread is used, beyond it BLAS.
     return np.asarray(np.einsum("im,jm->ij", a, b) if len(a) <= 64 else a @ b.T)
 
 
@@ -278,7 +277,8 @@ class ClassLosses(ClassCounts):
 
         def make(chunk: ClassVectors) -> ClassLosses:
             k = len(chunk.classes)
-            # With a flat prior, adding a constant is left out, so that ties between classes stay ties.
+            # A flat prior adds one constant to all classes, so the addition and its rounding are left
+            # out.
             flat = bool((log_prior == log_prior[0]).all())
             loss = np.zeros(k)
             # the cells of each table that trials fall into; tables are large where classes are many, so they

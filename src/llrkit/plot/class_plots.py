@@ -265,7 +265,7 @@ def class_idempotence(
     order = np.argsort(means.expected, axis=None)
     x, errors = means.expected.ravel()[order], means.standard_errors.ravel()[order]
     both = np.concatenate([means.observed.ravel(), means.expected.ravel()])
-    # One class pair with equal means leaves no range.
+    # All means equal: an axis still needs a width.
     margin = 0.06 * float(np.ptp(both)) or 1.0
     ends = np.array([both.min() - margin, both.max() + margin])
     marks: list[Mark] = [

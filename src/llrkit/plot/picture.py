@@ -144,7 +144,7 @@ def band(
     x: FloatArray, low: FloatArray, high: FloatArray, ink: Ink, label: str = "", group: str = ""
 ) -> Band:
     """A band where both limits are known: where they are not, nothing is drawn."""
-    # NaN inside a polygon would tear it apart in one renderer and be bridged in the other.
+    # An area cannot be drawn through NaN.
     known = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
     return Band(x[known], low[known], high[known], ink, label, group)
 

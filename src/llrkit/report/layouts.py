@@ -141,7 +141,7 @@ def _case_among_training(report: CaseReport, training: ScoreSource) -> Picture:
     drawn: Picture = histogram(evaluate(training), predicted=False, renderer="none")
     # Lines of the case stay below the top of the axes, where the legend is.
     top = drawn.y.limits[1] / 1.3 if drawn.y.limits else 1.0
-    # Pointing at bars makes no sense on paper.
+    # A document on paper has nothing to point with.
     marks: list[Mark] = [replace(mark, hover=()) for mark in drawn.marks if isinstance(mark, Stairs)]
     factor = report.calibration.input_factor
     for i, item in enumerate(report.comparisons):

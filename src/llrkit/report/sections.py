@@ -323,7 +323,7 @@ def calibrators(comparison: Comparison, *, alone: bool) -> Section:
     if comparison.maps:
         if not alone:  # else it is the headline of the page
             words.insert(0, comparison.sentence)
-        # The map that PAV would take is the best that any monotone map could do on these trials.
+        # PAV on these trials is the best that any monotone map could do, and is drawn beside the others.
         maps: dict[str, Measurements | ScoreToLlr] = {
             "PAV on these trials": comparison.evaluations["raw"], **comparison.map_curves(),
         }  # fmt: skip

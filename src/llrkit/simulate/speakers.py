@@ -361,7 +361,7 @@ def cell_blocks(enroll: Recordings, test: Recordings) -> tuple[CellBlock, ...]:
         models = np.flatnonzero(enroll.speaker % 2 == gender)
         tests = np.flatnonzero(test.speaker % 2 == gender)
         if len(models) and len(tests):
-            # Rounded up, so that no block is larger than BLOCK_TRIALS.
+            # Rounded up, so that blocks have about BLOCK_TRIALS at most.
             pieces = -(-len(models) * len(tests) // at_once(BLOCK_TRIALS, unit=8))
             # Rows are divided, columns never: a block is one matrix product.
             blocks += [CellBlock(piece, tests) for piece in np.array_split(models, pieces)]

@@ -134,8 +134,8 @@ class Recognizer(Saved):
         """What the speech was made from, after warnings and errors about what may not be used so."""
         sources = Sources.of(speech)
         sides.check_repeats(sources)
-        # A support vector machine that has a speaker in its background would learn to reject it; being
-        # tested is no harm.
+        # A support vector machine that has a speaker in its background would learn to reject it;
+        # speakers who are tested are checked below.
         if self.background is not None and use != "tested":
             refuse_background(sources.ids, sources.speakers, self.background)
         # A cohort may be made of training speakers: they are neither enrolled nor tested.
@@ -169,7 +169,7 @@ class Recognizer(Saved):
         """
         if not each and speech.speakers is None:
             raise InputError("to enroll one model per speaker the speakers must be known")
-        # The checks come first: training models takes minutes.
+        # The checks come first, before any model is trained.
         side = Side(text_array([]), recognizer=self.fingerprint, sources=self._sources(speech, "enrolled"))
         if self.options.backend == "ubm-gmm":
             frames = self._frames(speech)
@@ -459,7 +459,7 @@ def require_feasible(
             raise InputError(f"the speakers of these {what} are not known")
         # Called for its errors: at least two speakers, one of them with several sessions.
         speaker_codes(text_array(speech.speakers))
-    # Before an hour of training, not at the first enrollment.
+    # Before the training, not at the first enrollment.
     if backend == "svm" and find_spec("sklearn") is None:
         raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn")
     if isinstance(speech, Embeddings):

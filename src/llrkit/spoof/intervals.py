@@ -205,7 +205,7 @@ def _cost_sums(bins: KindBins, settings: SpoofSettings) -> dict[str, _RateSum]:
     path = bins.path
     for i, costs in enumerate(settings.costs):
         weights = tuple(weight / costs.default for weight in costs.weights)
-        # Where the minimum is on these trials; leaving out a speaker hardly moves it.
+        # At the best threshold of all trials: to first order a minimum does not move with its threshold.
         best = float(path.threshold[np.argmin(path_costs(path, costs))])
         sums |= {f"a_dcf.{i}.min": (best, weights), f"a_dcf.{i}.act": (costs.threshold, weights)}
     return sums

@@ -153,7 +153,6 @@ class SpoofTrials:
         sources
             A source for each system.
         """
-        # The label is read from the source's roles.
         apart = SpoofTrials(self._source, **dict(self.systems), label=self.label, attack=self.attack)
         apart._bases |= sources
         return apart
@@ -389,7 +388,6 @@ def _merged_kinds(kinds: Mapping[Kind, Array], chosen: Sequence[Kind]) -> Array:
     """The scores of some kinds in ascending order."""
     if len(chosen) == 1:
         return kinds[chosen[0]]
-    # A merge by sorting: NumPy's sort is fast on two ascending runs.
     together = np.concatenate([kinds[kind] for kind in chosen])
     together.sort()
     return together

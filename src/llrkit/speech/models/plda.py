@@ -707,8 +707,8 @@ def coral_plus(plda: PLDA, unlabeled: Trainable, *, between: float = 0.8, within
     arguments.share(between, "between")
     arguments.share(within, "within")
     mean, covariance = mean_and_covariance(unlabeled, plda.dim, "unlabeled embeddings")
-    # Just enough to invert the covariance of a few unlabeled embeddings; the shrinkage of CORAL proper
-    # is a thousand times larger.
+    # Just enough that the covariance of a few unlabeled embeddings is not refused as singular; the
+    # shrinkage of CORAL proper is a thousand times larger.
     a = recoloring(plda.between + plda.within, covariance, shrinkage=1e-6)
     raised = [
         _raised_variances(old, a.T @ old @ a, weight)
