@@ -176,6 +176,7 @@ def positions_by_group(chunk: Scores, columns: tuple[str, ...], class_index: int
     groups: dict[str, list[IntArray]] = {}
     for value, own in positions_by_code(both).items():
         pair = names[0][value // len(names[-1])], names[-1][value % len(names[-1])]
+        # Sorted, so that f | m and m | f are one group: a comparison has no direction here.
         group = pair[0] if pair[0] == pair[1] else BETWEEN.join(sorted(pair))
         groups.setdefault(group, []).append(own)
     return {group: np.sort(np.concatenate(own)) for group, own in groups.items()}
@@ -213,8 +214,10 @@ def group_errors(threshold: float, columns: tuple[str, ...]) -> Callable[[Scores
             places = positions_by_group(chunk, columns, class_index)
             return {group: (len(own), int(np.count_nonzero(wrong[own]))) for group, own in places.items()}
 
+        # A match is a score at or above the threshold.
         mated, nonmated = counted(chunk.target < threshold, 0), counted(chunk.nontarget >= threshold, 1)
         none = 0, 0
+        # Groups that have comparisons of one class only are kept.
         groups = mated | nonmated
         return Grouped({g: GroupErrors(*mated.get(g, none), *nonmated.get(g, none)) for g in groups})
 
@@ -259,6 +262,7 @@ def gini(rates: npt.ArrayLike) -> FloatArray:
     """
     x = np.asarray(rates, dtype=np.float64)
     n = x.shape[-1]
+    # All pairs, counted twice; the 2 in the denominator makes up for it.
     apart = np.abs(x[..., :, None] - x[..., None, :]).sum(axis=(-2, -1))
     mean = x.mean(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -281,6 +285,7 @@ def spread(rates: npt.ArrayLike) -> FloatArray:
 def _ratio_of_rates(top: FloatArray, bottom: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = top / bottom
+    # No errors in any group: all rates are equal.
     return np.asarray(np.where(top == 0.0, 1.0, ratio))
 
 
@@ -354,6 +359,7 @@ def differential(
     if threshold is None:
         if not 0.0 <= fmr <= 1.0:
             raise InputError(f"an FMR is between 0 and 1, got {fmr!r}")
+        # One threshold for all groups, as in use.
         threshold = threshold_for_false_alarms(source, count_bins(source), fmr)
     real_number(threshold, "threshold")
     counts = source.with_columns(*columns).reduce(group_errors(threshold, columns)).groups
@@ -375,8 +381,11 @@ def differential(
             np.array([getattr(one, name) for one in have.values()], dtype=np.float64)
             for name in (rate, f"effective_{rate}")
         )
+        # Effective numbers are fractions, and binomial draws need whole ones.
         errors, whole = values * sizes, np.maximum(np.round(sizes), 1).astype(np.int64)
+        # Jeffreys' prior (1/2, 1/2): rates of no errors are not drawn as exactly 0.
         drawn = rng.beta(errors + 0.5, sizes - errors + 0.5, (DRAWS, len(have)))
+        # What chance makes of groups that all have the rate of the whole.
         equal = rng.binomial(whole, errors.sum() / sizes.sum(), (DRAWS, len(have))) / whole
         measures[rate] = {
             name: _inequity_of_rates(make, values, drawn, equal, level) for name, make in MEASURES.items()
@@ -402,6 +411,7 @@ def _design_effects_of_group(
     own = trials_of_group(source, columns, group)
     try:
         rates = curve_rates(own, [threshold], find_speakers(own, speakers), 0.95)
+    # A group with too few subjects or errors is taken as independent comparisons.
     except (TooFewTrialsError, EmptyClassError, ZeroDivisionError):
         return 1.0, 1.0
     return rates.design_effect(0, 0), rates.design_effect(1, 0)
@@ -413,6 +423,7 @@ def _group_rate(counts: GroupErrors, effects: tuple[float, float], level: float)
 
     def interval(errors: float, n: float, effect: float) -> Range | None:
         """Clopper & Pearson's interval of an effective number of comparisons."""
+        # Both numbers are divided by the design effect, so that the rate stays what it is.
         size = max(round(n / effect), 1)
         return clopper_pearson(min(round(errors / effect), size), size, level) if n else None
 
@@ -432,6 +443,7 @@ def _inequity_of_rates(
 ) -> Inequity:  # fmt: skip
     tail = 0.5 - 0.5 * level
     low, high = np.quantile(make(drawn), [tail, 1.0 - tail])
+    # "lower" takes a value that was drawn: ratios may be infinite, and a mean of two would be too.
     by_chance = float(np.quantile(make(equal), level, method="lower"))
     value = float(make(values))
     # a group without errors: no rate above 0, however small, is known to be too small
@@ -442,6 +454,7 @@ def _tests_of_groups(names: list[str], errors: FloatArray, n: IntArray) -> dict[
     """Each group against all others (Fisher's exact test), corrected for the number of groups."""
     from scipy.stats import fisher_exact  # takes longer to import than all of llrkit
 
+    # Effective numbers of errors, rounded; never more than there are comparisons.
     wrong = np.minimum(np.round(errors).astype(int), n)
     right = n - wrong
     p = [
@@ -458,6 +471,8 @@ def _joined_measures(measures: dict[str, dict[str, Inequity]]) -> dict[str, floa
     fmr, fnmr = measures["fmr"], measures["fnmr"]
     return {
         "garbe": 0.5 * (fmr["gini"].value + fnmr["gini"].value),
+        # FDR is one less the weighted ranges: 1 for equal groups.
         "fdr": 1.0 - 0.5 * (fmr["range"].value + fnmr["range"].value),
+        # The inequity rate multiplies ratios, so its mean is geometric.
         "inequity_rate": math.sqrt(fmr["max_over_min"].value * fnmr["max_over_min"].value),
     }

@@ -175,6 +175,7 @@ def _by_probe(chunk: Scores, probe: str, class_index: int) -> tuple[list[Hashabl
     """The probes of a class of a chunk, and which of them each comparison belongs to."""
     distinct, place = np.unique(chunk.columns[probe][class_index], return_inverse=True)
     names = chunk.categories.get(probe)
+    # Names, not codes: chunks may code them differently, and probes are merged across chunks.
     keys = [plain_value(code if names is None else names[code]) for code in distinct.tolist()]
     return keys, place.reshape(-1)
 
@@ -200,6 +201,8 @@ class BestScores(SummaryBase):
             for i, scores in enumerate((chunk.target, chunk.nontarget)):
                 keys, place = _by_probe(chunk, probe, i)
                 top = np.full(len(keys), -math.inf)
+                # np.maximum.at handles probes that occur several times; assignment by index would keep
+                # the last.
                 np.maximum.at(top, place, scores.astype(np.float64, copy=False))
                 best.append(dict(zip(keys, top.tolist(), strict=True)))
                 for name, values in about.items():
@@ -217,6 +220,7 @@ class BestScores(SummaryBase):
         )  # fmt: skip
 
     def __mul__(self, weight: float) -> BestScores:
+        # Every search counts once; weights are refused by ``identification``.
         return self
 
 
@@ -234,6 +238,7 @@ def _note_on_probe(
     """Write down a column about the probes, which must be the same in all comparisons of a probe."""
     codes, names = chunk.columns[column][class_index], chunk.categories.get(column)
     distinct, code = np.unique(codes, return_inverse=True)
+    # Extremes of the codes: a probe with one value has both alike.
     low, high = np.full(len(keys), len(distinct)), np.full(len(keys), -1)
     np.minimum.at(low, place, code.reshape(-1))
     np.maximum.at(high, place, code.reshape(-1))
@@ -292,6 +297,8 @@ class SubjectsBeforeMates(SummaryBase):
             entries, entry = _by_probe(chunk, gallery, 1)
             ahead = _ahead_of_mate(chunk, keys, place, best_mate)
             names: dict[Hashable, dict[str, bool]] = {}
+            # A subject with several templates takes one place in the ranking
+            # (docs/notes/decisions-models.md).
             for pair in np.unique(place[ahead] * len(entries) + entry[ahead]).tolist():
                 key, name = keys[pair // len(entries)], entries[pair % len(entries)]
                 names.setdefault(key, {})[str(name)] = True
@@ -318,7 +325,9 @@ def _ahead_of_mate(
     chunk: Scores, keys: list[Hashable], place: IntArray, best_mate: Mapping[Hashable, float]
 ) -> BoolArray:
     """Which of those who are no mates score at least as high as the best mate of their search."""
+    # NaN for probes without a mate: every comparison with it is False.
     mates: FloatArray = np.array([best_mate.get(key, math.nan) for key in keys], dtype=np.float64)
+    # At least as high: ties count against the mate.
     return np.asarray(chunk.nontarget >= mates[place]) if len(keys) else np.zeros(0, dtype=bool)
 
 
@@ -407,10 +416,12 @@ def identification(
     for key in mates:
         if not best.enrolled.get(key, True):
             raise InputError(f"{probe} {key!r} has a mate, but {enrolled!r} says it is not in the gallery")
+    # By name, so that the order does not depend on that of the comparisons.
     order = sorted(mates | best.others, key=str)
     is_mated = np.array([key in mates or best.enrolled.get(key, False) for key in order], dtype=bool)
     if not is_mated.any():
         raise InputError("no search has a mate: there is nothing to identify")
+    # A mate that is missing from the list of candidates is at no rank.
     ranked = np.array([before.get(key, 0) + 1.0 if key in mates else math.inf for key in order])
     score = np.array([mates.get(key, -math.inf) for key in order])
     top = np.array([best.others.get(key, -math.inf) for key in order])
@@ -418,6 +429,7 @@ def identification(
     if subject is not None:
         people = np.unique([str(best.subjects[key]) for key in order], return_inverse=True)[1]
     searches = _Searches(is_mated, ranked, score, top, people, level)
+    # At least up to the largest rank that was asked for.
     highest = int(max(np.max(ranked[np.isfinite(ranked)], initial=1.0), max(ranks, default=1)))
     every_rank = np.arange(1, highest + 1)
     within = np.searchsorted(np.sort(ranked[is_mated]), every_rank, side="right")
@@ -449,6 +461,7 @@ class _Searches:
         """Both error rates at the lowest threshold with at most this FPIR."""
         highest = np.sort(self.top[~self.mated])
         n = len(highest)
+        # 1e-9, since 0.29 * 100 is 28.999999999999996 in floating point.
         allowed = min(math.floor(rate * n + 1e-9), n)
         # just above the highest score that must not be returned, ties included
         threshold = -math.inf if allowed == n else float(np.nextafter(highest[n - allowed - 1], math.inf))
@@ -471,6 +484,7 @@ class _Searches:
         """Of the share of events among searches: exact, or leaving out one subject at a time."""
         n, errors = int(among.sum()), int((among & event).sum())
         exact = clopper_pearson(errors, n, self.level)
+        # Without an error, or with errors only, leaving out subjects shows no spread.
         if self.people is None or errors in (0, n):
             return exact
         size = self.people.max() + 1
@@ -478,9 +492,11 @@ class _Searches:
         wrong = np.bincount(self.people[among & event], minlength=size)
         kept = own > 0
         left = n - own[kept]
+        # Too few subjects, or one who made all searches.
         if kept.sum() < 3 or not left.all():
             return exact
         without = (errors - wrong[kept]) / left
+        # A rate of 0 or 1 without one of the subjects has no logit.
         if not ((without > 0.0) & (without < 1.0)).all():
             return exact
         scaled = Jackknife(("rate",), np.array([errors / n]), without[:, None]).on_scales(["rate"])

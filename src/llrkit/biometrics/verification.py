@@ -48,6 +48,7 @@ def failure_of(value: object, column: str = "") -> Failure | None:
     >>> failure_of("FTE"), failure_of("fta"), failure_of(True), failure_of("ok"), failure_of(None)
     ('enroll', 'acquire', 'failure', None, None)
     """
+    # NumPy and polars values become plain ones, so that True and 1.0 are spelled alike.
     value = plain_value(value)
     word = "" if value is None else str(value).strip().lower()
     if word in _NO_FAILURE:
@@ -77,6 +78,7 @@ class FailureCounts:
     def rates(self) -> tuple[float, float]:
         """The share of mated and of non-mated comparisons with a failure."""
         failed = [sum(pair[i] for pair in self.counts.values()) for i in (0, 1)]
+        # No comparisons of a class: nothing failed.
         mated, nonmated = (k / n if n else 0.0 for k, n in zip(failed, self.n, strict=True))
         return mated, nonmated
 
@@ -133,6 +135,8 @@ def fold_failures(source: ScoreSource, column: str) -> tuple[ScoreSource, Failur
         if kind is not None:
             before = counts.get(kind, (0, 0))
             counts[kind] = before[0] + mated, before[1] + nonmated
+    # A missing score is -inf after reading; where nothing failed it would be a rejection that nobody can
+    # explain.
     unexplained = wide.reduce(partial(_Unexplained.of, column=column)).n
     if unexplained:
         raise InputError(
@@ -169,6 +173,7 @@ def _failed_comparisons(chunk: Scores, column: str) -> tuple[BoolArray, BoolArra
     names = chunk.categories.get(column)
 
     def failed(codes: Array) -> BoolArray:
+        # Each value is looked up once, and spread over the comparisons by its code.
         values: Iterable[object] = names or ()
         if names is None:
             values, codes = np.unique(codes, return_inverse=True)
@@ -185,6 +190,8 @@ def _nothing_failed(chunk: Scores, column: str) -> Scores:
 
 def _failures_rejected(chunk: Scores, column: str) -> Scores:
     mated, nonmated = _failed_comparisons(chunk, column)
+    # -inf is rejected at every threshold, which gives the rates of ISO/IEC 19795-1 for shares of
+    # comparisons.
     target = np.where(mated, -math.inf, chunk.target)
     nontarget = np.where(nonmated, -math.inf, chunk.nontarget)
     return Scores.part(target, nontarget, chunk.columns, chunk.categories)
@@ -222,6 +229,7 @@ def support(errors: float, n: float) -> str:
     """
     seen = round(errors)
     if seen == 0:  # the rate that no error among n independent comparisons excludes at 95 %
+        # -ln(0.05) is about 3.
         return f"no error (rule of 3: at most {min(3.0 / n, 1.0):.3g})"
     words = "rule of 30 met" if seen >= ENOUGH_ERRORS else f"fewer than {ENOUGH_ERRORS}"
     return f"{counted(seen, 'error')} ({words})"
@@ -249,6 +257,7 @@ def name_of_rate(rate: float) -> str:
     if rate == 0.0:
         return "ZeroFMR"
     one_in = 1.0 / rate
+    # Compared with a tolerance, since the quotient is rounded.
     power_of_ten = abs(one_in - round(one_in)) < 1e-6 * one_in and str(round(one_in)).strip("0") == "1"
     return f"FMR{round(one_in)}" if power_of_ten and one_in > 1.5 else f"FNMR at FMR {rate:g}"
 
@@ -295,6 +304,7 @@ class RatesAtFmr:
     @property
     def in_file(self) -> float:
         """The threshold for the numbers that the file holds."""
+        # Distances were multiplied by -1, and the user's threshold is a distance.
         return self.threshold / self.factor
 
     @property
@@ -302,6 +312,7 @@ class RatesAtFmr:
         """Its interval for the numbers that the file holds."""
         if self.threshold_interval is None:
             return None
+        # A negative factor swaps the ends.
         low, high = sorted(end / self.factor for end in self.threshold_interval)
         return low, high
 
@@ -482,23 +493,31 @@ def verification_rates(
     people = find_speakers(source, speakers) if speakers is not None else None
     # where rejecting everything is the answer, intervals are those of a threshold above all finite scores
     finite = path.threshold[np.isfinite(path.threshold)]
+    # A threshold of inf has no neighborhood; just above the highest finite score rejects the same
+    # comparisons.
     cuts = np.minimum(thresholds, np.nextafter(finite[-1], math.inf) if len(finite) else 0.0)
     found = miss_at_fa(source, result, cuts, people, level)
     rates = found.rates
     rows = []
     for i, (rate, threshold) in enumerate(zip(wanted, thresholds, strict=True)):
         at = int(np.searchsorted(rates.thresholds, cuts[i]))
+        # By the rule of 3, fewer non-mated comparisons cannot show such a rate.
         if rate == 0.0 or result.n_nontarget < comparisons_needed(rate):
             interval, reason = None, _too_few_nonmated(rate, result.n_nontarget)
         else:
             interval = found.interval(cuts[i])
             reason = "" if interval else "too few errors of a kind, or of too few subjects"
         # where infinite scores must be rejected no threshold does it, and no error is left
+        # The upper bound of a rate of no errors: (1 - p)^n = 1 - level.
         nothing = float(-np.expm1(np.log1p(-level) / path.n_nontarget))
+        # No threshold but inf reaches the wanted rate.
         rejects_all = threshold == math.inf and not (path.p_fa[:-1] <= rate).any()
+        # Only where comparisons of score inf would have to be rejected is there no threshold at all.
         beyond = rejects_all and math.isinf(path.threshold[-2])
         n_miss = path.n_target if rejects_all else float(below.target[i])
         n_fa = 0.0 if rejects_all else float(path.n_nontarget - below.nontarget[i])
+        # Subjects make the effective number of comparisons smaller, and the interval of the threshold
+        # wider.
         effect = rates.design_effect(1, at)
         rows.append(
             RatesAtFmr(
@@ -518,6 +537,7 @@ def verification_rates(
                 factor=source.roles.factor,
             )
         )
+    # The last threshold without a miss.
     i = int(np.searchsorted(path.p_miss, 0.0, side="right")) - 1
     return VerificationRates(
         rows=tuple(rows),

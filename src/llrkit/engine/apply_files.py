@@ -126,6 +126,7 @@ def apply_map(
     else:
         refuse_other_scale(fitted, reading)
         trained = fitted.reading.get("positive")
+        # Compared as labels are read: without regard to case and blanks.
         if reading.positive and trained and reading.positive.strip().lower() != str(trained).strip().lower():
             raise InputError(f"--positive {reading.positive}: in training targets were labeled {trained!r}")
         reading = replace(reading, distance=False, log10=False)  # the map does it
@@ -134,11 +135,14 @@ def apply_map(
         prior = probability(options.posterior, "--posterior")
         more[POSTERIOR] = lambda llrs: posterior(llrs, prior)
     if options.decide is not None:
+        # less_equal(threshold, llr): the LLR is at least the threshold, as the decision rule accepts
+        # ties.
         more[DECISION] = partial(np.less_equal, options.decide.threshold)
     if more and (kind := written_as(Path(output), to)) in HAS_OWN_KEY:
         raise InputError(f"{output}: {kind} files hold scores only, not {' and '.join(more)}; write a table")
 
     def write(scan: Scan) -> Applied:
+        # A map trained on calibrated LLRs is meant for such files.
         if not options.force and not (fitted.reading or {}).get("calibrated"):
             refuse_calibrated(scan)
         watch, histogram = fitted.watch(options.outside), [ClassHistogram.of(np.empty(0))]
@@ -161,6 +165,8 @@ def apply_map(
                     llr: FloatArray = fitted(held, columns, outside="ignore")
                 except InputError as error:
                     raise _error_placed(error, fitted, held, columns, batch.place) from None
+                # The scores as they came, not ``held``, in which scores outside of the range may have
+                # been moved to its ends.
                 if judge is not None:
                     histogram[0] += ClassHistogram.of(judge.values(scores, columns))
                 return llr
@@ -175,6 +181,7 @@ def apply_map(
             if judge is not None:  # before the file is in place: what is refused here leaves none
                 judged.append(judge(histogram[0]))
 
+        # The empty table is changed too: its schema is what the writer needs before the first batch.
         rows = write_batches(changed(), change(scan.like), output, format=to, key=key_output)
         said = (*notes, watch.note, watch.condition_note, *judged)
         return Applied(rows, tuple(note for note in said if note))
@@ -199,10 +206,13 @@ def apply_map(
         scans.append(open_batches(path, replace(reading, score=(columns[i],)) if named else reading))
     missing = fitted.accepts_missing
     try:
+        # First the cheap way: files in the same order need no join and no memory. The output is written
+        # under a temporary name, so giving up on the way leaves nothing behind.
         return write(side_by_side(scans, names, reading.ids, missing=missing))
     except NotAlignedError:
         tables = [scan.whole() for scan in scans]
         if tandem:  # a countermeasure scores segments, of which a trial has one
+            # The columns on which training joined the two files are kept in the calibration.
             ids = reading.ids or tuple(map(as_text, as_list(fitted.provenance.get("joined_on", ()))))
             whole = join_countermeasure(tables[0], tables[1], ids, names, labeled=False)
         else:
@@ -260,6 +270,7 @@ def _error_placed(
     """The same error with the place of the first trial that the map refuses because of its columns."""
     if not columns:
         return error
+    # Bisection: the map refuses a whole batch and does not say which trial it was.
     good, bad = 0, len(scores)  # the first ``good`` trials are mapped, the first ``bad`` are not
     while bad - good > 1:
         middle = (good + bad) // 2
@@ -313,6 +324,7 @@ class Part:
         return (
             self.recipe == part.recipe
             and (folder / self.name).is_file()
+            # By hashes of contents, not by dates, which copying changes.
             and file_sha256(part.source) == self.source_sha256
             and file_sha256(folder / self.name) == self.sha256
         )
@@ -349,10 +361,12 @@ def apply_parts(
     target = Path(folder)
     settings = {
         "llrkit": __version__,
+        # The content of the calibration, not its file: a copy under another name gives the same LLRs.
         "calibration_sha256": _sha256_of_json(map_to_dict(fitted)),
         "reading": reading.to_dict(),
         "options": asdict(options),
     }
+    # A key or quality file that changed makes all parts outdated.
     named = {str(file): file_sha256(file) for one in reading.files for file in files_of(one)}
     recipe = _sha256_of_json({**settings, "files": named})
     parts: dict[str, Part] = {}
@@ -377,6 +391,7 @@ def apply_parts(
         (target / DONE).mkdir(exist_ok=True)
         begun = {"parts": [asdict(part) for part in (*kept, *todo)]}
         write_atomically(target / DONE / BEGUN, json.dumps(begun))
+        # The manifest means that the folder is complete, so it goes before the first part changes.
         (target / MANIFEST).unlink(missing_ok=True)
         work = partial(
             _apply_to_one_part, fitted=fitted, folder=target, reading=reading, options=options, judge=judge
@@ -386,6 +401,7 @@ def apply_parts(
             for part in run(work, todo):
                 written.append(part)
                 tick(1)
+        # A cluster returns parts in any order; the manifest must not depend on it.
         written.sort(key=lambda part: part.name)
         manifest = {
             "schema": SCHEMA,
@@ -394,6 +410,7 @@ def apply_parts(
             "parts": [asdict(part) for part in written],
         }
         write_atomically(target / MANIFEST, json.dumps(manifest, indent=2, default=str) + "\n")
+        # The notes go last: if the process dies before, the next one finds every part finished.
         shutil.rmtree(target / DONE)
     notes = _said_of_parts(written)
     if kept and todo:
@@ -414,6 +431,8 @@ def _apply_to_one_part(
 ) -> Part:
     """Write one part, here or on a worker, and note that it is finished."""
     with ExitStack() as stack:
+        # Watched from before the hash until the part is written, so that the hash is that of what was
+        # read.
         for file in (Path(part.source), *(file for one in reading.files for file in files_of(one))):
             stack.enter_context(unchanged(file))
         source = file_sha256(part.source)
@@ -422,6 +441,8 @@ def _apply_to_one_part(
     notes = (*(text.removeprefix(f"{part.source}: ") for text in left_out), *applied.notes)
     made = file_sha256(folder / part.name)
     finished = replace(part, source_sha256=source, sha256=made, rows=applied.rows, notes=notes)
+    # After the part itself is in place: a note without its part would be wrong, a part without its note
+    # is only made again.
     write_atomically(folder / DONE / f"{part.name}.json", json.dumps(asdict(finished)))
     return finished
 
@@ -430,6 +451,8 @@ def _noted_parts(folder: Path) -> dict[str, Part]:
     """What is known of the parts, by name; what was noted last is taken, and what is damaged is not."""
     known: dict[str, Part] = {}
     notes = sorted(file for file in (folder / DONE).glob("*.json") if file.name != BEGUN)
+    # Later files override earlier ones: the manifest of a former run, then the plan, then the notes of
+    # single parts.
     for file in (folder / MANIFEST, folder / DONE / BEGUN, *notes):
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
@@ -441,6 +464,7 @@ def _noted_parts(folder: Path) -> dict[str, Part]:
                 part = Part(**plain)
             except TypeError:  # other fields, or none
                 continue
+            # JSON has lists where the dataclass has tuples.
             if isinstance(part.name, str) and isinstance(part.rows, int) and isinstance(part.notes, list):
                 known[part.name] = replace(part, notes=tuple(map(str, part.notes)))
     return known
@@ -462,6 +486,7 @@ def _remove_outdated(folder: Path, parts: Iterable[str], noted: Iterable[str]) -
                 f"{file}: was not written by an earlier run of this command, and would be read with what it "
                 "writes; choose a new folder, or move the file away"
             )
+    # Removed only after all of them have been checked, so that a refusal leaves the folder as it was.
     for file in others:
         file.unlink()
         (folder / DONE / f"{file.name}.json").unlink(missing_ok=True)
@@ -483,4 +508,5 @@ def _said_of_parts(parts: Sequence[Part]) -> list[str]:
 
 
 def _sha256_of_json(plain: object) -> str:
+    # Sorted keys, so that equal settings have equal hashes.
     return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()

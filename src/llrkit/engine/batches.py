@@ -49,7 +49,9 @@ class Files(ScoreSource):
     def __init__(self, scans: Sequence[Scan], roles: Roles, passes: Passes[Scores] | None = None) -> None:
         self.scans, self._roles = tuple(scans), roles
         self._passes = Passes[Scores](self.scans) if passes is None else passes
+        # Shared by metrics of this source through kept_counts.
         self._counts: dict[str, object] = {}
+        # Before any pass, so that a missing column is an error at once.
         require_roles(self.scans[0].like)
         weight = () if roles.weight is None else (roles.weight,)
         for name in (*roles.carried, *weight):
@@ -77,6 +79,8 @@ class Files(ScoreSource):
             carrying = Files(self.scans, roles.carrying_weight(), self._passes)
             return carrying.reduce(weighted(summarize, roles.weight))
         width = roles.n_systems + len(roles.carried)
+        # Text files do not announce their rows; they count as 0 and are joined into larger chunks only
+        # where others announce enough.
         announced = sum(scan.rows or 0 for scan in self.scans) * 8 * width
         chunking = TwoClassChunking(roles)
         # The same arrays in new objects: what is sorted of a chunk must not stay alive with one that is kept.
@@ -92,6 +96,7 @@ class Files(ScoreSource):
     def sizes(self) -> tuple[int, int] | None:
         """Numbers of targets and of non-targets, once the files have been read."""
         counts = self._passes.counts
+        # Weighted trials have no whole number of trials in each class.
         if self.roles.weight is not None or len(counts) < len(self.scans):
             return None
         target, nontarget = (sum(each) for each in zip(*counts.values(), strict=True))
@@ -105,6 +110,8 @@ class Files(ScoreSource):
     @property
     def kept_counts(self) -> dict[str, object] | None:
         """Counts for the next metric, as long as the trials themselves are kept."""
+        # Only while chunks are kept: counts of a set that is read again would take the memory that
+        # reading in batches saves.
         return self._counts if self._passes.kept else None
 
     def place(self, row: int) -> str:
@@ -183,6 +190,7 @@ class Passes(Generic[C]):
         for chunk in self._read(chunking):
             yield chunk
             size += chunking.bytes_of(chunk)
+            # Once the limit is passed, what was held is let go at once, not at the end of the pass.
             if self.kept_bytes + max(size, announced) > most:
                 held.clear()
             else:
@@ -191,6 +199,7 @@ class Passes(Generic[C]):
             self.kept[names], self.kept_bytes = held, self.kept_bytes + size
 
     def _read(self, chunking: Chunking[C]) -> Iterator[C]:
+        # Here and not in the constructor: the source may have been made before the fork.
         refuse_after_fork("files of trials")
         before, words = chunking.nothing(), set[str]()
         for scan in self.scans:
@@ -199,12 +208,14 @@ class Passes(Generic[C]):
                 yield chunk
                 before = before + chunking.counted(chunk)
             counts = tuple(map(int, before - start))
+            # By file name; the counts of the first complete pass are the reference for all later ones.
             first = self.counts.setdefault(file, counts)
             if counts != first:
                 numbers = " and ".join(" + ".join(f"{n:,}" for n in each) for each in (first, counts))
                 raise FileChangedError(
                     f"{file}: was changed while it was being read: two passes counted {numbers} trials"
                 )
+        # After all batches: a third kind of label may first occur in the last file.
         if not self.warned:
             self.warned = True
             settle_words(words, f"{self.scans[0].like.file}, column {chunking.roles.label!r}")
@@ -263,6 +274,7 @@ class TwoClassChunking(Chunking[Scores]):
         scores = score_values(batch) if roles.factor == 1.0 else score_values(batch) * roles.factor
         mask, seen = target_mask_of(batch, roles.positive, words)  # earlier words are looked for first
         words |= seen
+        # Trials of this batch alone, only to code columns of text as numbers and names.
         trials = Trials.of(batch.table, Roles(roles.score, roles.label))
         columns: dict[str, tuple[Array, Array]] = {}
         categories: dict[str, tuple[Hashable, ...]] = {}
@@ -273,6 +285,7 @@ class TwoClassChunking(Chunking[Scores]):
             elif name == ROW:
                 values = np.arange(len(mask)) + before.sum()
             else:
+                # Position within the class, counted over all earlier batches.
                 values = np.where(mask, np.cumsum(mask) + before[0], np.cumsum(~mask) + before[1]) - 1
             columns[name] = (values[mask], values[~mask])
             if names is not None:
@@ -297,6 +310,7 @@ class TwoClassChunking(Chunking[Scores]):
         held: list[Scores] = []
         size, enough = 0, at_once(ENOUGH_BYTES)
         for chunk in chunks:
+            # Columns would have to be coded alike first, so such chunks stay as they are.
             if chunk.columns:
                 yield chunk
                 continue
@@ -352,6 +366,7 @@ def settle_words(words: Iterable[str], where: str) -> None:
     llrkit.errors.LabelError: scores/, column 'label': labels are not two classes: saw '-1', '0', '1'; ...
     """
     seen = sorted(words)
+    # -1 and 0 both mean non-target, in different conventions: in one set they cannot both be right.
     if {"0", "-1"} <= set(seen):
         shown = ", ".join(map(repr, seen[:5]))
         raise LabelError(f"{where}: labels are not two classes: saw {shown}; accepted are {ACCEPTED}")

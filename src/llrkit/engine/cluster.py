@@ -80,6 +80,8 @@ def cluster(
         return
     try:
         with warnings.catch_warnings(action="ignore", category=VersionMismatchWarning):
+            # set_as_default=False: a client that becomes the default of the process would also be used
+            # by the caller's own Dask code.
             client = Client(scheduler, set_as_default=False)  # require_agreement compares versions
     except (OSError, ValueError, RuntimeError, TypeError) as error:  # the last one without certificates
         said = (str(error).splitlines() or [type(error).__name__])[0]
@@ -87,6 +89,7 @@ def cluster(
     try:
         yield client
     finally:
+        # A scheduler that is gone never answers.
         with suppress(TimeoutError):
             client.close(timeout=5)
 
@@ -105,6 +108,7 @@ def _workers_on_this_machine(workers: int, memory_limit: str | float) -> Iterato
         with ignore_interrupts():
             local = LocalCluster(
                 n_workers=workers,
+                # One thread each, so that ``workers`` is the number of cores in use.
                 threads_per_worker=1,
                 memory_limit=memory_limit,
                 silence_logs=logging.CRITICAL,
@@ -126,12 +130,14 @@ def _workers_on_this_machine(workers: int, memory_limit: str | float) -> Iterato
             local.shutdown_on_close = False  # Dask would try again at exit, in vain, and complain
             with suppress(TimeoutError, OSError):
                 local.close(timeout=3)
+        # Once more at the end: workers that did not close within the time-outs are ended.
         _kill_workers(local)
 
 
 def _kill_workers(local: LocalCluster | None) -> None:
     """End by force the workers that have not exited."""
     for nanny in local.workers.values() if local is not None else ():
+        # Otherwise the nanny would start the worker again that is about to be killed.
         nanny.auto_restart = False
         if nanny.process is not None and nanny.process.is_alive():
             with suppress(ProcessLookupError):
@@ -150,6 +156,7 @@ def ignore_interrupts() -> Iterator[None]:
     resource_tracker.ensure_running()  # which workers need; starting it later would unblock the signal
     heard: list[int] = []
     in_main = threading.current_thread() is threading.main_thread()
+    # Only the main thread may set handlers in Python.
     handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number)) if in_main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -159,6 +166,7 @@ def ignore_interrupts() -> Iterator[None]:
         if in_main:
             signal.signal(signal.SIGINT, handler)
         if heard:
+            # The interrupt that came meanwhile takes effect now, with the caller's handler in place.
             signal.raise_signal(signal.SIGINT)
 
 
@@ -181,6 +189,8 @@ def program_here() -> dict[str, str]:
     >>> sorted(program_here())
     ['Python', 'distributed', 'llrkit', 'numpy', 'polars', 'pyarrow', 'scipy']
     """
+    # The version of the imported module, not the installed one: a package may have been upgraded since
+    # the worker started.
     versions = {name: str(import_module(name).__version__) for name in PACKAGES}
     return {"Python": ".".join(platform.python_version_tuple()[:2]), **versions}
 
@@ -195,6 +205,8 @@ def require_agreement(client: Client) -> None:
         raise ClusterError("the client of the cluster is asynchronous; make it with asynchronous=False")
     try:
         client.wait_for_workers(1, timeout=WAIT_FOR_A_WORKER)
+        # on_error="return": a worker that cannot import llrkit is one answer among others and not an
+        # exception without a name.
         answers = client.run(program_here, on_error="return")
     except OSError as error:  # also a time-out
         raise ClusterError(f"the scheduler at {_address_of(client)} has no worker ({error!r})") from None
@@ -225,6 +237,8 @@ def results_of(client: Client, futures: Sequence[Future[Any]]) -> list[Any]:
             f"workers died repeatedly at the same partition, probably for lack of memory ({error})"
         ) from None
     except (CancelledError, OSError) as error:  # also time-outs and closed connections
+        # An OSError may come from the task itself, a full disk for example, rather than from the
+        # connection.
         if any(future.status == "error" for future in futures):
             raise  # the error of a task, such as a full disk, which says itself what is wrong
         raise ClusterError(
@@ -237,6 +251,8 @@ def done_on(client: Client, work: Callable[[T], T], items: Sequence[T]) -> Itera
     from distributed import as_completed
 
     require_agreement(client)
+    # as_completed, so that progress is shown and finished parts are noted while others are still at
+    # work.
     for future in as_completed(client.map(work, items, pure=False), loop=client.loop):
         yield results_of(client, [future])[0]
 

@@ -94,6 +94,7 @@ class DaskSource(ScoreSource):
         self.unreadable: Unreadable = unreadable
         self.skipped = tuple(skipped)
         self._before: list[IntArray] | None = None
+        # A topic of its own, so that two sources on one cluster do not count each other's progress.
         self._topic = f"llrkit-{uuid4().hex}"
         self._warned = False
 
@@ -151,6 +152,8 @@ class DaskSource(ScoreSource):
         unreadable
             ``"error"`` or ``"skip"``: what to do with a file that cannot be read.
         """
+        # Files are listed and the first footer is read here, so that a wrong name is an error before any
+        # task is sent.
         files, names = pieces.parquet_files(paths), None if score is None else names_of(score, "score")
         header = pieces.header_of_files(files, names, label, unreadable)
         roles = replace(header.roles, positive=positive, factor=factor * header.roles.factor, weight=weight)
@@ -186,12 +189,15 @@ class DaskSource(ScoreSource):
             files,
             header=header or HeaderRoles(chunking.roles),
             most=at_once(ROWS_A_TASK, unit=8),
+            # Not pure: Dask would answer from its cache if the same names were read again after the
+            # files had changed.
             pure=False,
         )
         footers = results_of(client, tasks)
         failed = [one for one in footers if isinstance(one, LlrkitError)]
         if failed and unreadable == "error":
             raise failed[0]
+        # What was skipped here is reported once and not again by reduce.
         skipped = list(map(str, failed))
         _warn_of_unreadable(skipped)
         groups = pieces.in_one_schema([one for one in footers if not isinstance(one, LlrkitError)])
@@ -245,6 +251,7 @@ class DaskSource(ScoreSource):
         from dask.delayed import delayed
 
         values = da.asarray(scores)
+        # Both arrays are cut alike, or scores and labels of a partition would not belong together.
         labels = da.asarray(is_target).rechunk(values.chunks[0])
         pairs = zip(values.to_delayed().ravel(), labels.to_delayed().ravel(), strict=True)
         table = delayed(dict, pure=False)
@@ -280,6 +287,7 @@ class DaskSource(ScoreSource):
 
         require_agreement(client)
         wrap = delayed(Table, pure=False)
+        # The number of the partition is all that messages can say about where a row stands.
         partitions = [wrap(table, f"partition {i}") for i, table in enumerate(tables)]
         return cls(client, partitions, TwoClassChunking(roles))
 
@@ -301,6 +309,8 @@ class DaskSource(ScoreSource):
             unreadable=self.unreadable,
             skipped=self.skipped,
         )
+        # Views share the counts and the warning, so that neither another pass nor another warning is
+        # caused by with_columns.
         source._before, source._warned = self._before, self._warned
         return source
 
@@ -319,14 +329,18 @@ class DaskSource(ScoreSource):
             carrying = self._with_roles(self.roles.carrying_weight())
             return carrying.reduce(weighted(summarize, self.roles.weight))
         level, merge = self._leaves(summarize, self.chunking), delayed(merge_sums, pure=False)
+        # Neighbors are merged in order, so that sums have the same last bit for any number of workers.
         while len(level) > 1:
             level = [merge(level[i : i + MERGED_AT_ONCE]) for i in range(0, len(level), MERGED_AT_ONCE)]
+        # Partitions that are delayed functions do not say how many rows they have, and then there is no
+        # total.
         sized = [sum(one.rows) for one in self.partitions if isinstance(one, RowGroups)]
         rows = sum(sized) if len(sized) == len(self.partitions) else None
         with (
             config.set({"distributed.admin.large-graph-warning-threshold": _LARGE_GRAPH}),
             stage("trials on the cluster", rows) as done,
         ):
+            # Workers report rows as events, since no result comes back before the whole tree is merged.
             self.client.subscribe_topic(self._topic, lambda event: done(event[1]))
             try:
                 total: PartialSum[S] = results_of(self.client, self.client.compute(level))[0]
@@ -335,6 +349,7 @@ class DaskSource(ScoreSource):
                     self.client.unsubscribe_topic(self._topic)
         _warn_of_unreadable(name for name in total.skipped if name not in self.skipped)
         self.skipped = tuple(dict.fromkeys((*self.skipped, *total.skipped)))
+        # Labels are judged after the pass over all partitions: each of them may look right by itself.
         if not self._warned:
             self._warned = True
             first = self.partitions[0]
@@ -348,6 +363,7 @@ class DaskSource(ScoreSource):
     def _tasks(self) -> list[list[Delayed | RowGroups]]:
         """The partitions that one task reads: small files together, everything else by itself."""
         least = at_once(ROWS_A_TASK, unit=8)
+        # A delayed table of unknown size is taken for a task of its own.
         rows = [sum(one.rows) if isinstance(one, RowGroups) else least for one in self.partitions]
         most = max(least, min(sum(rows) // MANY_TASKS, MOST_ROWS_A_TASK))
         return [[self.partitions[i] for i in run] for run in pieces.runs(rows, most)]
@@ -356,6 +372,8 @@ class DaskSource(ScoreSource):
         """The tasks that read; each knows how many trials come before it, where chunks carry their places."""
         from dask.delayed import delayed
 
+        # Positions of trials cost a pass over the labels, so they are counted only for chunks that carry
+        # them.
         needs_places = bool(set(chunking.roles.carried) & set(COUNTED))
         starts = self._places() if needs_places else repeat(chunking.nothing())
         # One object in the graph: it reaches each worker once, and again where a worker had to be replaced.
@@ -415,6 +433,8 @@ class PartialSum(Generic[S]):
 
     def __add__(self, other: PartialSum[S]) -> PartialSum[S]:
         if self.summary is None or other.summary is None:
+            # A partition that could not be read contributes nothing, not even a zero of the type of the
+            # summary.
             summary = other.summary if self.summary is None else self.summary
         else:
             summary = self.summary + other.summary
@@ -431,6 +451,8 @@ def summarize_partitions(
     # Where files may be left out each is summed by itself: nothing of one that breaks off may be in the sum.
     together = [partitions] if work.unreadable == "error" else [[partition] for partition in partitions]
     for some in together:
+        # after, and not before, is counted up while reading: a file that breaks off must not move the
+        # places of those that follow.
         part, after, words = PartialSum[Any](), before, set(total.words)
         try:
             for chunk in chunking.joined(chunking.chunks(some, before, words)):
@@ -444,6 +466,7 @@ def summarize_partitions(
         else:
             total += replace(part, words=frozenset(words))
             before = after
+    # Events are counted per task; the difference excludes what earlier tasks have reported.
     get_worker().log_event(work.topic, int((before - first).sum()))
     return total
 

@@ -50,6 +50,7 @@ def open_trials(
     given = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     if client is not None:
         return _open_on_cluster(given, reading, client)
+    # Several paths are several systems, and joining them needs the ids of all trials at once.
     if len(given) > 1 or reading.needs_memory or not _are_large_files(given[0]):
         return read_whole(given, reading)
     return files_in_batches(given, reading)
@@ -62,6 +63,8 @@ def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client |
     """
     if client is None:
         return files_in_batches(path, reading, way=THREE_KINDS)
+    # The cluster itself could honor ``positive``; it is refused because labels of three kinds must stay
+    # as they are written.
     replace(PLAIN, positive=reading.positive).require(THREE_KINDS)
     return _open_on_cluster([path], reading, client)
 
@@ -69,7 +72,9 @@ def open_in_batches(path: PathArg, reading: Reading = PLAIN, *, client: Client |
 def _are_large_files(path: PathArg) -> bool:
     """Whether files are large, and of kinds that can be read in batches."""
     files = files_of(path)
+    # By the size in memory, not on disk: a small packed file may hold a large table.
     large = sum(map(decoded_bytes, files)) >= at_once(LARGE_BYTES)
+    # NPZ and HDF5 cannot be read in batches whatever their size.
     return large and all(detect(file) in ("text", "parquet", "arrow") for file in files)
 
 
@@ -79,8 +84,11 @@ def files_in_batches(
     """The trials of files that are read batch by batch, in every pass again if they are large."""
     reading.require(way)
     scans = scan_tables(paths, reading)
+    # As one scan, so that "no trial satisfies" and the number of trials left out are about all files
+    # together.
     if reading.selection is not None or reading.missing_scores != "error":
         scans = [selected(one_after_another(scans), reading)]
+    # Sources have two classes, so trials without labels are made targets throughout.
     if not labeled:
         scans = [with_one_label(scan) for scan in scans]
     like = scans[0].like.roles
@@ -123,6 +131,8 @@ def _open_on_cluster(paths: Sequence[PathArg], reading: Reading, client: Client)
         weight=reading.weight,
         unreadable="skip" if reading.unreadable == "skip" else "error",
     )
+    # On a cluster, chunks are filtered after they are read; a fault in a row that is left out is still
+    # an error there.
     return trials if reading.selection is None else reading.selection.of_source(trials)
 
 
@@ -245,4 +255,6 @@ def scatter_classes(
     from llrkit.engine.pieces import parquet_files
 
     chunking = ClassChunking(Roles(class_names(classes), label))
+    # DaskSource is generic in what its chunks are; only the chunking knows that they hold several
+    # classes.
     return cast(ClassSource, DaskSource.of_files(parquet_files(paths), client, chunking))

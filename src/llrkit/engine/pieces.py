@@ -87,6 +87,7 @@ class RowGroups:
         with _opened_parquet(self.origin, self.state, self.words) as file:
             for run in runs(self.rows, ROWS_A_BATCH):
                 groups = [self.groups[i] for i in run]
+                # Without threads: a worker has one, and tasks run beside each other already.
                 table = pl.from_arrow(file.read_row_groups(groups, columns=stored, use_threads=False))
                 assert isinstance(table, pl.DataFrame)
                 batch = TrialTable(self.origin, "parquet", table, first_row=first_row)
@@ -105,6 +106,8 @@ def parquet_files(paths: PathArg | Sequence[PathArg]) -> list[str]:
     found = list[str]()
     for path in [paths] if isinstance(paths, (str, PathLike)) else paths:
         files, root = fsspec.core.url_to_fs(fspath(path))
+        # Local paths go through the same function as without a cluster, with its messages about pipes
+        # and links.
         if isinstance(files, LocalFileSystem):
             names = [os.path.abspath(file) for file in local_files(root)]
         elif files.isdir(root):
@@ -116,6 +119,7 @@ def parquet_files(paths: PathArg | Sequence[PathArg]) -> list[str]:
             names = [root] if files.exists(root) else []
         if not names:
             raise FileFormatError(f"{path}: no Parquet file, and no directory or pattern with some")
+        # Names come back without their protocol, which workers need to open them.
         found += sorted(files.unstrip_protocol(name) if "://" in fspath(path) else name for name in names)
     return found
 
@@ -139,6 +143,7 @@ def header_of_files(
         header = header_roles(names, score=score, label=label, where=file)
         require_named_roles(header.roles, names, file)
         return header
+    # Workers report each unreadable file; the usual names only keep the source constructible.
     return HeaderRoles(Roles(tuple(score or ("score",)), label or "label"))
 
 
@@ -155,14 +160,18 @@ def footer_of(path: str, header: HeaderRoles, most: int) -> Footer | LlrkitError
     try:
         with _opened_parquet(path) as file:
             schema, names = file.schema_arrow, tuple(file.schema_arrow.names)
+            # From the footer alone; no data are read.
             rows = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
     except FileFormatError as error:
         return error
+    # Raised and not returned: a missing column is a mistake of the call, not damage to one file.
     for name in (*header.roles.score, *(header.same or (label or "label",))):
         require_column(name, names, path)
     empty = pl.from_arrow(schema.empty_table())
     assert isinstance(empty, pl.DataFrame)
+    # Labels are few distinct words, which Parquet usually stores as a dictionary; they are kept coded.
     words = (label,) if label is not None and empty.schema.get(label) == pl.String else ()
+    # The types after labels are made, as all later batches will have them.
     types = header.assigned_to(TrialTable(path, "parquet", empty)).table.schema
     pieces, first_row = list[RowGroups](), 0
     for run in runs(rows, most):
@@ -179,6 +188,7 @@ def in_one_schema(footers: Sequence[Footer]) -> list[RowGroups]:
     common = common_types([(path, types) for path, types, _ in footers])
     cast = list[RowGroups]()
     for _, types, pieces in footers:
+        # Only columns whose type differs, so that files of one schema are not touched.
         casts = {name: to for name, to in common.items() if types[name] != to.type}
         cast += [replace(piece, casts=casts) for piece in pieces]
     return cast
@@ -194,6 +204,7 @@ def runs(rows: Sequence[int], most: int) -> Iterator[range]:
     """
     start = total = 0
     for i, n in enumerate(rows):
+        # A piece larger than the limit goes alone: row groups are read whole.
         if i > start and total + n > most:
             yield range(start, i)
             start, total = i, 0
@@ -210,6 +221,7 @@ def _opened_parquet(path: str, state: str = "", words: Sequence[str] = ()) -> It
 
     try:
         with fsspec.open(path) as file:
+            # read_dictionary keeps words as codes instead of a text for every row.
             yield ParquetFile(file, read_dictionary=list(words))
     except LlrkitError:
         raise
@@ -229,6 +241,7 @@ def _state_of_file(path: str) -> str:
 
     try:
         files, root = fsspec.core.url_to_fs(path)
+        # The file system's own fingerprint: an ETag on object stores, size and time on disks.
         return str(files.ukey(root))
     except (OSError, ValueError, NotImplementedError):
         return ""  # whoever opens it says what is wrong

@@ -52,6 +52,7 @@ def fit_one_map(by_pair: Mapping[Pair, Scores]) -> Callable[[Pair], dict[str, Ma
 
     def at(pair: Pair) -> dict[str, Map]:
         seconds: dict[str, float] = dict(zip(CONDITIONS, pair, strict=True))
+        # From the sums of all cells but one: leaving a list out needs no pass over its trials.
         left_out = conditioned_from_cells(cells.without(**seconds), ALPHA)
         return {
             **plain,
@@ -82,6 +83,7 @@ def with_durations(trials: Scores, pair: Pair) -> Scores:
 def line_at(fitted: Map, conditions: Mapping[str, float]) -> AffineMap:
     """The straight line that a map is at given conditions."""
     columns = {name: np.full(2, value) for name, value in conditions.items()}
+    # The map is a line at fixed durations, so two scores determine it.
     offset, one = fitted.llr(np.array([0.0, 1.0]), columns).tolist()
     return AffineMap(a=one - offset, b=offset, method=fitted.method)
 
@@ -175,6 +177,7 @@ class Corpora:
     def pairs(self) -> tuple[DrawnPairs, DrawnPairs]:
         """The trials of both corpora, the same for all durations."""
         sides = zip((self.train, self.evaluate), self.sizes, strict=True)
+        # The seed of the corpora draws the lists too; generators differ by their keys.
         train, evaluate = (DrawnPairs.of(*side, n_trials=size.trials, rng=self.seed) for side, size in sides)
         return train, evaluate
 
@@ -222,6 +225,7 @@ def _ready_recordings(corpus: Corpus, size: CorpusSize, chain: Chain) -> tuple[R
         for side, n in (("enroll", size.models), ("test", size.tests))
     )
     enroll, test = (
+        # All durations go through the chain of whole recordings, as short segments would in use.
         replace(cut, vectors={seconds: chain(vectors) for seconds, vectors in cut.vectors.items()})
         for cut in (enroll, test)
     )
@@ -262,6 +266,7 @@ def run_durations(
     closer: Mapping[str, Evaluation] = {}
     for number in tracked(range(first, first + count), "simulating", count, "seeds"):
         tables[number], middle = run_seed(make(scale, seed=number), look_closer=number == first)
+        # Of the first seed only: the page shows one list in full.
         closer = closer or middle
     return DurationsResult(ListTable.of_seeds(tables), scale, time.perf_counter() - began, closer)
 
@@ -269,10 +274,12 @@ def run_durations(
 def run_seed(corpora: Corpora, look_closer: bool) -> tuple[ListTable, Mapping[str, Evaluation]]:
     """All lists of one pair of corpora, and if wanted the list in the middle in full."""
     pairs = [(enroll, test) for enroll in SECONDS for test in SECONDS]
+    # In memory, since the pooled fits need all of them; evaluated lists are made block by block.
     train = {pair: corpora.train_list(*pair).scores() for pair in pairs}
     one_map = fit_one_map(train)
     results: list[lists.ListResult] = []
     closer: Mapping[str, Evaluation] = {}
+    # Of five durations on both sides, the pair in the middle is 20 s / 20 s.
     middle = pairs[len(pairs) // 2]
     for pair in tracked(pairs, "evaluating", len(pairs), "lists"):
         maps = lists.fit_both(train[pair])
@@ -315,6 +322,7 @@ def make_frame_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
     model = FrameModel(N_GAUSSIANS, DIM, N_FACTORS, strength=STRENGTH, channel=CHANNEL, seed=seed)
     people, sessions = FRAME_BACKGROUND
     who = [(speaker, session) for speaker in range(people) for session in range(sessions)]
+    # Every n-th recording, so that the sample is spread over the speakers.
     sample = [
         _frames_of_recording(model, *one, SECONDS[-1]) for one in who[:: -(-len(who) // UBM_RECORDINGS)]
     ]
@@ -331,6 +339,8 @@ def make_frame_corpora(scale: str = "small", *, seed: int = 2013) -> Corpora:
 
     def recordings(side: str, n: int, n_speakers: int, first: int, session: int) -> Recordings:
         codes = np.arange(n) % n_speakers
+        # Recordings are dealt to the speakers in turn, as Corpus.recordings does, so that the same lists
+        # can be drawn.
         drawn = [(first + int(code), session + i // n_speakers) for i, code in enumerate(codes)]
         cuts = cut_statistics(model, ubm, drawn, SECONDS, f"{side} recordings")
         vectors = {
@@ -376,10 +386,12 @@ def cut_statistics(
             pieces = [
                 piece
                 for one in batch
+                # Pieces between one duration and the next: each frame is worked on once.
                 for piece in np.split(_frames_of_recording(model, *one, durations[-1]), ends[:-1])
             ]
             sums = baum_welch(pieces, ubm)
             shape = (len(batch), len(durations))
+            # The statistics of a longer cut are the sum of its pieces.
             zeroth.append(sums.zeroth.reshape(*shape, -1).cumsum(axis=1))
             first.append(sums.first.reshape(*shape, *sums.first.shape[1:]).cumsum(axis=1))
             done(len(batch))
@@ -387,10 +399,12 @@ def cut_statistics(
     names = tuple(f"{speaker}-{session}" for speaker, session in who)
     speakers = tuple(str(speaker) for speaker, _ in who)
     return {
+        # Training and extraction of i-vectors do not look at the log-likelihood.
         seconds: Statistics(names, counts[:, i], offsets[:, i], np.zeros(len(who)), speakers)
         for i, seconds in enumerate(durations)
     }
 
 
 def _frames_of_recording(model: FrameModel, speaker: int, session: int, seconds: float) -> FloatArray:
+    # FrameModel makes a hundred frames a second; these are to be independent, so there are fewer.
     return model.recording(speaker, session, seconds * FRAMES_A_SECOND / FRAMES_PER_SECOND)

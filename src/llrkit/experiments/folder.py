@@ -33,6 +33,7 @@ Table = tuple[list[str], list[list[str]]]
 def list_table(table: ListTable, *, labels: tuple[str, str] = ("enroll", "test")) -> Table:
     """Header and rows, one for each list, then mean and standard deviation."""
     costs = ("raw_cllr", "cmlg", "logistic", "min_cllr", "cllr_from_eer")
+    # Experiments on real scores have no pooled calibration, and its columns would hold nothing.
     pooled = () if np.isnan(table.column(POOLED[0])).all() else POOLED
     header = [*labels, "targets", "non-targets", "EER", "raw", "CMLG", "logistic", "min", "from EER", "slope"]
     header += ["pooled CMLG", "pooled log."] if pooled else []
@@ -151,6 +152,7 @@ def verdict(table: ListTable) -> str:
     """What the table says about the paper's claim, in a sentence."""
     gap = table.mean["cmlg"] - table.mean["logistic"]
     loss = max(table.mean["cmlg"], table.mean["logistic"]) - table.mean["min_cllr"]
+    # The paper's own difference is 0.001 bits (0.375 and 0.376); below 0.005 none is claimed here.
     if abs(gap) < 0.005:
         said = "CMLG calibrates as well as logistic regression"
     else:
@@ -185,6 +187,7 @@ def heat_maps(table: ListTable, names: Iterable[str] = HEAT_MAPS) -> dict[str, P
     rows = tuple(dict.fromkeys(result.enroll for result in table.lists))
     columns = tuple(dict.fromkeys(result.test for result in table.lists))
     cells = {(result.enroll, result.test): result for result in table.lists}
+    # One column of conditions makes a single row, which is no matrix.
     if len(cells) != len(rows) * len(columns) or columns == ("",):
         return {}
     pictures = {}
@@ -219,12 +222,14 @@ def write_experiments(
     ``brief`` leaves out the figures as PDF and all heat maps but that of the EER; ``made_from`` is what the
     page says about files and command.
     """
+    # Imported late: only the figures need matplotlib.
     from llrkit.plot.matplotlib_renderer import save
 
     sections: list[tuple[Section, Shown]] = []
     closer: Mapping[str, Evaluation] = {}
     if durations is not None:
         table = durations.table
+        # GaussianLLR has no EER of 0 or of 1/2, which tiny simulations can give.
         eer = min(max(table.lists[-1].eer, 1e-4), 0.49)
         gaussians = {"two-gaussians": two_gaussians(GaussianLLR.from_eer(eer), renderer="none")}
         sections.append(
@@ -233,6 +238,7 @@ def write_experiments(
         about = _about_durations(durations)
         sections.append(_lists_section(table, "Durations", "durations", (about,), brief))
         points = zip(table.column("eer").tolist(), table.column("min_cllr").tolist(), strict=True)
+        # One run has no RMS over runs; the plot then computes that of its points.
         rms = table.summary["rms_cllr_from_eer"] if len(table.runs) > 1 else float("nan")
         cllrs = theory_costs(CLLR, dict(zip(_names_of_lists(table), points, strict=True)), rms_of_runs=rms)
         costs = section_of([cllrs, cllrs.beyond_gaussian()])

@@ -77,6 +77,7 @@ NUMBERS = ("eer", "raw_cllr", "cmlg", "logistic", "min_cllr", "cllr_from_eer", "
 POOLED = ("pooled_cmlg", "pooled_logistic")
 ONE_MAP = (*POOLED, "conditioned_cmlg", "left_out_cmlg", "quality_logistic")
 COSTS = (*NUMBERS, *ONE_MAP)
+# A field that is in neither list would be missing from means and JSON without a word.
 assert {*LABELS, *COSTS} == {item.name for item in fields(ListResult)}
 
 
@@ -94,6 +95,7 @@ class ListTable:
         """The means of tables that have the same lists, by seed."""
         runs = tuple(tables.values())
         labels = [[[getattr(row, name) for name in LABELS] for row in run.lists] for run in runs]
+        # A mean over seeds makes sense only for the same lists, trial for trial.
         if not runs or any(other != labels[0] for other in labels):
             raise InputError("the runs do not have the same trial lists")
         lists = [
@@ -115,6 +117,7 @@ class ListTable:
     def std(self) -> dict[str, float]:
         """The standard deviation over the lists of every number; the mean of that of each run."""
         if self.runs:
+            # The mean of the spreads: means over seeds are closer together than the lists of one seed.
             return {name: float(np.mean([run.std[name] for run in self.runs])) for name in COSTS}
         return {name: float(_without_nan(self.column(name)).std()) for name in COSTS}
 
@@ -129,7 +132,10 @@ class ListTable:
             summaries = [run.summary for run in self.runs]
             return {name: float(np.mean([one[name] for one in summaries])) for name in summaries[0]}
         x, y, eers = self.column("cmlg"), self.column("logistic"), self.column("eer")
+        # A correlation with a constant is undefined, and NumPy would warn.
         vary = len(x) > 1 and np.ptp(x) > 0.0 and np.ptp(y) > 0.0
+        # Per seed, and averaged above: in means over seeds the deviations of single runs cancel
+        # (docs/notes/decisions-fits.md).
         gaps = self.column("cllr_from_eer") - self.column("min_cllr")
         return {
             "correlation": float(np.corrcoef(x, y)[0, 1]) if vary else float("nan"),
@@ -183,6 +189,7 @@ class ListTable:
 def _without_nan(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The numbers that exist: a list that is told apart without error has no DET slope."""
     existing = values[~np.isnan(values)]
+    # One NaN instead of an empty array, whose mean would be a warning.
     return existing if len(existing) else np.array([np.nan])
 
 
@@ -223,7 +230,9 @@ def measure_list(
     (0.1, True, 0.36)
     """
     grid = collect_again(evaluation, evaluation.reduce(Grid.of))
+    # fitted=fitted binds the map of this round; a closure would see the last one.
     after_maps = both(*(lambda chunk, fitted=fitted: LossSums.of(fitted(chunk)) for fitted in maps.values()))
+    # Counts, raw losses and the losses after every map in one pass.
     counts, raw, mapped = evaluation.reduce(both(count_on(grid), LossSums.of, after_maps)).summaries
     require_both_classes(counts.n_target, counts.n_nontarget)
     bins = counts.bins()
@@ -238,6 +247,7 @@ def measure_list(
         n_nontarget=int(counts.n_nontarget),
         eer=eer,
         min_cllr=discrimination.min_cllr_from_blocks(blocks),
+        # The inverse normal distribution of 0 is infinite; perfect separation costs nothing.
         cllr_from_eer=float(cllr_from_eer(eer)) if eer > 0.0 else 0.0,
         det_slope=det_slope_from_bins(bins).slope,
         **cllrs,
@@ -269,6 +279,7 @@ def pool_lists(lists: Sequence[Scores]) -> Scores:
 
 
 def _sd_over_seeds(values: Sequence[float]) -> float:
+    # Few seeds: the unbiased estimate, which one seed does not have.
     return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
 
 

@@ -63,6 +63,8 @@ def population_logistic(scores: UnequalGaussians, log_odds: float) -> AffineMap:
     def cost(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         value, gradient, hessian = 0.0, np.zeros(2), np.zeros((2, 2))
         for distribution, sign, share in ((scores.target, -1.0, prior), (scores.nontarget, 1.0, 1.0 - prior)):
+            # The population as quadrature points, so that the same cost as for trials has no sampling
+            # error.
             s = distribution.mean() + distribution.std() * _Z
             z = sign * (x[0] * s + x[1] + log_odds)
             weight = unit * share * _WEIGHTS
@@ -73,6 +75,7 @@ def population_logistic(scores: UnequalGaussians, log_odds: float) -> AffineMap:
             hessian += (terms * (weight * wrong * (1.0 - wrong))) @ terms.T
         return value, gradient, hessian
 
+    # From CMLG, which is the solution itself where both variances are equal.
     minimum = newton(cost, np.array([start.a, start.b]), tolerance=1e-9, max_evaluations=200)
     if not minimum.converged:
         raise InputError(f"logistic regression at log-odds {log_odds:g} did not settle")
@@ -103,8 +106,10 @@ def population_minimum(scores: UnequalGaussians, evaluation: str = "sre12") -> f
     >>> round(population_minimum(UnequalGaussians(5.0, 1.6, 0.0, 1.0)), 4)
     0.2426
     """
+    # Priors of the presets are below 1/2: the best thresholds lie above the middle of the non-targets.
     low, high = scores.mean_nontarget, scores.mean_target + 4.0 * scores.std_target
     best = [
+        # point=point binds the point of this round; a closure would see the last one.
         minimize_scalar(
             lambda t, point=point: _population_cost(scores, point, t), bounds=(low, high), method="bounded"
         ).fun
@@ -121,6 +126,7 @@ def _population_moments(distribution: Normal) -> ClassMoments:
     """Moments of a population, as if of one trial."""
     one, sd = np.ones(1), distribution.std()
     return ClassMoments(
+        # As sums over one trial: the moments of the population are those of n = 1.
         n=1.0, mean=distribution.mean() * one, m2=sd**2 * np.ones((1, 1)), m3=0.0 * one, m4=3.0 * sd**4 * one,
         low=-np.inf * one, high=np.inf * one,
     )  # fmt: skip
@@ -202,12 +208,14 @@ def scan_trials_of(name: str, about: str, train: ScoreSource, evaluation: ScoreS
     return ScanCase(name, about, alpha_scan(train, test=evaluation, point=EVALUATION))
 
 
+# Costs must not depend on the number of threads in their last bits.
 @one_blas_thread()
 def run_prior_scan(scale: str = "small", *, seed: int = 2013) -> PriorScanResult:
     """Scan two populations and whole segments of the corpora of the duration experiment."""
     began = time.perf_counter()
     corpora = make_corpora(scale, seed=seed)
     full = SECONDS[-1]
+    # In memory, since the scan trains at every weight.
     train, evaluation = (
         make_list(full, full).scores() for make_list in (corpora.train_list, corpora.evaluation_list)
     )
@@ -242,6 +250,7 @@ def run_scan_of_scores(
     """
     began = time.perf_counter()
     curve = alpha_scan(train, test=test, point=point, known=known, p_known=p_known, groups=groups, rng=seed)
+    # The raw scores that the page shows are those that the costs were measured on.
     measured = evaluate(train if test is None else test)
     about = f"{measured.n_target:,} target and {measured.n_nontarget:,} non-target trials, {curve.how}"
     closer = MappingProxyType({"raw scores": measured})

@@ -108,6 +108,7 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
         trained = train_plda(chain(splits["train"]), iterations=iterations, shrinkage=SHRINKAGE)
         backend = Backend(chain, trained.model)
     ready = {split: backend.prepare(splits[split]) for split in ("dev", "eval")}
+    # Durations are names such as 5, 20 and full; by the alphabet 20 would come before 5.
     durations = sorted(np.unique(ready["eval"].column("duration")).tolist(), key=natural_order)
     pairs = [(enroll, test) for enroll in durations for test in durations]
     train = {pair: _scored_list(backend, ready["dev"], *pair) for pair in pairs}
@@ -123,6 +124,7 @@ def run_real_embeddings(embeddings: Embeddings, *, scorer: str = "plda") -> Real
         shapes.append(shape_of(scores))
     speakers = {split: len(np.unique(splits[split].known_speakers)) for split in SPLITS}
     about: dict[str, Json] = {"scorer": scorer, "speakers": speakers}
+    # After the loop: the list of the longest durations on both sides.
     closer = lists.closer_look(scores, lists.calibrated(scores, maps))
     table, seconds = ListTable(tuple(results)), time.perf_counter() - began
     return RealResult(table, tuple(shapes), about, seconds, closer, regularized=tuple(regularized))
@@ -135,6 +137,7 @@ def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
     used.
     """
     for name in ("split", "duration", "side", "gender"):
+        # Called for its error, before anything is computed.
         embeddings.column(name)
     if "suspect_label" in embeddings.columns:
         embeddings = embeddings.select(~embeddings.column("suspect_label").astype(bool))
@@ -143,13 +146,17 @@ def prepared_splits(embeddings: Embeddings) -> Mapping[str, Embeddings]:
     seen: dict[str, str] = {}
     for split, rows in splits.items():
         for speaker in np.unique(rows.known_speakers).tolist():
+            # A speaker in two splits would make the calibration, or the evaluation, too good.
             if seen.setdefault(speaker, split) != split:
                 raise InputError(f"speaker {speaker!r} is in the splits {seen[speaker]!r} and {split!r}")
     background = splits["train"]
     vectors = background.vectors.astype(np.float64)
+    # Without a column of corpora the background is one corpus.
     corpora: Array = background.columns.get("corpus", np.zeros(len(background)))
     for corpus in np.unique(corpora):
+        # Each corpus has a mean of its own, which PLDA would take for differences between speakers.
         vectors[corpora == corpus] -= vectors[corpora == corpus].mean(axis=0)
+    # By the mean of dev alone: eval is not to be used for anything.
     center = train_centering(splits["dev"])
     centered = {split: unit(center(splits[split])) for split in ("dev", "eval")}
     return {"train": unit(background.replace(vectors=vectors)), **centered}
@@ -212,11 +219,13 @@ def run_real_scores(
         except InputError as error:
             skipped[name] = str(error)
             continue
+        # Without maps: the LLRs are cross-validated, so no single map made them.
         measured = lists.measure_list(cell, {}, enroll=values[0], test="/".join(values[1:]))
         results.append(replace(measured, cmlg=cllr(llrs["cmlg"]), logistic=cllr(llrs["logistic"])))
         shapes.append(shape_of(cell))
         if rescued:
             regularized.append(name)
+        # The condition with most trials is shown in full.
         if largest is None or len(cell) > len(largest[0]):
             largest = cell, llrs
     if largest is None:

@@ -45,6 +45,7 @@ def read_npz(file: Path, *, score: Sequence[str] | None = None, label: str | Non
     classes = {"target", "nontarget"} <= arrays.keys() and all(
         arrays[one].ndim == 1 for one in ("target", "nontarget")
     )
+    # An array of scores wins over one array per class.
     if classes and (name is None or name not in arrays):
         return two_classes(arrays["target"], arrays["nontarget"], str(file), "npz", name or "score", label)
     if name is not None and name in arrays and arrays[name].ndim == 2:
@@ -81,6 +82,7 @@ def read_npy(file: Path) -> TrialTable:
 
 def one_class(array: Array, file: str, kind: str) -> TrialTable:
     """Scores of one class, from an array."""
+    # Kinds i, u and f: booleans are labels, and complex numbers are no scores.
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise FileFormatError(
             f"{file}: an array of {array.dtype} with shape {array.shape}, expected (n,) numbers"
@@ -122,8 +124,10 @@ def _npz_matrix(file: Path, arrays: Arrays, name: str) -> TrialTable:
 def _npz_series(array: Array, where: str) -> pl.Series:
     if array.dtype.kind not in "biufU":
         raise FileFormatError(f"{where} holds {array.dtype}, expected numbers or text")
+    # Not every version of polars has 16-bit floats, and none has long doubles.
     if array.dtype == np.float16 or (array.dtype.itemsize > 8 and array.dtype.kind == "f"):
         array = array.astype(np.float64)
+    # polars takes arrays in the byte order of the machine only.
     return pl.Series(array.astype(array.dtype.newbyteorder("=")))
 
 
@@ -141,6 +145,8 @@ def write_arrays(raw: IO[bytes], arrays: Mapping[str, Array]) -> None:
     """
     with zipfile.ZipFile(raw, "w") as archive:
         for name, array in arrays.items():
+            # force_zip64, as np.savez does: the size of a member is not known when its header is
+            # written.
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
@@ -154,6 +160,7 @@ def read_arrays(file: Path) -> Arrays:
         if first != b"PK":  # NumPy would take anything else for a pickle
             raise FileFormatError(f"{file}: not an NPZ archive of named arrays")
         if zipfile.is_zipfile(raw):
+            # Before np.load, which allocates what the header of an array announces.
             _refuse_large_archive(raw, file)
         raw.seek(0)
         with np.load(raw, allow_pickle=False) as archive:
@@ -168,6 +175,8 @@ def read_arrays(file: Path) -> Arrays:
 def _opened_for_numpy(file: Path, kind: str) -> Iterator[BinaryIO]:
     """A file opened here, since ``np.load`` leaves a broken one open; NumPy warns of files of Python 2."""
     with (
+        # Any exception: zipfile, zlib, struct and NumPy's own parser of headers raise different ones on
+        # broken files.
         naming_file(file, f"{kind} without pickles", Exception),  # it raises nearly everything
         file.open("rb") as raw,
         warnings.catch_warnings(action="ignore"),
@@ -263,6 +272,8 @@ def _opened(file: Path) -> Iterator[Archive]:
                 if not isinstance(link, h5py.HardLink):
                     raise FileFormatError(f"{file}: /{name} is a link, which is not followed")
                 there = archive[name]
+                # External storage and virtual datasets name other files, which HDF5 would open when the
+                # array is read.
                 if isinstance(there, h5py.Dataset) and (there.external or there.is_virtual):
                     raise FileFormatError(f"{file}: /{name} is stored in another file, which is not read")
             yield archive
@@ -283,6 +294,7 @@ def read_hdf5(file: Path) -> TrialTable:
             raise FileFormatError(
                 f"{file}: quality measures of segments, no trials; use it as --quality-file"
             )
+        # bob writes one array without ids.
         arrays = [one for one in archive if hasattr(archive[one], "shape")]
         if len(arrays) == 1:
             return one_class(_hdf5_array(archive, arrays[0], name), name, "bosaris")
@@ -323,6 +335,7 @@ def read_hdf5_quality(file: Path) -> tuple[list[str], Array]:
                 f"{file}: expected /ids and /values; there are: {', '.join(archive) or 'none'}"
             )
         ids = _hdf5_texts(archive, "ids", str(file))
+        # A file with one measure may hold a plain vector.
         values = np.atleast_2d(_hdf5_array(archive, "values", str(file)))
     if values.ndim != 2 or values.shape[1] != len(ids) or values.dtype.kind not in "biuf":
         raise FileFormatError(
@@ -337,6 +350,7 @@ def _hdf5_array(archive: Archive, name: str, file: str, ratio: int = DEFLATE_RAT
     """An array; one that is larger than the file or the memory can hold is refused before it is made."""
     there = _announced_hdf5_array(archive, name, file, ratio)
     cells = math.prod(there.shape or ())
+    # CELL_BYTES is for eight-byte values, so it is scaled by the width of this type.
     require_memory(CELL_BYTES / 8.0 * max(cells * there.dtype.itemsize, cells), file)
     return np.asarray(there)
 
@@ -348,6 +362,8 @@ def _announced_hdf5_array(archive: Archive, name: str, file: str, ratio: int = D
     there = archive[name]
     if not hasattr(there, "shape"):
         raise FileFormatError(f"{file}: /{name} is not an array")
+    # A header may announce any shape; nothing deflates more than DEFLATE_RATIO times, so more than that
+    # cannot be in the file.
     size, most = math.prod(there.shape or ()) * there.dtype.itemsize, ratio * Path(file).stat().st_size
     if size > most:
         raise FileFormatError(f"{file}: /{name} has shape {there.shape}, more than the file can hold")
@@ -414,6 +430,7 @@ def write_hdf5(trials: TrialTable, path: str | Path, *, key: bool = False) -> No
     # In memory: what goes wrong while HDF5 itself writes is hard to tell. Not by way of a Python file, which
     # h5py gives back too late if writing fails: Python 3.12 ends in a segmentation fault.
     with h5py.File(str(path), "w", driver="core", backing_store=False) as archive:
+        # Strings of variable length: ids may have any length.
         archive["ID/row_ids"], archive["ID/column_ids"] = (
             np.asarray([name.encode() for name in names], dtype=h5py.string_dtype())
             for names in (models, segments)
@@ -436,5 +453,6 @@ def _codes_of_ids(trials: TrialTable, name: str, path: str | Path) -> tuple[list
     ids = trials.table[name].cast(pl.String)
     if ids.has_nulls():
         raise InputError(f"{path}: some trials have no {name}")
+    # In order of appearance, so that writing twice gives the same file.
     names = ids.unique(maintain_order=True)
     return names.to_list(), ids.replace_strict(names, np.arange(len(names))).to_numpy()

@@ -70,6 +70,7 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
         )
     values, k = arrays[name], arrays[name].shape[1]
     given = _npz_texts(arrays, ("classes", "class_names"))
+    # Without names the classes are called 0, 1, 2, ...
     names = class_names(given if given is not None else range(k))
     if len(names) != k:
         raise FileFormatError(f"{file}: {counted(k, 'column')} in {name!r}, but {len(names)} classes")
@@ -82,6 +83,7 @@ def from_npz(file: Path, classes: Sequence[str] | None) -> TrialTable:
             continue
         if np.shape(content) != (len(values),):
             raise FileFormatError(f"{file}: {len(values)} rows in {name!r}, but {role}s {np.shape(content)}")
+        # A class may itself be called label or test.
         places[role] = f"_{role}" if role in names else role
         columns[places[role]] = content
     if label:
@@ -113,6 +115,7 @@ def wide_roles(trials: TrialTable, classes: Sequence[str] | None, label: str | N
     else:
         others = {role, test, trials.enroll}
         names = [name for name in table.columns if name not in others and _looks_numeric(table[name])]
+    # A numeric column with a usual name of labels may still be a class that was named.
     if role in names:
         role = None
     return trials.with_roles(score=tuple(names), label=role, test=test)
@@ -143,6 +146,7 @@ def from_long(trials: TrialTable, classes: Sequence[str] | None, label: str | No
             f"class {table[hypothesis][row]}"
         )
     names = chosen_classes(numbers[hypothesis].unique(maintain_order=True).to_list(), classes, trials.file)
+    # pivot keeps the order in which trials come first, and leaves null where a class has no row.
     wide = numbers.pivot(on=hypothesis, index=trial, values=score, maintain_order=True)
     wide = wide.select(trial, *names)
     gaps = wide.filter(pl.any_horizontal(pl.col(name).is_null() for name in names))
@@ -164,6 +168,8 @@ def _true_classes(
     """The true class of each trial."""
     words = table[label].cast(pl.String).str.strip_chars()
     distinct = words.drop_nulls().unique().to_list()
+    # target and nontarget mark the row of the true class; but where these words are classes themselves
+    # they are names.
     if None not in classify_words(distinct) and not set(distinct) <= set(names):
         marked = [word for word, meaning in zip(distinct, classify_words(distinct), strict=True) if meaning]
         rows = table.filter(words.is_in(marked))
@@ -258,6 +264,7 @@ def read_class_table(path: PathArg, reading: Reading) -> TrialTable:
             trials = from_long(trials, classes, label)
         else:
             trials = with_scores(wide_roles(trials, classes, label), droppable=False)
+    # One numeric column is the score of two classes, which another reader takes.
     if len(trials.score) < 2:
         raise FileFormatError(
             f"{trials.file}: {counted(len(trials.score), 'column')} with numbers, at least two classes are "
@@ -275,6 +282,7 @@ def read_class_systems(paths: Sequence[PathArg], reading: Reading) -> list[Trial
     Trials are matched by their ids; files without ids must have as many rows, in the same order.
     """
     first = read_class_table(paths[0], reading)
+    # The key belongs to the first file alone; the others follow its classes and its trials.
     like_first = Reading(classes=first.score, label=reading.own_label)
     return [first, *(_classes_like_first(first, read_class_table(path, like_first)) for path in paths[1:])]
 
@@ -376,6 +384,7 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
         return False
     columns = head.table.columns
     if _is_long_class_table(columns):
+        # language is a hypothesis here, not the truth, although it is among the names of both.
         role = label or named([name for name in columns if name not in HYPOTHESIS_NAMES], TRUTH_NAMES)
         return role is not None and None in classify_words(_distinct_classes(head.table[role]))
     if named(columns, SCORE_NAMES) is not None:
@@ -392,6 +401,7 @@ def _is_class_file(file: Path, key: PathArg | None, label: str | None) -> bool:
 def _glance_at_class_table(file: Path, kind: str, rows: list[list[str]]) -> TrialTable | None:
     """The first rows of a table with a header; None where there is none."""
     if kind == "text" and has_header(rows):
+        # Lines of another width are errors that the reader names; they do not decide here.
         whole = [row for row in rows[1:] if len(row) == len(rows[0])]
         table = pl.DataFrame(whole, schema=dict.fromkeys(unique_names(rows[0]), pl.String), orient="row")
     elif kind in ("parquet", "arrow"):

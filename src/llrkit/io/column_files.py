@@ -41,6 +41,7 @@ def scan_columns(
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         lazy_wanted = lazy.select(roles.needed_for(schema.names(), wanted))
+        # Row numbers are counted here: polars does not say where in the file a batch stands.
         first_row = 0
         with _naming_file(file, kind), stage(f"reading {file.name}", rows) as done:
             for batch in _batches(lazy_wanted, rows, width):
@@ -49,6 +50,7 @@ def scan_columns(
                     yield roles.assigned_to(TrialTable(str(file), kind, batch, first_row=first_row), wanted)
                 first_row += batch.height
                 done(batch.height)
+        # Damaged files can end early without an error of polars.
         if first_row != rows:
             raise FileFormatError(f"{file}: {first_row:,} rows were read, but the file says it has {rows:,}")
         if first_row == 0:
@@ -81,7 +83,9 @@ def decoded_size(file: Path, kind: str) -> float:
 def _description(file: Path, kind: str) -> tuple[pl.LazyFrame, int, float]:
     """A file that is not read yet, its number of rows, and the bytes that each takes in memory."""
     lazy = pl.scan_parquet(file) if kind == "parquet" else pl.scan_ipc(file)
+    # From the metadata; no column is read for it.
     rows = int(lazy.select(pl.len()).collect().item())
+    # 1,024 rows of nulls, since fixed costs would distort the width of a single one.
     return lazy, rows, held_size(pl.DataFrame(schema=lazy.collect_schema()).clear(1024)) / 1024
 
 
@@ -106,5 +110,6 @@ def _require_equal_lengths(table: pl.DataFrame) -> None:
 
 
 def _naming_file(file: Path, kind: str) -> AbstractContextManager[None]:
+    # PanicException is no PolarsError: polars panics on some damaged files.
     errors = pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError
     return naming_file(file, kind.capitalize(), *errors)

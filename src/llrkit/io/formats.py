@@ -28,6 +28,7 @@ BINARY = {
     "npy": (b"\x93NUMPY", (".npy",)),
     "bosaris": (b"\x89HDF\r\n\x1a\n", (".h5", ".hdf5")),
     "parquet": (b"PAR1", (".parquet", ".pq")),
+    # An Arrow stream does not begin with these bytes; only the ending of its name gives it away.
     "arrow": (b"ARROW1", (".arrow", ".ipc", ".feather", ".arrows")),
 }
 """The first bytes of files that are no text, and how their names end."""
@@ -52,6 +53,7 @@ def detect(file: Path) -> str:
             head = raw.read(8)
     except OSError as error:
         raise FileFormatError(f"{file}: cannot be read ({error.strerror or error})") from None
+    # The content decides where it can; the ending of a name may be wrong.
     by_magic = next((name for name, (magic, _) in BINARY.items() if head.startswith(magic)), None)
     by_ending = next((name for name, (_, ends) in BINARY.items() if file.suffix.lower() in ends), None)
     return by_magic or by_ending or "text"
@@ -89,6 +91,8 @@ def scan_tables(paths: PathArg | Sequence[PathArg], reading: Reading = PLAIN) ->
 
 def read_file(file: Path, reading: Reading) -> TrialTable:
     """Read one file of any format; one that changes meanwhile is an error."""
+    # Noted before it is opened: a command may not write over its inputs, and nobody may change them
+    # meanwhile.
     note_input(file)
     with unchanged(file):
         opened = _opened_by_format(file, reading)
@@ -109,6 +113,8 @@ def scan_file(file: Path, reading: Reading) -> Scan:
         return opened
     read = opened.read
 
+    # Compared with the state at the first look, not at the start of this pass: a change between two
+    # passes would mix two sets of trials.
     def read_unchanged(wanted: Sequence[str]) -> Iterator[TrialTable]:
         with unchanged(file, since=state):
             yield from read(wanted)
@@ -131,6 +137,7 @@ def _opened_by_format(file: Path, reading: Reading) -> Scan | TrialTable:
         if kind == "npy":
             return read_npy(file)
         return read_npz(file, score=reading.score, label=reading.own_label)
+    # The name stands for the HDF5 files and for the text files of BOSARIS; the first bytes tell which.
     if kind == "bosaris" and detect(file) == "bosaris":
         return read_hdf5(file)
     if kind == "bosaris":  # its text files have the columns of Kaldi's
@@ -143,9 +150,12 @@ def files_of(path: PathArg) -> list[Path]:
 
     Names that begin with a dot or an underscore are left out, unless the pattern begins like that.
     """
+    # polars' threads do not survive a fork: reading would hang instead of failing.
     refuse_after_fork("files of trials")
     file = Path(path)
     if file.is_dir():
+        # By name, since a directory lists its files in an order of its own, and rows must come in the
+        # same order everywhere.
         visible = sorted(one for one in file.iterdir() if is_taken(one.name))
         inside = [one for one in visible if one.is_file()]
         _say_what_is_left_out(file, visible)
@@ -153,6 +163,7 @@ def files_of(path: PathArg) -> list[Path]:
             raise FileFormatError(f"{file}: a directory without files")
         return inside
     if file.exists():
+        # Formats are told by the first bytes and read in several passes, which a pipe does not allow.
         if not file.is_file():
             what = "a pipe, which can be read once only" if file.is_fifo() else "a device, not a file"
             raise FileFormatError(f"{file}: {what}; copy it to a file")
@@ -161,6 +172,7 @@ def files_of(path: PathArg) -> list[Path]:
         raise FileFormatError(f"{file}: a link to {file.readlink()}, which is not there")
     names = glob.glob(str(path), recursive=True) if glob.has_magic(str(path)) else []
     matches = sorted(one for one in map(Path, names) if is_taken(one.name, file.name))
+    # A pattern with ** names folders on purpose, to look inside them.
     _say_what_is_left_out(file, [] if "**" in str(path) else matches)
     matches = [one for one in matches if one.is_file()]
     if not matches:
@@ -218,11 +230,14 @@ def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> N
         for path, files in read:
             source = os.path.realpath(path)
             states = [state for state in map(state_of, files) if state is not None]
+            # Device and inode, which also find hard links; realpath only resolves symbolic ones.
             same_file = there is not None and any(there[:2] == state[:2] for state in states)
             if place == source or same_file:
                 raise InputError(
                     f"{output}: is read by this command, so it is not overwritten; choose another name"
                 )
+            # The parts of an output folder would stand beside this input and be read with it the next
+            # time.
             if place in {os.path.realpath(folder) for folder in {file.parent for file in files}}:
                 raise InputError(f"{output}: holds {path}, which is read; write into another folder")
             in_folder = os.path.isdir(path) and parent == source and is_taken(name)
@@ -234,6 +249,7 @@ def require_separate(inputs: Iterable[PathArg], outputs: Sequence[PathArg]) -> N
 
 def _matches_pattern(place: str, pattern: str) -> bool:
     """Whether a file of this name would be taken for a pattern (one without ``**``)."""
+    # fnmatch has no **; such a pattern is not guarded.
     if not glob.has_magic(pattern) or "**" in pattern or os.path.exists(pattern):
         return False
     folder, name = os.path.split(os.path.abspath(pattern))

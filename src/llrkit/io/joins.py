@@ -35,10 +35,12 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
         raise FileFormatError(f"{key.file}: a key without labels; its columns: {there}")
     name, own_label = key.label, scores.label
     if own_label is not None:
+        # Renamed out of the way, so that the label of the key cannot collide with one of the scores.
         scores = scores.with_table(scores.table.rename({own_label: _OWN}), label=_OWN)
     key = key.with_table(key.table.rename({name: _KEYED}), label=_KEYED)
     key, ids = _ids_shared_with_key(scores, key)
     left, right = scores.table, key.table
+    # Text in one file and numbers in the other: ids are compared as text.
     differ = [one for one in ids if left.schema[one] != right.schema[one] and one not in _CHANNELS]
     same = [pl.col(differ).cast(pl.String)]
     # channels are a and b in one file and A and B in another
@@ -53,11 +55,16 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
     table = _join_on_ids(left, right, ids)
     # every row of one side met exactly one of the other, unless something is missing or repeated
     one_to_one = table.height == left.height == right.height and not table[_ROW].has_nulls()
+    # Row indices are counted because equal heights alone could hide a repeated row beside a missing one.
     if not (one_to_one and (np.bincount(table[_ROW].to_numpy()) == 1).all()):
+        # The slow path, which finds out what is wrong and applies the policies; the common case above
+        # costs one join.
         refuse_two_labels(key, ids)
         scores = by_policy_on_repeated(scores, duplicates, ids)
         if duplicates == "error":
             by_policy_on_repeated(key, duplicates, ids)
+        # Only the first of equal rows, whatever the policy: two rows of the key would multiply the
+        # score.
         key = key.only(key.table.select(pl.struct(ids).is_first_distinct()).to_series())
         if missing == "error":
             refuse_unmatched_trials(scores, key, ids, "no label")
@@ -69,6 +76,7 @@ def join_key(scores: TrialTable, key: TrialTable, *, missing: str, duplicates: s
             raise FileFormatError(f"{scores.file}: {none}")
         say_left_out(scores, unlabeled, f"no label in {key.file}")
         say_left_out(key, unscored, f"no score in {scores.file}")
+        # Rows no longer stand where they stood in the file.
         scores = replace(scores, lines=None)
     taken = {*ids, *scores.score}
     label = next(one for one in (name, "label", "label_of_key") if one not in taken)
@@ -86,6 +94,7 @@ def say_left_out(trials: TrialTable, n: int, lacks: str) -> None:
 
 def _without_own_labels(joined: TrialTable, key: str) -> TrialTable:
     """The labels of the key alone; it is an error if the scores came with labels that say otherwise."""
+    # By meaning and not by word: tgt in the scores and 1 in the key agree.
     ours, theirs = (_meaning_of_key_labels(joined.table[name]) for name in (_OWN, joined.label or ""))
     differs = (ours != theirs).fill_null(False)
     row, n = first_true(differs), int(differs.sum())
@@ -112,6 +121,8 @@ def _ids_shared_with_key(scores: TrialTable, key: TrialTable) -> tuple[TrialTabl
     pairs = [(scores.enroll, key.enroll), (scores.test, key.test)]
     both = [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
     names = [name for name in key.table.columns if name in scores.table.columns]
+    # Roles are trusted only if both files have the same ones; otherwise columns of the same name
+    # identify a trial.
     if both and all((ours is None) == (theirs is None) for ours, theirs in pairs):
         other = {theirs: ours for ours, theirs in both}
         free = [name for name in key.table.columns if name in other or name not in other.values()]
@@ -126,7 +137,9 @@ def _ids_shared_with_key(scores: TrialTable, key: TrialTable) -> tuple[TrialTabl
 
 def _join_on_ids(left: pl.DataFrame, right: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
     wanted = [*ids, *(name for name in right.columns if name not in left.columns)]
+    # The row of the key tells which trials met, also where a label itself is null.
     right = right.select(wanted).with_row_index(_ROW)
+    # polars joins in any order unless told; the order of the scores is part of the result.
     return left.join(right, on=ids, how="left", maintain_order="left", nulls_equal=True)
 
 
@@ -161,9 +174,12 @@ def system_names(paths: Sequence[str]) -> list[str]:
     for path, file in zip(paths, files, strict=True):
         if files.count(file) > 1:
             raise InputError(f"{path} is given more than once; each system needs a file of its own")
+    # score and label would be mistaken for roles in the joined table.
     reserved = {"score", "label"} if len(files) > 1 else set()
     for folders in range(max(len(file.parts) for file in files)):
         for ending in (False, True):
+            # The shortest names that differ: first without endings, then with, then with one folder
+            # more.
             names = []
             for file in files:
                 name = file.name if ending else file.name.split(".")[0] or file.name
@@ -251,7 +267,10 @@ def side_by_side(
             others = [named_alike(head, one) for one in others]
             for one in others:
                 for key in keys:
+                    # As text, since two files of the same ids may have been read with different types.
                     ours, theirs = head.table[key].cast(pl.String), one.table[key].cast(pl.String)
+                    # Rows are compared as they come: files in another order are joined in memory instead
+                    # (NotAlignedError).
                     if not ours.eq_missing(theirs).all():
                         raise NotAlignedError
             scores = (one.table[one.score[0]] for one in others)
@@ -272,6 +291,7 @@ def _batches_in_step(streams: Sequence[Iterator[TrialTable]]) -> Iterator[list[T
     while True:
         for i, stream in enumerate(streams):
             one = waiting[i]
+            # Empty batches must not be taken for the end of a file.
             while one is None or one.table.height == 0:
                 one = next(stream, None)
                 if one is None:
@@ -325,6 +345,7 @@ def join_systems(
             refuse_unmatched_trials(one, first, keys, "no score")
         # nothing is missing on either side unless that was allowed, so "full" adds rows only then
         joined = joined.join(
+            # coalesce merges the ids of both sides into one column, which a full join leaves apart.
             one.table.select(wanted), on=keys, how="full", coalesce=True, maintain_order="left",
             nulls_equal=True,
         )  # fmt: skip
@@ -340,6 +361,7 @@ def _labels_of_all_systems(
     if label is None:
         name = trials.label or "label"
         return joined.rename({_OTHER: name}), name
+    # As text, since one file may hold 1 and the other "1".
     ours, theirs = pl.col(label).cast(pl.String), pl.col(_OTHER).cast(pl.String)
     differs = joined.filter(ours.is_not_null() & theirs.is_not_null() & (ours != theirs))
     if differs.height:
@@ -369,6 +391,8 @@ def join_countermeasure(
     if labeled and asv.label is None:
         raise LabelError(f"{asv.file}: there are no labels; target, nontarget and spoof are needed")
     keys = trial_columns([asv, cm], ids)
+    # A countermeasure scores a segment, which may occur in many trials, so only its own side must be
+    # unique.
     row = first_true(cm.table.select(keys).is_duplicated())
     if row is not None:
         segment = " ".join(map(str, cm.table.select(keys).row(row)))
@@ -378,6 +402,7 @@ def join_countermeasure(
         )
     cm = replace(cm, table=cm.table.with_columns(pl.col(key).cast(asv.table.schema[key]) for key in keys))
     refuse_unmatched_trials(asv, cm, keys, "no score")
+    # A column of that name in the trials makes room for the scores of the countermeasure.
     left = asv.table.rename({asv.score[0]: names[0]}).drop(names[1], strict=False)
     right = cm.table.select(*keys, pl.col(cm.score[0]).cast(pl.Float64).alias(names[1]))
     joined = left.join(right, on=keys, how="left", maintain_order="left", nulls_equal=True)
@@ -403,6 +428,7 @@ def read_quality(path: PathArg, reading: Reading = PLAIN) -> pl.DataFrame:
         name = named(measures.table.columns, ID_NAMES) or measures.table.columns[0]
         table = measures.table.rename({name: "id"}).select(pl.col("id").cast(pl.String), pl.exclude("id"))
         for column in table.columns[1:]:
+            # Strings that are no numbers become null by the cast, and are refused with missing ones.
             numbers = table[column].cast(pl.Float64, strict=False)
             row = first_true(numbers.is_null() | numbers.is_nan())
             if row is not None:
@@ -432,6 +458,8 @@ def with_quality(
         renamed = {column: f"{side}_{column}" for column in quality.columns if column != "id"}
         wanted = table.select(pl.col(name).cast(pl.String).alias("id"))
         joined = wanted.join(quality.rename(renamed), on="id", how="left", maintain_order="left").drop("id")
+        # Ids of one side may be models that the file does not know, so a side without any known id is
+        # left out silently.
         if joined.width and joined[:, 0].null_count() < joined.height:
             table = table.with_columns(joined)
             added += joined.columns

@@ -40,8 +40,11 @@ def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False
         table = _targets_and_nontargets_files(paths[0], reading.nontargets, reading)
     else:
         table = read_table(paths[0], reading)
+        # With a key, repeated trials are judged by the join, which knows the columns that identify them.
         if reading.key is None:
             table = by_policy_on_repeated(table, reading.repeated)
+    # "subset" is about scores of systems; for the key and the quality measures it means to leave trials
+    # out.
     absent = "error" if reading.missing == "error" else "drop"
     if reading.key is not None:
         wanted = reading.key_label or reading.label
@@ -53,6 +56,7 @@ def read_whole(paths: Sequence[PathArg], reading: Reading, *, held: bool = False
             table = join_key(table, key, missing=absent, duplicates=reading.repeated)
     if reading.quality is not None:
         table = with_quality(table, reading.quality, missing=absent, reading=reading)
+    # After the joins, so that a condition may name a column of the key or a quality measure.
     (table,) = selected(Scan.of(table), reading).read(table.table.columns)
     trials = as_trials_checked(table, positive=reading.positive, missing=reading.missing == "subset")
     if reading.weight is not None:
@@ -71,6 +75,7 @@ def open_batches(path: PathArg, reading: Reading, *, held: bool = False, trained
     ``trained`` are the columns of training, for a message.
     """
     reading.require(REWRITE)
+    # A join needs every id in memory, so the file is read whole and handed on as a single batch.
     if reading.joins:
         return Scan.of(table_of(read_whole([path], reading, held=held)))
     _require_text([path], reading)
@@ -114,6 +119,8 @@ def _targets_and_nontargets_files(targets: PathArg, nontargets: PathArg, reading
         (table,) = selected(Scan.of(table), policy).read(table.table.columns)
         if len(table.score) != 1:
             raise FileFormatError(f"{table.file}: expected the scores of one class, one per line")
+        # Checked here although the result is thrown away: after the two arrays are put together, no
+        # message could name the file and its line.
         as_trials_checked(table.with_roles(label=None), labeled=False)
         tables.append(table)
     target, nontarget = (table.table[table.score[0]].to_numpy() for table in tables)
@@ -127,6 +134,8 @@ def _file_for_each_system(paths: Sequence[PathArg], reading: Reading) -> TrialTa
     if reading.duplicates == "keep":
         raise InputError("trials that occur more than once cannot be joined; use --duplicates error or drop")
     tables = [read_table(path, reading) for path in paths]
+    # join_systems refuses repeated trials, so they are dropped from each file before it; the ids must
+    # have the same names in all files for that.
     if reading.duplicates == "drop":
         tables = [tables[0], *(named_alike(tables[0], table) for table in tables[1:])]
         keys = trial_columns(tables, reading.ids)
@@ -141,6 +150,8 @@ def _file_for_each_system(paths: Sequence[PathArg], reading: Reading) -> TrialTa
 
 def _rescaled_scores(scan: Scan, factor: float) -> Scan:
     """Scores times a factor; LLRs that are no longer to base ten are in the column of natural ones."""
+    # Only LLRs that a calibration wrote change their column: log10_lr would be a wrong name after the
+    # multiplication, while the user's own column keeps its name.
     renames = scan.like.roles.calibrated and scan.like.score == (LOG10_LR,)
 
     def change(trials: TrialTable) -> TrialTable:
@@ -160,6 +171,8 @@ def _with_positive_label(scan: Scan, positive: str) -> Scan:
     label = scan.like.label
     if label is None:
         raise InputError(f"{scan.like.file}: --positive {positive}, but there are no labels")
+    # The schema of later batches must be known before any is read, and the label is a boolean from here
+    # on.
     empty = scan.like.table.with_columns(pl.lit(None, dtype=pl.Boolean).alias(label))
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
@@ -168,6 +181,7 @@ def _with_positive_label(scan: Scan, positive: str) -> Scan:
             changed = batch if label not in wanted else with_positive(batch, positive)
             seen = seen or bool(changed.table[label].any())
             yield changed
+        # Only after all batches: the word may first occur in the last of them.
         if not seen:
             raise LabelError(f"{scan.like.file}, column {label!r}: no label {positive!r}")
 
@@ -192,6 +206,7 @@ def convert(
     def checked() -> Iterator[TrialTable]:
         for batch in scan.read(scan.columns):
             if batch.label is not None:
+                # For its errors only; labels are written as they were read.
                 target_mask_of(batch)
             yield with_scores(batch)
 

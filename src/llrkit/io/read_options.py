@@ -104,6 +104,7 @@ class Reading(Options):
 
     def check(self) -> None:
         """Conditions and encodings are refused before anything is read."""
+        # A property that parses: its errors come here, before any file is opened.
         _ = self.selection
         try:
             _ = self.encoding is not None and "a".encode(self.encoding)
@@ -136,6 +137,8 @@ class Reading(Options):
 
     def instead_of_missing(self, roles: Roles) -> float | None:
         """What stands for a missing score, as the file would hold it; None if such trials are left out."""
+        # Rejected at every threshold means the end that is least like a target: -inf, or +inf where the
+        # factor turns distances round.
         return None if self.missing_scores == "drop" else math.copysign(math.inf, -self.factor_for(roles))
 
     @property
@@ -151,6 +154,7 @@ class Reading(Options):
     @property
     def joins(self) -> bool:
         """Whether files must be seen as a whole: to be joined, put together, or searched for repetitions."""
+        # Not ``repeated``, whose default depends on the key: that counts by itself below.
         repeated = self.duplicates not in (None, "keep")
         return self.key is not None or self.nontargets is not None or repeated
 
@@ -162,6 +166,8 @@ class Reading(Options):
     @property
     def own_label(self) -> str | None:
         """The column with labels in the file of the scores: ``label``, unless that is one of the key."""
+        # With a key, ``label`` names its column; the scores have labels of their own only where
+        # ``key_label`` tells the two apart.
         return self.label if self.key is None or self.key_label is not None else None
 
     def for_other_file(self, **options: Any) -> Reading:
@@ -183,6 +189,8 @@ class Reading(Options):
         """Refuse the first option that a way of reading cannot honor."""
         for name in self.given():
             if name not in way.honors:
+                # unreadable is an option of clusters alone, so what is refused is the same on every
+                # other way of reading.
                 refusal = MEMORY.refusal if name == "unreadable" else way.refusal
                 raise InputError(f"{flag_of(Reading, name)} {refusal}")
 
@@ -194,6 +202,7 @@ def require_text_name(path: PathArg) -> None:
     --------
     >>> require_text_name("scores.parquet")
     """
+    # File names that are not UTF-8 hold surrogates in Python, which polars cannot take.
     if printable(fspath(path)) != fspath(path):
         raise InputError(f"{path}: the name is not UTF-8 text, which this format needs; rename the file")
 
@@ -227,6 +236,7 @@ BATCHES = Way(
     frozenset({*_TABLE, *_TEXT, "missing", "missing_scores"}),
     "needs all trials in memory; use read_trials",
 )
+# Without labels, positive would have no effect.
 UNLABELED = Way(BATCHES.honors - {"positive"}, "is about labels, which are not looked at here")
 THREE_KINDS = Way(
     BATCHES.honors - {"positive"},

@@ -78,6 +78,7 @@ class Condition:
     def holds(self, column: pl.Series) -> pl.Series:
         """For each value of a column whether it satisfies the condition."""
         if column.dtype.is_float():
+            # NaN in a float column is a missing value here, and satisfies no condition.
             column = column.fill_nan(None)
         if column.dtype == pl.Boolean:
             wanted: list[bool] | list[float] = [self._truth(value) for value in self.values]
@@ -96,9 +97,12 @@ class Condition:
         if self.op in _ORDERED:
             found = _ORDERED[self.op](column, wanted[0])
         else:
+            # A comparison for each value instead of is_in: it compares 5 with 5.0 and leaves null where
+            # the column is null.
             found = reduce(operator.or_, (column == value for value in wanted))
         if self.op in ("!=", "not in"):
             found = ~found
+        # After the negation, so that a missing value satisfies neither = nor !=.
         return found.fill_null(value=False) & column.is_not_null()
 
     def _text_holds(self, column: pl.Series) -> pl.Series:
@@ -108,12 +112,14 @@ class Condition:
             if value.lower() in ("true", "false"):
                 found |= column.str.to_lowercase() == value.lower()
             elif _NUMBER.fullmatch(value):
+                # NaN equals nothing, so text that is no number cannot match.
                 found |= column.cast(pl.Float64, strict=False).fill_null(float("nan")) == float(value)
         wanted = found.fill_null(value=False)
         return (wanted if self.op in ("=", "in") else ~wanted) & column.is_not_null()
 
     def _number(self, value: str) -> float:
         try:
+            # Integers stay integers: beyond 2^53 two ids would be equal as floats.
             number = int(value) if value.lstrip("+-").isdecimal() else float(value)
             if math.isnan(number):  # nothing is above, below or equal to it
                 raise ValueError
@@ -169,7 +175,9 @@ class Where:
             require_column(name, scan.columns, f"{scan.like.file}: --where")
 
         def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
+            # Counted over all batches, since a batch without any such trial is no error.
             n_rows, values = 0, ""
+            # Columns that only the condition needs are read too and dropped again.
             for batch in scan.read([*dict.fromkeys([*wanted, *self.columns])]):
                 kept = batch.only(self.mask(batch.table))
                 n_rows += kept.table.height
@@ -195,6 +203,7 @@ class Where:
                 if names is None:
                     kept &= condition.holds(pl.Series(values)).to_numpy()
                 elif len(values):  # codes of names
+                    # The condition is tried on each name once and spread over the trials by their codes.
                     kept &= condition.holds(pl.Series(list(names), strict=False)).to_numpy()[values]
             masks.append(kept)
         return chunk.select(*masks)
@@ -223,6 +232,7 @@ def rows_where(
     conditions = Where.parse(texts)
     for name in conditions.columns:
         require_column(name, list(columns), f"{file}: --where")
+    # Only the columns that are asked about become a table.
     table = pl.DataFrame({name: np.asarray(columns[name]) for name in conditions.columns})
     rows = np.flatnonzero(conditions.mask(table).to_numpy())
     if len(rows) == 0:
@@ -238,6 +248,8 @@ def split_conditions(texts: Sequence[str]) -> tuple[list[str], list[str]]:
     >>> split_conditions(["split = eval", "enroll_gender = test_gender"])
     (['split = eval'], ['enroll_gender = test_gender'])
     """
+    # Columns of trials are named after their side, so the prefix tells the two kinds of conditions
+    # apart.
     on_trials = [text for text in texts if Condition.parse(text).column.startswith(("enroll_", "test_"))]
     return [text for text in texts if text not in on_trials], on_trials
 
@@ -294,6 +306,8 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
         kept = frame.filter(assigned)
         # a search without any candidate has one that is rejected at every threshold
         nothing = frame.join(kept, on=SEARCH, how="anti").unique(SEARCH, maintain_order=True)
+        # A search that returned nothing is a miss if it has a mate, so it must stay in the table
+        # (docs/notes/decisions-models.md).
         rejected = (pl.lit("-").alias(CANDIDATE), pl.lit(-math.inf).alias("score"))
         frame = pl.concat([kept, nothing.with_columns(rejected)])
     key = read_table(mates, Reading(columns=(SEARCH, CANDIDATE)))
@@ -302,10 +316,13 @@ def read_candidates(lists: PathArg, mates: PathArg) -> Trials:
     )
     truth = truth.filter(pl.col(SEARCH) != SEARCH)  # a header line
     has_mate = pl.col(MATE).is_not_null() & ~pl.col(MATE).is_in(NO_MATE)
+    # Repeated lines of the key would repeat candidates in the join.
     mated = truth.filter(has_mate).unique()
     both = truth.filter(~has_mate).join(mated, on=SEARCH, how="semi")
     if both.height:
         raise FileFormatError(f"{key.file}: search {both[SEARCH][0]} is listed both with and without a mate")
+    # A search whose outcome or truth is unknown is an error in either direction: leaving it out would
+    # change the rates.
     unknown = frame.join(truth, on=SEARCH, how="anti")
     if unknown.height:
         raise FileFormatError(f"{key.file}: the key does not mention the search {unknown[SEARCH][0]}")

@@ -45,6 +45,7 @@ BONAFIDE, ATTACK = {"bonafide", "bona-fide", "genuine"}, re.compile("spoof|-|[as
 """What is no attack, and the names of attacks in ASVspoof: S1 to S10, A01 to A32, AA to CC."""
 GENUINE_OR_SPOOFED = BONAFIDE | {"real", "spoof", "spoofed", "fake"}
 _NAMES = {*SCORE_NAMES, *ONE_OF_TWO_SCORES, *LABEL_NAMES, *ENROLL_NAMES, *TEST_NAMES}
+# Names that end in a digit are left out: utt1 in the first row may as well be the id of a trial.
 KNOWN_NAMES = {name for name in _NAMES if name[-1] not in "12"} | {"side", "channel", "gender"}
 """Names by which a header is known; ``utt1`` may as well be an id."""
 
@@ -82,6 +83,7 @@ class Layout:
 
 
 LAYOUTS = (
+    # Among layouts of one width, the stricter one comes before the one that would take anything.
     Layout("values", "N", "score"),
     Layout("two-column", "LN", "label score"),
     Layout("two-column", "NL", "score label"),
@@ -102,6 +104,7 @@ LAYOUTS = (
     Layout("kaldi", "**LN", "enroll test label score"),
     Layout("kaldi", "**NL", "enroll test score label"),
     Layout("voxceleb", "BTTN", "label enroll test score"),
+    # bob separates by blanks; four columns between commas that end in a number are left to --columns.
     Layout("bob", "***N", "claimed_id real_id probe score", " \t"),
     Layout("nist", "**SWN", "enroll test side decision score"),
     Layout("asvspoof", "**G*W", "enroll test gender attack label"),  # ASVspoof 5, track 2
@@ -154,6 +157,7 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
     for column in zip(*rows, strict=False):
         values = {value.strip().lower() for value in column}
         kind = ""
+        # A missing score must not make text of a column of numbers.
         numbers = values - NO_SCORE
         kind += "N" if numbers and all(NUMBER.fullmatch(value) for value in numbers) else "T"
         binary = values <= {"0", "1"} or values <= {"-1", "1"} or values <= {"0.0", "1.0"}
@@ -167,6 +171,7 @@ def kinds_of(rows: Sequence[Sequence[str]]) -> list[str]:
             kind += "G"
         if values <= GENUINE_OR_SPOOFED:
             kind += "F"
+        # At least one bonafide: a column of attack names alone could be any column of short ids.
         if values & BONAFIDE and all(ATTACK.fullmatch(value) for value in values - BONAFIDE):
             kind += "C"
         kinds.append(kind)
@@ -192,6 +197,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     # classes may be numbered: 0, 1, 2, ... beside columns with known names
     if numbers and (numbers != [str(i) for i in range(len(numbers))] or len(numbers) < 2):
         return False
+    # target and nontarget are usual names of columns, but as words among the labels they are a trial.
     words = {
         folded(field) for field, known in zip(first, classify_words(first), strict=True) if known is None
     }
@@ -232,6 +238,7 @@ def unique_names(fields: Sequence[str]) -> list[str]:
     """
     names: dict[str, None] = {}  # in order, and quick to look in
     for i, field in enumerate(fields, 1):
+        # The number of the column, so that the name does not depend on other columns.
         name = field.strip() or f"column_{i}"
         while name in names:
             name = f"{name}_{i}"
@@ -258,6 +265,7 @@ def distinct_names(fields: Sequence[str], where: str) -> list[str]:
 
 def named(names: Sequence[str], candidates: Sequence[str]) -> str | None:
     """The column with the first of these names, however it is capitalized."""
+    # Reversed, so that of names that differ only in capitals the first wins.
     known = {folded(name): name for name in reversed(names)}
     return next((known[candidate] for candidate in candidates if candidate in known), None)
 
@@ -383,6 +391,7 @@ class Scan:
         def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
             yield replace(trials, table=trials.table.select(wanted))
 
+        # Without lines, since the empty table stands for no row of the file.
         return cls(trials.without_lines(trials.table.clear()), read)
 
     @property
@@ -393,6 +402,7 @@ class Scan:
     def whole(self) -> TrialTable:
         """All batches as one table."""
         first, tables, starts, size = None, [], [], 0
+        # The announced size first: what cannot fit is refused before anything is read.
         require_memory(self.size, self.like.file, IN_BATCHES)
         for batch in self.read(self.columns):
             size += held_size(batch.table)
@@ -428,6 +438,7 @@ def first_true(mask: pl.Series) -> int | None:
     >>> first_true(pl.Series([False, True, True])), first_true(pl.Series([False, None]))
     (1, None)
     """
+    # arg_max of booleans is the first True, and takes nulls for False here.
     return mask.arg_max() if mask.any() else None
 
 
@@ -455,6 +466,8 @@ def one_after_another(scans: Sequence[Scan]) -> Scan:
     return Scan(scans[0].like, read)
 
 
+# Columns named sasv_label number three kinds of trials; as plain numbers, 0 and 1 would be read as two
+# classes.
 SASV_LABELS = {"1": "target", "1.0": "target", "2": "nontarget", "2.0": "nontarget", "0": "spoof", "0.0": "spoof"}  # fmt: skip # noqa: E501
 
 PAIR_OF_FILES = {"file1", "file2", "reference"}
@@ -501,18 +514,23 @@ def header_roles(
     for name in (*(score or ()), *(() if label is None else (label,))):
         require_column(name, names, where)
     written = llrs_written_by_a_map(names)
+    # Only the column that the map wrote is calibrated: another one of the same file may be asked for by
+    # name.
     calibrated = written is not None and score in (None, [written], (written,))
     if score is None:
         usual = written or _column_named_one_of(names, SCORE_NAMES, where)
+        # With both scores of a tandem in one table nothing says which is meant.
         if usual is None and len({folded(name) for name in names} & {*ONE_OF_TWO_SCORES}) == 1:
             usual = _column_named_one_of(names, ONE_OF_TWO_SCORES, where)
         score = [usual] if usual else []
     free = [name for name in names if name not in score]
     role = label or usual_label(free, score, where)
+    # Labels are made of two subject ids only where no column holds them.
     same = next((pair for pair in SAME_SUBJECT if set(pair) <= set(names)), None) if role is None else None
     if same is not None:
         role = "label"
     free = [name for name in free if name != role]
+    # Only LLRs that llrkit wrote say that they are to base ten; no scale is ever guessed from values.
     factor = math.log(10.0) if calibrated and written == LOG10_LR else 1.0
     enroll, test = (_column_named_one_of(free, usual, where) for usual in (ENROLL_NAMES, TEST_NAMES))
     roles = Roles(tuple(score), role, enroll, test, factor=factor, calibrated=calibrated)
@@ -532,6 +550,8 @@ def usual_label(names: Sequence[str], scores: Sequence[str], where: str) -> str 
     # pyannote calls the label of a pair of files its reference
     if {folded(name) for name in names} >= PAIR_OF_FILES:
         return _column_named_one_of(names, ("label", "reference"), where)
+    # For a countermeasure spoofed trials are the other class, for a verification system they are
+    # non-targets; so each score has its own column of labels.
     own = ("cm_label",) if [folded(name) for name in scores] == ["cm_score"] else ()
     return _column_named_one_of(names, (*own, *LABEL_NAMES), where)
 
@@ -606,16 +626,19 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType | None:
     >>> common_type(pl.Int64(), pl.String()), common_type(pl.Boolean(), pl.Int64())
     (String, None)
     """
+    # Null is the type of a column without any value, which fits everything.
     if one == other or other == pl.Null:
         return one
     if one == pl.Null:
         return other
     if one.is_integer() and other.is_integer():
         return _common_integer(one, other)
+    # Decimals hold exact fractions, which floats would lose, so they stay apart.
     if one.is_numeric() and other.is_numeric() and not (one.is_decimal() or other.is_decimal()):
         return pl.Float64()
     if _is_text(one) and _is_text(other):
         return pl.String()
+    # Integers are written out rather than text parsed, which would make 0042 and 42 equal.
     if (_is_text(one) and other.is_integer()) or (one.is_integer() and _is_text(other)):
         return pl.String()
     if isinstance(one, pl.Datetime) and isinstance(other, pl.Datetime) and one.time_zone == other.time_zone:
@@ -628,6 +651,7 @@ def _common_integer(one: pl.DataType, other: pl.DataType) -> pl.DataType:
     if one.is_signed_integer() == other.is_signed_integer():
         return max(one, other, key=lambda kind: _WIDTHS.get(type(kind), 128))
     signed, unsigned = (one, other) if one.is_signed_integer() else (other, one)
+    # UInt64 beside a signed type is held in Int64, and cast_exactly refuses values beyond it.
     needed = max(_WIDTHS.get(type(signed), 128), min(2 * _WIDTHS.get(type(unsigned), 128), 64))
     return {16: pl.Int16, 32: pl.Int32, 64: pl.Int64}.get(needed, pl.Int128)()
 
@@ -669,6 +693,7 @@ def cast_exactly(trials: TrialTable, wanted: Mapping[str, Wanted]) -> TrialTable
             continue
         before = table[name]
         after = before.cast(to.type, strict=False)
+        # There and back again finds every lost digit and sign; eq_missing takes two nulls for equal.
         lost = ~after.cast(before.dtype, strict=False).eq_missing(before)
         if lost.any():
             row = int(lost.arg_max() or 0)

@@ -36,6 +36,7 @@ def as_utf8(blocks: Iterable[bytes], encoding: str | None, file: str) -> Iterato
     if encoding is None:
         yield from blocks
         return
+    # Incremental, since a character may be cut by the end of a block.
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
     try:
@@ -96,6 +97,8 @@ def _blocks_of_plain_file(raw: BinaryIO, size: int) -> Iterator[bytes]:
     """Blocks that end with a line where one ends soon enough, so that nobody has to put lines together."""
     start = 0
     while True:
+        # Looks ahead for the end of a line within 4 KB, then reads the block up to it: cheaper than
+        # copying the rest of a line to the next block.
         raw.seek(start + size)
         end = raw.read(_SOON).find(b"\n") + 1
         raw.seek(start)
@@ -118,6 +121,7 @@ def _gunzip(raw: BinaryIO, size: int, file: Path) -> Iterator[bytes]:
         with gzip.GzipFile(fileobj=raw) as content:  # of several members, perhaps, and padded with zeros
             while block := content.read(size):
                 unpacked += len(block)
+                # Against what has been read so far, so that a bomb is refused while it unpacks.
                 refuse_bomb(unpacked, raw.tell(), file)
                 yield block
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -143,6 +147,7 @@ def _zstd_bound(raw: bytes, file: Path) -> int:
     """How large zstd data can become at most, from the headers of their blocks (RFC 8878)."""
     at, bound = 0, 0
     while at + 4 <= len(raw):
+        # Skippable frames have the magic numbers 0x184D2A50 to 0x184D2A5F, little-endian.
         if raw[at + 1 : at + 4] == b"\x2a\x4d\x18" and raw[at] >> 4 == 5:  # a frame to be skipped
             at += 8 + int.from_bytes(raw[at + 4 : at + 8], "little")
             continue
@@ -150,6 +155,8 @@ def _zstd_bound(raw: bytes, file: Path) -> int:
             raise FileFormatError(f"{file}: broken zstd data")
         flags = raw[at + 4]
         single, checksum = bool(flags & 0x20), bool(flags & 0x04)
+        # Sizes of the optional fields of a frame header: content size, window descriptor (absent in
+        # single segments) and dictionary id.
         size_bytes = (1 if single else 0, 2, 4, 8)[flags >> 6]
         at += 5 + (not single) + (0, 1, 2, 4)[flags & 3] + size_bytes
         last = False
@@ -158,6 +165,8 @@ def _zstd_bound(raw: bytes, file: Path) -> int:
                 raise FileFormatError(f"{file}: the zstd data end too early")
             header = int.from_bytes(raw[at : at + 3], "little")
             last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
+            # Kind 0 is stored and 1 a run of one byte, both with their size in the header; 2 is
+            # compressed and announces no size, so the largest possible one counts.
             bound += _ZSTD_BLOCK if kind == 2 else size
             at += 3 + (1 if kind == 1 else size)
         at += 4 * checksum
@@ -217,16 +226,20 @@ def commas_are_decimal(line: str, delimiter: str) -> bool:
 def delimiter_of(head: bytes, decimal: str) -> str:
     """What stands between the columns of a text, from its first line with anything in it."""
     raw = next((line for line in head.split(b"\n") if line.strip()), b"")
+    # Commas in a quoted name are not delimiters.
     first = re.sub('"[^"]*"', '""', raw.decode("utf-8", "replace"))
     marks = {mark: first.count(mark) for mark in "\t,;"}
+    # Tabs or semicolons that leave only decimal commas in the fields are the delimiter.
     if any(commas_are_decimal(first, mark) for mark in "\t;"):
         marks[","] = 0
     elif decimal == ",":
         marks[","] = sum("," in field and not COMMA_NUMBER.fullmatch(field) for field in first.split())
+    # max takes the first of equal counts: a tab before a comma before a semicolon.
     delimiter = max(marks, key=lambda mark: marks[mark])
     if delimiter != "\t" and marks[delimiter] and _is_kaldi(head, delimiter):
         return " "
     if not marks[delimiter]:  # blanks, unless there is only one column
+        # A single column needs some delimiter that cannot be in its numbers.
         delimiter = " " if len(raw.split()) > 1 else "," if decimal == "." else ";"
     return delimiter
 
@@ -274,20 +287,27 @@ class Piece:
         data, delimiter, line = self.data, self.delimiter, 1
         before = self.first_line - 1
         try:
+            # Unlike csv, bytes.split takes any run of blanks and tabs for one delimiter.
             if delimiter == " " and b'"' not in data:
                 for line, raw in enumerate(data.split(b"\n"), 1):
                     if raw.strip():
                         yield before + line, [field.decode() for field in raw.split()]
                 return
             with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="") as text:
+                # newline="" as the csv module asks for, so that line_num counts the lines of quoted
+                # fields.
                 rows = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
                 for fields in rows:
                     if delimiter == " ":
                         fields = [field for field in fields if field]
+                    # One blank field is a blank line; several fields are a row even if all of them are
+                    # empty.
                     if any(field.strip(BLANK) for field in fields) or len(fields) > 1:
                         yield before + line, fields
                     line = rows.line_num + 1
         except UnicodeDecodeError as error:
+            # The decoder of TextIOWrapper reports a place in its own buffer, so the byte is searched for
+            # in the whole piece.
             line = data.count(b"\n", 0, _first_not_utf8(data)) + 1
             raise FileFormatError(
                 f"{self.file}, line {before + line}: not UTF-8 text ({error.reason}); name its encoding with "
@@ -339,6 +359,8 @@ class TextFile:
 
     def pieces(self, skip: int = 0) -> Iterator[Piece]:
         """The text after its first lines, cut at ends of lines that are not inside quotes."""
+        # due: after a block without a usable end of line, nothing is tried again until the text has
+        # doubled; trying after each block would take quadratic time.
         line, waiting, size, due = 1, [], 0, 0
         for block in self._blocks():
             waiting.append(block)
@@ -364,6 +386,8 @@ class TextFile:
         # a block of short lines takes ten times as much as columns, and several are worked on at a time
         size = min(at_once(BLOCK_BYTES), max(memory_limit() // 128, LONGEST_LINE))
         for i, block in enumerate(as_utf8(blocks_of(self.path, size), self.encoding, self.file)):
+            # Excel and Windows programs write a byte order mark, which would become part of the first
+            # name.
             data = block.removeprefix(BOM) if i == 0 else block
             yield data.replace(b"\r", b"\n") if self.only_returns else data
 
@@ -374,6 +398,7 @@ def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) ->
     if first.startswith(UTF_16):
         raise FileFormatError(f"{file}, line 1: UTF-16 text; save it as UTF-8, or use --encoding utf-16")
     data = first.removeprefix(BOM)
+    # Old Macintosh line ends; polars and csv would see one long line.
     only_returns = b"\n" not in data and b"\r" in data
     if only_returns:
         data = data.replace(b"\r", b"\n")
@@ -383,6 +408,7 @@ def open_text(file: Path, *, decimal: str = ".", encoding: str | None = None) ->
     if b"\x00" in head:
         raise FileFormatError(f"{file}, line 1: binary; expected text with a header line, or rows of scores")
     if len(data) > HEAD_BYTES:  # whole lines only
+        # Without any end of line in the head there is one very long line, a header of many columns.
         head = head[: head.rfind(b"\n") + 1] or data[:LONGEST_LINE].split(b"\n")[0]
     delimiter = delimiter_of(head, decimal)
     rows = []
@@ -403,6 +429,7 @@ def _whole_lines(piece: Piece) -> Piece:
     at = np.flatnonzero(raw[:-1] == ord("\r"))
     at = at[raw[at + 1] != ord("\n")]
     if len(at) and b'"' in piece.data:
+        # An even number of quotes before it: outside of quotes, where it cannot be part of a text.
         at = at[np.searchsorted(np.flatnonzero(raw == ord('"')), at) % 2 == 0]
     if len(at):
         line = piece.first_line + piece.data.count(b"\n", 0, int(at[0]))
@@ -416,6 +443,7 @@ def _after_first_lines(piece: Piece, skip: int) -> Iterator[Piece]:
     for _ in range(skip + 1 - piece.first_line):
         at = piece.data.find(b"\n", at) + 1
         if at == 0:
+            # The header fills the piece and goes on in the next.
             return
     if at < len(piece.data):
         yield replace(piece, data=piece.data[at:], first_line=skip + 1) if at else piece
@@ -433,6 +461,7 @@ def end_of_last_line(data: bytes) -> int:
         return data.rfind(b"\n") + 1
     raw = np.frombuffer(data, dtype=np.uint8)
     ends, quotes = np.flatnonzero(raw == ord("\n")), np.flatnonzero(raw == ord('"'))
+    # A quote that opens or closes a field has a delimiter, another quote or an end of line beside it.
     around = np.isin(raw, np.frombuffer(b'"\t\r\n ,;', dtype=np.uint8))
     before, after = around[np.maximum(quotes - 1, 0)], around[np.minimum(quotes + 1, len(raw) - 1)]
     if not (before | after | (quotes == 0)).all():  # quotes inside of fields: who knows which ones count
@@ -449,6 +478,7 @@ def count_byte(data: bytes, byte: bytes) -> int:
     >>> count_byte(b"a b c", b" ")
     2
     """
+    # In blocks of 1 MB, whose comparison stays in the cache.
     raw, step = np.frombuffer(data, dtype=np.uint8), 1 << 20
     return sum(int(np.count_nonzero(raw[i : i + step] == ord(byte))) for i in range(0, len(raw), step))
 

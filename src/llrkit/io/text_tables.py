@@ -101,6 +101,7 @@ def parse(
         if piece.decimal == ",":
             plain = [name for name in columns if name not in ids and name not in numbers]
             table = table.with_columns(pl.col(plain).str.replace(PATTERN, "$1.$2"))
+        # Scores beyond 2^53 are compared with their text, which only this function still has.
         for name in numbers:
             if name in wishes:
                 _refuse_inexact(piece, table[name], names)
@@ -108,12 +109,16 @@ def parse(
 
     def pieces_and_fault() -> Iterator[Piece | FileFormatError]:
         """The pieces, and last what was wrong with the text, so that a fault before it is named first."""
+        # Pieces are parsed ahead by a pool. Raising at once would report an error at the end of the file
+        # before one in an earlier piece.
         try:
             yield from text.pieces(skip=text.first_row_ends if header else 0)
         except FileFormatError as fault:
             yield fault
 
     rest, workers, empty = pieces_and_fault(), thread_count(), True
+    # Two pieces are taken to see whether there is a second: a small file is read without starting
+    # threads.
     ahead = list(islice(rest, 2))
     pieces = chain(ahead, rest)
     with ThreadPoolExecutor(workers) as pool:  # the next pieces are read and made meanwhile
@@ -123,6 +128,7 @@ def parse(
                 yield piece, table
                 empty = False
     if empty:
+        # The schema must be seen even if there are only blank lines or a header.
         yield Piece(text.file, b"", text.delimiter), pl.DataFrame(schema=types).select(columns)
 
 
@@ -145,13 +151,19 @@ def _parse_by_polars(
                 piece.data,
                 has_header=False,
                 separator=piece.delimiter,
+                # polars knows decimal commas only for all columns at once and takes points beside them,
+                # so such numbers are read as text and converted here.
                 schema=types if piece.decimal == "." else dict.fromkeys(names, pl.String),
                 columns=[i for i, name in enumerate(names) if name in wishes],
                 null_values=dict(missing),
             )
+        # PanicException too: some broken input makes polars panic, and the reader by rows names the
+        # line.
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
             return None
 
+    # Reading fewer columns is faster, but polars fills up short lines with nulls; the last column is
+    # read along to see whether every line reaches it.
     if len(columns) < len(names):
         last = names[-1]
         table = read([*columns, *([] if last in columns else [last])])
@@ -167,6 +179,8 @@ def _with_points(table: pl.DataFrame, numbers: Sequence[str]) -> pl.DataFrame | 
     plain = table.select(pl.col(there).str.strip_chars())
     read = plain.select(pl.all().str.replace(PATTERN, "$1.$2").cast(pl.Float64, strict=False))
     for text, column in zip(plain, read, strict=True):
+        # A point beside commas would be read as a number of another meaning, so it is left to the reader
+        # by rows, which refuses it.
         if column.null_count() > text.null_count() or text.str.contains(".", literal=True).any():
             return None
     return table.with_columns(read)
@@ -192,6 +206,7 @@ def _single_blanks(data: bytes) -> int | None:
     """
     if b"\t" in data or data.startswith(b" "):
         return None
+    # Compared in blocks of 1 MB: an array of booleans for the whole piece would be a second copy of it.
     raw, step, count = np.frombuffer(data, dtype=np.uint8), 1 << 20, 0
     for i in range(0, len(raw), step):
         blank = raw[i : i + step + 1] == ord(" ")  # one more than the step: the next block starts with it
@@ -222,12 +237,15 @@ def _rows_are_regular(piece: Piece, table: pl.DataFrame) -> bool:
 def _refuse_inexact(piece: Piece, column: pl.Series, names: Sequence[str]) -> None:
     """Refuse whole numbers that are written out and are not exact as floating point."""
     highest, lowest = column.max(), column.min()
+    # The extremes are cheap and settle nearly every file.
     if highest is None or (float(highest) < EXACT and float(lowest) > -EXACT):  # type: ignore[arg-type]
         return
     beyond = ((column.abs() >= EXACT) & column.is_finite()).fill_null(False)
     if not beyond.any():
         return
     at = list(names).index(column.name)
+    # Rows are read again as text, since the float no longer shows what was written; this costs time only
+    # with such large scores.
     for (line, fields), is_beyond in zip(piece.rows(), beyond, strict=False):
         if is_beyond and beyond_exact(fields[at]):
             shown = fields[at] if len(fields[at]) <= 40 else fields[at][:40] + "..."
@@ -239,6 +257,7 @@ def _parse_by_rows(piece: Piece, types: Types, missing: Mapping[str, str], heade
     columns: list[list[str | None]] = [[] for _ in names]
     at_numbers = [(at, name) for at, name in enumerate(names) if types[name] == pl.Float64]
     for line, fields in piece.rows():
+        # The slow reader is what refuses a line: it alone knows its number.
         if len(fields) != len(names):
             there = "the header names" if header else "the first line has"
             raise FileFormatError(
@@ -259,6 +278,7 @@ def _parse_by_rows(piece: Piece, types: Types, missing: Mapping[str, str], heade
         for name, column, field in zip(names, columns, fields, strict=True):
             column.append(None if field in ("", missing.get(name)) else field)
     table = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
+    # polars does the conversion here too; NUMBER has admitted only what the cast understands.
     return table.with_columns(pl.col(name).cast(pl.Float64) for _, name in at_numbers)
 
 
@@ -270,6 +290,8 @@ def scan_delimited(file: Path, reading: Reading) -> Scan | TrialTable:
     """
     decimal, score, label = reading.decimal, reading.score, reading.own_label
     text = open_text(file, decimal=decimal or ".", encoding=reading.encoding)
+    # With decimal commas possible, a column of 0,5 must count as numbers for the layout to be
+    # recognized.
     rows = text.heads() if decimal != "." else [fields for _, fields in text.head]
     family, names, header = _family_names_and_header(text, rows, reading)
     if family == "matrix":
@@ -277,11 +299,14 @@ def scan_delimited(file: Path, reading: Reading) -> Scan | TrialTable:
     roles = header_roles(names, score=score, label=label, where=f"{file}, line {text.head[0][0]}")
     score_columns = roles.roles.score
     text = _text_with_decimal(text, decimal, [names.index(name) for name in score_columns], header)
+    # Names given by --columns replace those of a header, if there is one; otherwise the first row is a
+    # trial.
     if reading.columns is not None:
         header = header_is_renamed(rows, names, roles.roles)
     empty = pl.DataFrame(schema=_column_types(names, score_columns))
     like = roles.assigned_to(TrialTable(str(file), family, empty))
 
+    # roles may need columns that were not asked for, such as two subjects whose equality is the label.
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         first_row = 0
         physical = roles.needed_for(names, wanted)
@@ -296,6 +321,7 @@ def scan_delimited(file: Path, reading: Reading) -> Scan | TrialTable:
 
 def _text_with_decimal(text: TextFile, decimal: str | None, scores: Iterable[int], header: bool) -> TextFile:
     """The text with the decimal comma its scores must have, if nothing was said about it."""
+    # Where commas separate columns they cannot be decimal marks.
     if decimal is not None or text.delimiter == ",":
         return text
     rows = [fields for _, fields in text.head[header:]]
@@ -310,6 +336,7 @@ def _family_names_and_header(
     """The family of the file, the names of its columns and whether the first row holds them."""
     where = f"{text.file}, line {text.head[0][0]}"
     format, columns = reading.format, reading.columns  # noqa: A001
+    # own_label is None without --label-column, which no field equals.
     asked = {*(reading.score or ()), reading.own_label}
     is_key = reading.score == ()  # nothing is asked for but labels
     if columns is not None:
@@ -319,6 +346,7 @@ def _family_names_and_header(
         return "table", distinct_names(columns, "--columns"), False
     if format in (None, "matrix") and _is_matrix(rows):
         return "matrix", unique_names(rows[0]), True
+    # Judged without the first row, which may be a header.
     below = kinds_of(rows[1:])
     may_have_header = format in (None, "table", "matrix", "nist", "bob", "asvspoof")
     # a first row that names the ids of both sides and the labels of a key, or what was asked for
@@ -329,6 +357,8 @@ def _family_names_and_header(
     for key in NIST_KEYS:
         if format in (None, "nist") and key.fits(below, text.delimiter) and not names_roles:
             first = kinds_of(rows[:1])
+            # How many fields of the first row fit the kinds of the columns, to tell a damaged trial from
+            # names.
             alike = sum(want != "*" and want in kind for want, kind in zip(key.holds, first, strict=False))
             header = not key.fits(first, text.delimiter)
             # a damaged trial must not be taken for a header; a name of one letter may be a side, or n
@@ -340,6 +370,7 @@ def _family_names_and_header(
         if format == "matrix":
             return "matrix", unique_names(rows[0]), True
         return "table", distinct_names(rows[0], where), True
+    # Short or long lines are refused later, with their number; they must not decide the layout.
     same_width = [row for row in rows if len(row) == len(rows[0])]
     kinds = kinds_of(same_width)
     if len(kinds) == 2 and all("B" in kind for kind in kinds):
@@ -374,6 +405,8 @@ def _is_matrix(rows: list[list[str]]) -> bool:
     """A header of ids whose first field is empty, and rows of an id and numbers."""
     below = [row for row in rows[1:] if len(row) == len(rows[0])]
     known = {folded(field) for field in rows[0]} & KNOWN_NAMES
+    # A matrix has an empty corner; known names in the first row make it a table that was written with an
+    # index, as pandas does.
     named_square = len(rows[0]) > 1 and not rows[0][0].strip() and not known
     return bool(below) and named_square and all("N" in kind for kind in kinds_of(below)[1:])
 
@@ -396,6 +429,7 @@ def long_table(
     >>> long_table(np.array([[1.0, 2.0]]), ["m"], ["a", "b"], mask=np.array([[False, True]])).rows()
     [('m', 'b', 2.0)]
     """
+    # nonzero goes row by row, so the trials come in the order of the matrix.
     rows, columns = np.nonzero(np.ones(values.shape, bool) if mask is None else mask)
     return pl.DataFrame(
         {
@@ -415,6 +449,7 @@ def read_matrix(text: TextFile, names: Sequence[str]) -> TrialTable:
     if len(names) < 2:
         raise FileFormatError(f"{text.file}, line 1: a matrix has a column of ids and columns of scores")
     ids = [field.strip() for field in text.head[0][1][1:]]
+    # Read whole: the header has the ids of the columns, and one row holds many trials.
     table = pl.concat(piece for _, piece in parse(text, names, header=True, numbers=names[1:], ids=names[:1]))
     row_ids = table.to_series(0)
     if row_ids.has_nulls() or row_ids.n_unique() < table.height:

@@ -1,4 +1,4 @@
-"""Every score and label is looked at; faults are told by file and line."""
+"""Checks of every score and label; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def as_trials_checked(
     require_roles(table, labeled=labeled)
     table = with_scores(table, missing=missing)
     if not labeled:
+        # The label is never used: Trials needs a column of two classes, and all True satisfies it.
         return Trials(table.table.with_columns(label=True), score=table.score)
     if positive is not None:
         seen = table.table[table.label or ""].unique(maintain_order=True).to_list()
@@ -43,6 +44,8 @@ def as_trials_checked(
             raise LabelError(f"{where}: no label {positive!r}; there are: {there}")
         table = with_positive(table, positive)
     trials = Trials.of(table.table, table.roles, origin=table.file, lines=table.lines)
+    # Touching the cached properties here makes their errors name the file and line, instead of surfacing
+    # in whichever metric asks first.
     with _naming_labels(table):
         _ = trials.is_target
         if not missing:
@@ -100,13 +103,18 @@ def with_scores(trials: TrialTable, *, missing: bool = False, droppable: bool = 
     instead = "; --missing-scores drop (missing_scores=) leaves such trials out" if droppable else ""
     for name in trials.score:
         column = trials.table[name]
+        # The type of a column without rows says nothing about what it would hold.
         if column.len() == 0:
             continue
+        # pl.Null is the type of a column without a single value; it goes on as text so that its rows are
+        # reported as missing.
         if not column.dtype.is_numeric() and column.dtype not in (pl.String, pl.Null):
             raise FileFormatError(f"{trials.file}, column {name!r}: holds {column.dtype}, not numbers")
         if not column.dtype.is_numeric():
             text = column.cast(pl.String, strict=False).str.strip_chars()
             number = text.cast(pl.Float64, strict=False)
+            # The text decides, not the float: beyond 2^53 an integer that is written out may be rounded
+            # by the cast, while 1e300 was never meant to be exact.
             for row in (number.abs() >= EXACT).fill_null(False).arg_true():
                 if beyond_exact(text[row]):
                     raise FileFormatError(f"{trials.place(row)}, column {name!r}: {text[row]} {INEXACT}")
@@ -130,6 +138,7 @@ def with_scores(trials: TrialTable, *, missing: bool = False, droppable: bool = 
 
 def score_values(trials: TrialTable) -> Array:
     """The scores as an array, shape (n,) or (n, K); one that is missing or no number is named."""
+    # Batches of Parquet files are floats as a rule, and one search for NaN is then all that is needed.
     if not all(trials.table[name].dtype.is_float() for name in trials.score):
         trials = with_scores(trials)
     columns = [trials.table[name] for name in trials.score]
@@ -173,6 +182,7 @@ def _name_label(trials: TrialTable) -> None:
             f"{trials.file}, column {label!r}: holds {column.dtype}, not labels; accepted are {ACCEPTED}"
         )
     words = column.cast(pl.String)
+    # The label 1 is 1.0 in a column of floats.
     known = {word for word in words.unique() if classify_words([word.removesuffix(".0")]) != [None]}
     row = first_true(~words.is_in(list(known)))
     if row is not None:
@@ -194,9 +204,12 @@ def by_policy_on_repeated(trials: TrialTable, policy: str, ids: list[str] | None
             f"{trials.file}: --duplicates {policy} needs the columns with the ids of both sides of a trial, "
             f"but {only}; name the columns enroll and test (--columns)"
         )
+    # A struct compares all ids of a row at once, so no separator can make two different trials look
+    # alike.
     first = trials.table.select(pl.struct(ids).is_first_distinct()).to_series()
     if first.all():
         return trials
+    # Before the policy: dropping repeats with two labels would keep whichever came first.
     refuse_two_labels(trials, ids)
     if policy == "error":
         rows = (~first).arg_true().head(SHOWN).to_list()
@@ -219,6 +232,7 @@ def refuse_two_labels(trials: TrialTable, ids: list[str]) -> None:
     if twice.any():
         trial = labels.filter(twice).select(ids).head(1)
         numbered = trials.table.select(ids).with_row_index("_row")
+        # nulls_equal, since is_duplicated above took two nulls for the same id.
         same = numbered.join(trial, on=ids, how="semi", nulls_equal=True, maintain_order="left")
         shown, where = " ".join(map(str, trial.row(0))), trials.places(same["_row"].head(SHOWN).to_list())
         raise FileFormatError(f"{trials.file}: trial {shown} has more than one label ({where})")
@@ -240,14 +254,17 @@ def without_missing_scores(scan: Scan, instead: float | None = None) -> Scan:
     >>> kept.table.height, str(caught[0].message)
     (1, 'a.csv: 2 of 3 trials have no score and are left out')
     """
+    # The warning is given once per file, though every metric may read the file again.
     file, told = scan.like.file, False
 
     def read(wanted: Sequence[str]) -> Iterator[TrialTable]:
         nonlocal told
         rows = missing = 0
+        # The columns of scores are read even if they are not wanted: they decide which rows remain.
         for batch in scan.read([*dict.fromkeys([*wanted, *scan.like.score])]):
             trials = with_scores(batch, missing=True)
             columns = [trials.table[name] for name in trials.score]
+            # new_from_index repeats one value, which also works for batches without rows.
             there = pl.Series([True]).new_from_index(0, trials.table.height)
             for column in columns:
                 there &= column.is_not_null() & (column.is_not_nan() if column.dtype.is_float() else True)
@@ -256,9 +273,11 @@ def without_missing_scores(scan: Scan, instead: float | None = None) -> Scan:
             if instead is None and not there.all():
                 trials = trials.only(there)
             elif not there.all():
+                # Integer columns cannot hold an infinity, which is what stands for a missing score.
                 filled = [column.cast(pl.Float64).fill_nan(None).fill_null(instead) for column in columns]
                 trials = replace(trials, table=trials.table.with_columns(filled))
             yield replace(trials, table=trials.table.select(wanted))
+        # At the end of the pass, since a batch in the middle of a file may well have no scores.
         if rows and missing == rows:
             raise FileFormatError(f"{file}: none of the {counted(rows, 'trial')} has a score")
         if missing and not told:
@@ -271,6 +290,7 @@ def without_missing_scores(scan: Scan, instead: float | None = None) -> Scan:
     return Scan(scan.like, read)
 
 
+# With blanks, so that it does not collide with a name a file is likely to have.
 _ONE_LABEL = "label of all trials"
 
 

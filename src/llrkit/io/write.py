@@ -132,6 +132,7 @@ def write_batches(
             return _write_columns(batches, like, target, kind)
         if kind != "bosaris":
             return _write_text(batches, like, target, kind, None if key is None else Path(key))
+        # vertical_relaxed allows batches whose numbers differ in type.
         table = pl.concat([like.table, *(batch.table for batch in batches)], how="vertical_relaxed")
         trials = replace(like, table=table)
         write_hdf5(trials, target)
@@ -161,6 +162,7 @@ def _write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, 
     rows = 0
     errors: list[Exception] = []
 
+    # polars asks with columns, a predicate and limits, none of which a sink needs.
     def tables(*_: object) -> Iterator[pl.DataFrame]:
         nonlocal rows
         try:
@@ -168,6 +170,8 @@ def _write_columns(batches: Iterable[TrialTable], like: TrialTable, path: Path, 
                 rows += batch.table.height
                 yield batch.table
         except Exception as error:
+            # Kept aside: polars replaces the exception of a Python source, and its message would lose
+            # the file and line.
             errors.append(error)  # polars 1 raises an error of its own instead
             raise
 
@@ -219,6 +223,7 @@ def _trial_table(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.Dat
         raise InputError(f"{path}: {kind} holds one score per trial, not {len(trials.score)}")
     ids = [pl.col(trials.enroll).cast(pl.String), pl.col(trials.test).cast(pl.String)]
     if kind == "nist":
+        # NIST's files have a side; a segment of one channel is side a.
         side = pl.col("side").cast(pl.String) if "side" in trials.table.columns else pl.lit("a")
         ids = [ids[0].alias("modelid"), ids[1].alias("segmentid"), side.alias("side")]
     if key:
@@ -230,6 +235,7 @@ def _trial_table(trials: TrialTable, path: Path, kind: str, key: bool) -> pl.Dat
     # ids are written as they are, so they may not hold what separates them
     separates, marks = (r"\s", "blanks") if kind == "kaldi" else (r"\t\r\n", "tabs")
     for ids_of_side in table.select(pl.col(pl.String)):
+        # Never quoted (quote_style above), so an empty id or a quote could not be read back.
         row = first_true(ids_of_side.str.contains(rf"^$|[{separates}\"]").fill_null(True))
         if row is not None:
             said = f"{kind} cannot hold the id {ids_of_side[row]!r}: no {marks} or quotes"
@@ -266,10 +272,12 @@ def write_partitions(
     target = Path(folder)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise InputError(f"{target}: must be a new or an empty folder")
+    # Zero-padded, so that the order of names is the order of parts.
     digits = len(str(n_parts - 1))
     with replacing_folder(target) as parts:
 
         def write(number: int) -> float:
+            # Parts are made by threads in any order; each depends on its number only.
             trials = trials_of([make(number)])
             write_trials(trials, parts / f"part-{number:0{digits}d}.parquet")
             on_part(len(trials))
@@ -304,8 +312,10 @@ def with_llrs(
     table = with_scores(trials, missing=missing).table
     arrays = [table[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in trials.score]
     values = arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+    # Maps are not called without trials: the empty table is only asked for its schema.
     llr = llrs(values, {name: table[name].to_numpy() for name in needs}) if len(values) else np.empty(0)
     name, shown = (LOG10_LR, llr / math.log(10.0)) if base_10 else (LLR, llr)
+    # Renamed before the new columns are added, so that nothing of the input is overwritten.
     table = table.rename(kept_as(table.columns, (*OWN_COLUMNS, *(more or ()))))
     added: list[pl.Series | pl.Expr] = [pl.Series(name, shown, dtype=pl.Float64)]
     added += [pl.Series(column, np.asarray(make(llr))) for column, make in (more or {}).items()]
@@ -325,6 +335,7 @@ def kept_as(columns: Sequence[str], names: Sequence[str] = OWN_COLUMNS) -> dict[
     for name in names:
         kept = name
         while kept in columns:
+            # Again and again, since llr_before may be there from an earlier run.
             kept += "_before"
         if kept != name:
             renamed[name] = kept
@@ -338,6 +349,7 @@ def refuse_calibrated(scan: Scan) -> None:
         return
     by = ""
     if LLR_MAP in scan.columns:
+        # Only the first batch: every row of a file was made by one map.
         first = next(iter(scan.read([LLR_MAP])), None)
         by = f" by {first.table[LLR_MAP][0]}" if first is not None and first.table.height else ""
     raise InputError(

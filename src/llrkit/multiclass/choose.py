@@ -40,6 +40,7 @@ from llrkit.scores.classes import ClassScores, ClassSource, ClassVectors
 from llrkit.scores.derived import ChangedChunks
 from llrkit.trust.calibration_check import CalibrationLoss as CalibrationLoss
 
+# The matrix of the test has k^2 (k - 1)^2 numbers.
 _LARGEST_TEST = 40
 
 
@@ -116,6 +117,7 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
         raise InputError("idempotence is about log-likelihoods; vectors need a back-end first")
     share = class_prior(weights, means)
     covariance = shared_covariance(source, means, share)
+    # As in CMLG of two classes: calibrated LLRs are mapped to themselves.
     slopes, offsets = linear_discriminant(means.mean, covariance)
     expected = calibrated_means(covariance)
     # Of observed - expected: means vary by S / n_j, entries of S by cov(S_ab, S_cd) = (S_ac S_bd + S_ad S_bc)
@@ -133,6 +135,7 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
             for other in range(k):
                 every[j, :, other, :] += pooled * _covariance_of_expected_means(covariance, j, other)
         difference = (means.mean - expected).ravel()
+        # Least squares, since the matrix may be singular where LLRs follow from each other.
         solved = np.linalg.lstsq(every.reshape(len(difference), len(difference)), difference)[0]
         statistic = float(difference @ solved)
         from scipy.special import chdtrc  # takes longer to import than all of llrkit
@@ -144,6 +147,7 @@ def idempotence(source: ClassSource, *, weights: Prior = "flat") -> Idempotence:
         expected=expected,
         standard_errors=np.sqrt(variances),
         covariance=covariance,
+        # Rows over the last class, in the units of the LLRs that came in.
         slopes=slopes[:-1] - slopes[-1],
         offsets=offsets[:-1] - offsets[-1],
         statistic=statistic,
@@ -193,6 +197,7 @@ def make_class_folds(
     """Folds of each class by the place of a trial, of whole groups, or those that a column names."""
     columns = group_columns(groups, folds)
     if columns is None:
+        # Without groups the place of a trial decides its fold, which needs no pass.
         return Folds(int(folds), seed=seed)
     if len(columns) != 1:
         raise InputError(f"groups are one column where there are several classes, got {list(columns)}")
@@ -254,6 +259,7 @@ def cross_calibrate(
 
     def training(pair: Pair) -> ClassSource:
         def kept(chunk: ClassVectors) -> ClassVectors:
+            # A map is trained on what shares no fold with either side of the pair.
             return chunk.take(apart_from(assigned.of_rows(chunk), assigned.n, pair))
 
         return ChangedChunks(source, kept, assigned.carried)
@@ -263,8 +269,10 @@ def cross_calibrate(
 
     def crossed(chunk: ClassVectors) -> ClassScores:
         fold = assigned.of_rows(chunk)
+        # Every trial is in exactly one fold, so no row stays empty.
         loglik = np.empty((len(chunk.values), len(chunk.classes)))
         for (f, g), fitted in maps.items():
+            # Folds of a pair are coded as one number.
             rows = fold == f * assigned.n + g
             loglik[rows] = fitted(chunk.values[rows])
         return ClassScores.part(read_only(loglik), chunk.codes, chunk.classes, chunk.columns)
@@ -313,6 +321,7 @@ def calibration_loss(
     0.56
     """
     seed = seed_of(rng)
+    # Gaussian back-ends have no prior; the metric uses it in any case.
     options |= prior_option(method, prior)
     calibrate: Callable[..., CrossCalibration[ClassSource, ClassMap]] = cross_calibrate  # its own options too
     crossed = calibrate(source, method, groups=groups, folds=folds, rng=seed, **options)

@@ -41,6 +41,7 @@ REFINEMENTS = {
     "vector": fit_vector,
     "affine": fit_affine,
 }
+# As a regularization it keeps the weights of separable classes finite.
 _SAFEGUARD = 0.01
 
 
@@ -83,6 +84,7 @@ def refine(source: ClassSource, *, prior: Prior = "flat", method: str = "scale-o
     one_of(method, tuple(REFINEMENTS), "refinement")
     fit = REFINEMENTS[method]
     with warnings.catch_warnings():
+        # The refinement is not the user's calibration; a negative scale shows in its map.
         warnings.simplefilter("ignore", ReversedScoresWarning)
         try:
             return Refinement(method, fit(source, prior=prior))
@@ -131,6 +133,7 @@ def refined_cllr(
 
 def blind_or_missing(refined: Refinement, prior: FloatArray, *, normalized: bool = False) -> float:
     """Refined Cllr where there is no map: scores that are all alike leave the entropy of the prior."""
+    # Nothing can be refined where a trial is infinitely sure: there is no finite optimum.
     if "infinite" in refined.note:
         return float("nan")
     return 1.0 if normalized else metrics.entropy(prior) / LN2
@@ -312,6 +315,7 @@ def rows(result: ClassEvaluation) -> list[tuple[str, str, str]]:
     for word, costs in (("cost", result.costs), ("Cavg", result.cavgs)):
         for cost in costs:
             table.append((f"{word} {cost.name}", number(cost.actual), f"refined {number(cost.refined)}"))
+    # Numbers that were not computed would be rows of dashes.
     return [row for row in table if row[1] not in ("-", "nan %")]
 
 
@@ -417,6 +421,8 @@ def evaluate(
         preset.require_plain()
     k = len(counts.classes)
     detect = k <= DETECT_UP_TO if detection is None else yes_or_no(detection, "detection")
+    # A warning and no error: log-likelihoods can look like probabilities by chance, but hardly in every
+    # row.
     if source.reduce(ProbabilityRows.of).all:
         text = "all rows are between 0 and 1 and sum to 1: are they probabilities? Take their logarithms"
         warn_caller(text, ScaleWarning)
@@ -426,6 +432,7 @@ def evaluate(
     refinement: Refinement | None = None
     refined: ClassLosses | None = None
     cllr_at_best = math.nan
+    # Steps for the progress: one pass, the refinement, and two passes for each class.
     with stage("evaluating several classes", 1 + bool(refine_by) + detect * k, "steps") as advance:
         actual = source.reduce(count)
         advance(1)
@@ -439,6 +446,7 @@ def evaluate(
             advance(1)
         detections = []
         for t in range(k if detect else 0):
+            # Each class against an equal mixture of the others, whatever the prior: as Cavg does.
             detections.append(measure(metrics.detection_of(source, t, np.ones(k)), points))
             advance(1)
 
@@ -447,6 +455,7 @@ def evaluate(
 
     def cost_of(name: str, first: int) -> ActualRefined:
         matrix = matrices[name]
+        # The decisions of all matrices stand side by side, see ClassLosses.
         here = slice(first, first + matrix.shape[1])
         return both(name, lambda losses: metrics.cost_from_decisions(losses.decided[:, here], matrix, share))
 
@@ -466,6 +475,7 @@ def evaluate(
             detections[i] if detections else None,
         )
 
+    # Where the decisions of each matrix, and the detections of each preset, begin.
     first_decision = np.cumsum([0, *(matrix.shape[1] for matrix in matrices.values())]).tolist()
     first_detection = np.cumsum([0, *map(len, detected)]).tolist()
     return ClassEvaluation(
@@ -606,6 +616,7 @@ def pair_histograms(
         counted = metrics.confusion(source)
         mixed = counted.rates + counted.rates.T
         every = list(combinations(range(len(counted.classes)), 2))
+        # Stable: of pairs that are confused equally often the first come first.
         every.sort(key=lambda two: -float(mixed[two]))
         pairs = [(counted.classes[a], counted.classes[b]) for a, b in every[:most]]
     histograms = []

@@ -3,7 +3,7 @@
 Softmax fits minimize the prior-weighted cross-entropy of linear scores, ``z_k = sum_s a_s f_sk + sum_u c_uk
 h_uk``, with weights ``a`` that all classes share and weights ``c`` that each class has of its own; a
 :class:`Family` says what the features are. A first guess on a sample, then steps on everything, each of which
-is one pass over mergeable sums: Newton steps (:func:`llrkit.fits.linear.settle`) where there are few weights,
+is one pass over mergeable sums: Newton steps (:func:`llrkit.fits.logistic.settle`) for few weights,
 else L-BFGS in the units of the sample's Hessian.
 """
 
@@ -83,6 +83,7 @@ class Family(ReadOnlyArrays):
         """Shared features (shared, K, m) and own features without the offset (u, K or 1, m) of a block."""
         m, k = len(values), self.classes
         if self.own == "plane":
+            # One feature for all classes: the axis of the classes has length 1 and broadcasts.
             return np.empty((0, k, m)), (by_class((values - self.center) / self.scale))[:, None, :]
         if self.own == "line":
             return np.empty((0, k, m)), by_class((values - self.center) / self.scale)[None]
@@ -131,6 +132,7 @@ class SoftmaxSums(FieldwiseSums):
             size = family.size
             total = cls(0.0, np.zeros(size), np.zeros((size, size) if hessian else (0, 0)))
             values, codes = chunk.values, chunk.codes
+            # Numbers that a trial takes in the arrays of a block.
             width = int(np.prod(values.shape[1:])) + family.classes
             # a large Hessian is best made of few products
             least = size if hessian else 64
@@ -165,6 +167,7 @@ def _sums_of_block(
     if family.own != "nothing":
         z += c[-1][:, None]
     z += log_prior[:, None]
+    # The largest is taken away before the exponential, which then cannot overflow.
     top = z.max(axis=0)
     p = np.exp(z - top)
     total = p.sum(axis=0)
@@ -173,8 +176,10 @@ def _sums_of_block(
 
     trials, weight = np.arange(len(codes)), own + pull
     value = float((own * (log_sum - z[codes, trials])).sum())
+    # The gradient of -log p is p minus the indicator of the own class, each trial with its weight.
     residual = p * weight
     residual[codes, trials] -= own
+    # Without regularization there is no pull, and this term is left out.
     if pull.any():
         prior = np.exp(log_prior)
         value += float((pull * (log_sum - np.einsum("k,km->m", prior, z))).sum())
@@ -273,14 +278,18 @@ def solve(
         return SoftmaxSums.at(family, x, np.log(prior), weights / counts, pull / counts, hessian=hessian)
 
     blind = entropy(prior)
+    # Tolerances follow the cost of knowing nothing, so that very skewed priors are solved as well.
     unit = min(1.0, 20.0 * blind)
     sample = training.sample()
     # fewer trials where the Hessian is large
     work = max(_HESSIAN_WORK, min(_TRIALS_PER_WEIGHT * family.size**3, _MOST_WORK))
+    # Every n-th trial: the sample is sorted by class, so each class keeps its share.
     sample = sample.take(slice(None, None, max(1, math.ceil(len(sample) * family.size**2 / work))))
+    # A class may have lost all its trials to the thinning.
     counts = np.maximum(sample.counts, 1)
 
     def on_sample(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        # One thread: the sample is small, and the pool would cost more than it saves.
         return sample.reduce(at(x, counts, True), threads=1).derivatives
 
     def on_all(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -290,6 +299,7 @@ def solve(
     chance = 0.5 * unit * family.size / len(sample)
     # a large Hessian costs more than a last look at the gradient is worth
     negligible = _NEGLIGIBLE * unit if family.size > _EXACT_UP_TO else 0.0
+    # BLAS threads would fight those of the pool (docs/notes/decisions-models.md).
     with one_blas_thread():
         if family.size <= NEWTON_UP_TO:
             best = settle(
@@ -300,6 +310,7 @@ def solve(
             guess, curvature = _units_of_search(on_sample, start, unit, chance)
             best = _quasi_newton(lambda x: source.reduce(at(x, training.n, False)), guess, curvature, unit)
     if not objective.regularization:
+        # Without regularization, classes that can be told apart without error have no finite optimum.
         refuse_runaway(best, blind, "weights are", "use regularization=0.01")
     return best
 
@@ -325,6 +336,8 @@ def _quasi_newton(
     """L-BFGS in units in which the sample's Hessian is the identity, then steps with that Hessian."""
     if curvature is not None:
         size, axes = np.linalg.eigh(curvature)
+        # A constant added to all offsets changes nothing, so the Hessian is singular; such directions
+        # get a large unit, not an infinite one.
         back = axes / np.sqrt(np.maximum(size, 1e-8 * size.max()))
     evaluations = 0
 
@@ -341,6 +354,7 @@ def _quasi_newton(
 
     y = minimize(
         objective, np.zeros(len(guess)), jac=True, method="L-BFGS-B",
+        # ftol is near the last bit, so that the gradient decides when to stop.
         options={"maxcor": 20, "ftol": 1e-15, "gtol": 1e-9 * unit, "maxiter": _MAX_STEPS,
                  "maxfun": _MAX_STEPS},
     ).x  # fmt: skip
@@ -504,6 +518,7 @@ def fit_vector(
     _, own = family.split(best)
     scales = own[0] / family.scale
     offsets = own[1] - scales * family.center
+    # Only differences between classes matter: the sum of the offsets is free, and set to 0.
     return VectorScaleMap(classes=classes, scales=scales, offsets=offsets - offsets.mean(), **about)
 
 
@@ -555,6 +570,7 @@ def _fit_scales(source: ClassSource, method: str, objective: Objective, own: Own
     classes, family, best, about = _softmax_fit(source, method, objective, own)
     shared, offsets = family.split(best)
     scales = shared / family.scale
+    # All of them: with several systems a single negative weight is no sign of reversed scores.
     if (scales < 0).all():
         warn_caller("the scale is negative: is a higher score really more probable?", ReversedScoresWarning)
     centered = offsets[0] - offsets[0].mean() if len(offsets) else np.zeros(len(classes))
@@ -574,6 +590,7 @@ def _softmax_fit(
     # features in units of their spread in the sample
     if own in ("plane", "line"):
         scale, spread = values.std(axis=0), training.high - training.low
+        # A dimension may be constant in the sample and still vary in the rest.
         scale = np.where(scale > 0, scale, np.where(spread > 0, spread, 1.0))
         family = Family(k, 0, own, values.mean(axis=0), scale)
     else:
@@ -584,6 +601,7 @@ def _softmax_fit(
             raise ConstantScoreError("every trial has the same score for all classes: nothing to calibrate")
         family = Family(k, systems.shape[2], own, np.zeros(0), np.where(scale > 0, scale, 1.0))
     start = np.zeros(family.size)
+    # Scores as they come, in units of their spread: a better start than weights of 0.
     start[: k if own == "line" else family.shared] = 1.0
     best = solve(source, training, family, objective, start)
     about: MapMetadata = {
@@ -683,6 +701,8 @@ def _usable_covariance(of_class: str | None, covariance: FloatArray, shrinkage: 
     mixed = (1.0 - shrinkage) * covariance + shrinkage * spread.mean() * np.eye(len(covariance))
     # correlations, so that the units of the dimensions do not matter
     scale = np.sqrt(np.diag(mixed))
+    # Judged by eigenvalues of the correlations: what counts is how close dimensions are to following
+    # from each other.
     if (scale == 0).any() or np.linalg.eigvalsh(mixed / np.outer(scale, scale))[0] < 1e-12:
         raise TooFewTrialsError(
             f"the covariance matrix of {what} has no inverse: some dimensions are constant or follow from "

@@ -1,4 +1,4 @@
-"""Maps of log-likelihood vectors, their files, and what fits of them know of the training trials.
+"""Maps of log-likelihood vectors, their files, and the summaries that fits of them are made from.
 
 Files are those of :mod:`llrkit.maps.files`, with a format of their own.
 """
@@ -90,9 +90,11 @@ class ClassMap(SavedMap):
                 )
             mapped = self._checked(np.asarray(trials.values, dtype=np.float64))
             scores = ClassScores.part(read_only(mapped), trials.codes, trials.classes, trials.columns)
+            # Ids are no argument of ``part``, which makes chunks.
             scores.ids = trials.ids
             return scores
         values = np.asarray(trials, dtype=np.float64)
+        # One trial has the shape of the map; several have one axis more.
         single = values.shape == self.shape
         if not single and values.shape[1:] != self.shape:
             raise SystemCountError(
@@ -169,11 +171,13 @@ class ClassMap(SavedMap):
     def _checked(self, values: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore"):  # looked at in the next line
             loglik = self.loglik(values)
+        # inf - inf: a scale turns +inf into -inf, and a sum of both is no number.
         where = first_nan(loglik)
         if where is not None:
             row = where[0]
             why = "NaN" if np.isnan(values[row]).any() else "infinite values that contradict each other"
             raise NaNScoreError(f"cannot map trial {row}: {why}")
+        # One column first: rows that are impossible throughout are -inf there too.
         hopeless = np.flatnonzero(loglik[:, 0] == -np.inf)
         hopeless = hopeless[(loglik[hopeless] == -np.inf).all(axis=1)]
         if len(hopeless):
@@ -184,6 +188,7 @@ class ClassMap(SavedMap):
         if tuple(self.classes) == classes:
             return
         if set(self.classes) == set(classes):
+            # Not reordered silently: a file with columns in another order is more likely a mistake.
             raise LabelError(f"the classes are in another order than in training: {listed(self.classes)}")
         raise LabelError(
             f"the map was made for the classes {listed(self.classes)}, the trials have {listed(classes)}"
@@ -206,6 +211,7 @@ def posteriors(loglik: Numbers, log_prior: FloatArray) -> FloatArray:
     array([[0.25, 0.75]])
     """
     weighted = np.asarray(loglik, dtype=np.float64) + log_prior
+    # The largest is taken away before the exponential, which then cannot overflow.
     relative = np.exp(weighted - weighted.max(axis=-1, keepdims=True))
     return np.asarray(relative / relative.sum(axis=-1, keepdims=True))
 
@@ -226,6 +232,7 @@ class ComposedClassMap(ClassMap):
 
     def loglik(self, values: FloatArray) -> FloatArray:
         """The second map of the first."""
+        # Without checks in between: the result is checked once, by whoever called the composed map.
         return self.second.loglik(self.first.loglik(values))
 
 
@@ -326,11 +333,13 @@ class QuadraticClassMap(ClassMap):
     def _whitening(self) -> tuple[FloatArray, FloatArray]:
         """Inverse Cholesky factors of the covariances, and half their log-determinants."""
         factors = np.asarray(np.linalg.cholesky(self.covariances), dtype=np.float64)
+        # The determinant of a triangular factor is the product of its diagonal.
         halves = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
         return np.asarray(np.linalg.inv(factors), dtype=np.float64), halves
 
     def loglik(self, values: FloatArray) -> FloatArray:
         """The Gaussian log-densities, without the constant that all classes share."""
+        # LLRs over the last class, as in training: a constant per trial says nothing.
         x = values[:, :-1] - values[:, -1:] if self.differences else values
         whitening, halves = self._whitening
         densities = np.empty((len(x), len(self.means)))
@@ -401,11 +410,13 @@ class _TrainingCounts(ClassCounts):
     @staticmethod
     def _first_infinite(chunk: ClassVectors) -> float:
         values = chunk.values
+        # Extremes need no temporary array of the size of the scores.
         if not len(values) or (np.isfinite(values.min()) and np.isfinite(values.max())):
             return math.inf
         return float(np.argmax(~np.isfinite(values).reshape(len(values), -1).all(axis=1)))
 
     def _first_of_both(self, other: _TrainingCounts) -> float:
+        # Places of later chunks are counted from the end of the earlier ones.
         return min(self.first_infinite, float(self.n.sum()) + other.first_infinite)
 
     def __mul__(self, weight: float) -> Self:
@@ -440,6 +451,7 @@ class ClassMeans(_TrainingCounts):
             mean = np.zeros((len(n), vectors_of(chunk, slice(0, 0)).shape[1]))
             return ClassMeans(chunk.classes, n, where, mean, has_loglik(chunk))
         vectors = vectors_of(chunk)
+        # Sorted by class, so that one reduceat adds up all classes.
         order = np.argsort(chunk.codes, kind="stable")
         present = np.flatnonzero(n)
         mean = np.zeros((len(n), vectors.shape[1]))
@@ -451,6 +463,7 @@ class ClassMeans(_TrainingCounts):
     def __add__(self, other: ClassMeans) -> ClassMeans:
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros(len(n)), where=n > 0)
+        # Means are merged and not sums: with many trials sums would lose digits.
         mean = self.mean + (other.mean - self.mean) * share[:, None]
         return ClassMeans(self.classes, n, self._first_of_both(other), mean, self.differences)
 
@@ -477,6 +490,7 @@ class Scatter(FieldwiseSums):
                 if weights is not None:
                     sums += gram(away * weights[codes], away)
                     continue
+                # Only classes that occur: a block of a sorted file has few.
                 for c in np.unique(codes):
                     mine = np.ascontiguousarray(away[:, codes == c])
                     sums[c] += gram(mine, mine)
@@ -509,6 +523,7 @@ class TrainingTrials(_TrainingCounts):
             _TrainingCounts._first_infinite(chunk),
             values.min(axis=0, initial=np.inf).astype(np.float64),
             values.max(axis=0, initial=-np.inf).astype(np.float64),
+            # A cap for each class, so that rare classes are in the sample too.
             tuple(ClassSample.of(values[chunk.codes == code], cap) for code in range(k)),
             not has_loglik(chunk),
         )
@@ -534,6 +549,7 @@ class TrainingTrials(_TrainingCounts):
 def training_trials(source: ClassSource) -> TrainingTrials:
     """A first look at the trials: an empty class, infinite and constant values are refused."""
     training = as_classes(source).reduce(TrainingTrials.of).require_usable()
+    # Equal in every dimension; single constant dimensions are left to the fits.
     if (training.low == training.high).all():
         raise ConstantScoreError("all trials are the same: there is nothing to calibrate")
     if not np.isfinite((training.high - training.low) ** 2).all():

@@ -54,6 +54,7 @@ class ClassCounts(SummaryBase):
         return ClassCounts(chunk.classes, chunk.counts)
 
     def __add__(self, other: Self) -> Self:
+        # Dataclass fields in order, so that subclasses with more sums need no method of their own.
         sums = (getattr(self, name) + getattr(other, name) for name in self.__match_args__[1:])
         return type(self)(self.classes, *sums)
 
@@ -85,6 +86,7 @@ def as_classes(given: object) -> ClassSource:
 def count_classes(source: ClassSource) -> ClassCounts:
     """The number of trials of each class; none may be empty."""
     source = as_classes(source)
+    # Trials in memory know their counts.
     counts = ClassCounts.of(source) if isinstance(source, ClassVectors) else source.reduce(ClassCounts.of)
     require_all_classes(counts.classes, counts.n)
     return counts
@@ -134,12 +136,14 @@ def class_prior(prior: Prior, counts: ClassCounts) -> FloatArray:
         raise InputError(f"the prior must hold a probability for each class, got {prior!r}") from None
     if share.shape != (k,):
         raise InputError(f"the prior has shape {share.shape}, but there are {k} classes")
+    # A class with prior 0 would have an infinite log-prior.
     if not ((share > 0) & np.isfinite(share)).all():
         raise InputError(
             "every class needs a prior above 0; leave classes out with llrkit.multiclass.only(source, [...])"
         )
     if abs(share.sum() - 1.0) > 1e-6:
         raise InputError(f"the prior sums to {share.sum():.6g}, not to 1")
+    # Rounding of what was written with few digits.
     return np.asarray(share / share.sum())
 
 
@@ -150,11 +154,13 @@ def entropy(prior: FloatArray) -> float:
 
 def trial_blocks(n: int, width: int, least: int = 64) -> Iterator[slice]:
     """Slices of at least some trials whose numbers, ``width`` each, stay in the cache."""
+    # At least 64 trials, or the cost of NumPy's calls would outweigh the work on very many classes.
     return blocks(n, max(64, least, BLOCK // width))
 
 
 def by_class(values: Array) -> FloatArray:
     """A float64 copy of an array of shape (m, K) turned round to (K, m)."""
+    # C order after turning: rows of one class are contiguous.
     return np.array(values.T, dtype=np.float64, order="C")
 
 
@@ -167,6 +173,7 @@ def loglik_blocks(chunk: ClassVectors) -> Iterator[tuple[FloatArray, IntArray]]:
     values = one_system(chunk)
     for block in trial_blocks(len(values), values.shape[1]):
         loglik = by_class(values[block])
+        # One maximum over the block first: infinities are rare.
         if np.isposinf(loglik.max()):
             certain = np.isposinf(loglik.max(axis=0))
             loglik[:, certain] = np.where(np.isposinf(loglik[:, certain]), 0.0, -np.inf)
@@ -197,6 +204,7 @@ def against_others(loglik: FloatArray, which: int | IntArray, weights: FloatArra
     rest = loglik.copy()
     rest[which, trials] = -np.inf
     top = rest.max(axis=0)
+    # Every other class impossible: subtracting -inf from -inf would be NaN.
     impossible = np.isneginf(top)
     top[impossible] = 0.0
     rest -= top
@@ -269,6 +277,8 @@ class ClassLosses(ClassCounts):
 
         def make(chunk: ClassVectors) -> ClassLosses:
             k = len(chunk.classes)
+            # A flat prior adds one constant to all classes, so the addition and its rounding are left
+            # out.
             flat = bool((log_prior == log_prior[0]).all())
             loss = np.zeros(k)
             # the cells of each table that trials fall into; tables are large where classes are many, so they
@@ -280,11 +290,13 @@ class ClassLosses(ClassCounts):
                 weighted = loglik if flat else loglik + log_prior[:, None]
                 top = weighted.max(axis=0)
                 relative = np.exp(weighted - top)
+                # bincount with weights adds up the losses of each class.
                 loss += np.bincount(codes, _losses_of_classes(weighted, top, relative, codes), k)
                 confused.append(codes * k + weighted.argmax(axis=0))
                 for cost, cells in zip(costs, decided, strict=True):
                     best = np.einsum("kj,km->jm", cost, relative).argmin(axis=0)
                     cells.append(codes * cost.shape[1] + best)
+                # Detections weigh the classes by themselves, so they need likelihoods without the prior.
                 if detections and not flat:
                     relative = np.exp(loglik - loglik.max(axis=0))
                 for detection, cells in zip(detections, accepted, strict=True):
@@ -315,9 +327,12 @@ def _losses_of_classes(
     """``log(1 + rest / own)`` of each trial, which keeps the digits of small losses and large ones finite."""
     trials = np.arange(len(codes))
     own = relative[codes, trials]
+    # Zeroed and put back: subtracting own from the sum would cancel all digits of a small rest.
     relative[codes, trials] = 0.0
     rest = relative.sum(axis=0)
     relative[codes, trials] = own
+    # Where own is the smaller part it may have underflowed to 0, and the logarithm is taken of the whole
+    # sum.
     right = own >= rest
     ratio = np.divide(rest, own, out=np.zeros(len(own)), where=right)
     wrong = np.log(rest + own) - (weighted[codes, trials] - top)
@@ -335,9 +350,11 @@ def _accepted_detections(
     weights, odds = detection.weights, float(np.exp(detection.threshold))
     least = odds / (odds * weights + sums_of_others(weights))
     total = np.einsum("k,km->m", weights, relative)
+    # Equal weights, the usual case, have one bound for all classes.
     bound = np.multiply.outer(least, total) if np.ptp(least) else least[0] * total
     accepts = relative >= bound * (1.0 - _NEARLY)
     surely = relative >= bound * (1.0 + _NEARLY)
+    # Ties and near ties are few, and only they pay for a logarithm.
     if np.count_nonzero(accepts) != np.count_nonzero(surely):
         models, trials = (accepts & ~surely).nonzero()
         accepts[models, trials] = against_others(loglik[:, trials], models, weights) >= detection.threshold
@@ -482,6 +499,7 @@ def cost_from_decisions(
     value = float((prior[:, None] * rates * matrix).sum())
     if not normalized:
         return value
+    # The best decision that is the same for all trials.
     blind = float((prior @ matrix).min())
     if blind == 0.0:
         raise InputError("one decision costs nothing whatever the class: the cost cannot be normalized")
@@ -591,6 +609,7 @@ def pair(source: ClassSource, target: str, other: str) -> ScoreSource:
     >>> lk.auc(lk.multiclass.pair(scores, "0", "2"))
     1.0
     """
+    # Weights do not matter with one other class.
     return detection_of(only(source, [target, other]), 0, np.ones(2))
 
 
@@ -678,6 +697,7 @@ def _trials_of_chosen_classes(chunk: ClassVectors, places: IntArray) -> ClassVec
     codes = code[chunk.codes]
     rows = codes >= 0
     values = chunk.loglik[rows][:, places]
+    # Leaving out a class may leave a trial without any possible one.
     if len(values) and np.isneginf(values.max(axis=1).min()):
         which = listed([chunk.classes[i] for i in places])
         raise InputError(f"a trial has log-likelihood -inf for all of the classes {which}")
@@ -714,6 +734,7 @@ class CavgPreset:
     def __post_init__(self) -> None:
         for prior in self.p_target:
             probability(prior, "p_target")
+            # Otherwise nothing would be left for the other languages of the set.
             if not 0.0 <= self.p_out < 1.0 - prior:
                 raise InputError(f"p_out must be at least 0 and below 1 - p_target, got {self.p_out!r}")
 
@@ -847,6 +868,7 @@ def detections_of(preset: CavgPreset, n_classes: int, out: int | None = None) ->
     for prior in preset.p_target:
         weights = np.ones(n_classes)
         if out is not None:
+            # In units of the weight of one other class of the set.
             weights[out] = preset.p_out / ((1.0 - prior - preset.p_out) / (n_classes - 2))
         detections.append(Detection(weights, math.log((1.0 - prior) / prior)))
     return detections
@@ -854,12 +876,14 @@ def detections_of(preset: CavgPreset, n_classes: int, out: int | None = None) ->
 
 def cavg_from_detections(preset: CavgPreset, accepted: Counts, n: Counts, out: int | None = None) -> float:
     """The cost from counted detections, one table ``accepted[t, k]`` for each prior of the target."""
+    # The out-of-set class stands for many languages and is never a target.
     targets = [t for t in range(len(n)) if t != out]
     costs = []
     for prior, counts in zip(preset.p_target, accepted, strict=True):
         rates = counts / n
         inside = rates[np.ix_(targets, targets)]
         miss = 1.0 - np.diag(inside)
+        # Rates of pairs are added, so that every pair of languages counts the same.
         false_alarms = inside.sum(axis=1) - np.diag(inside)
         cost = prior * miss + (1.0 - prior - preset.p_out) / (len(targets) - 1) * false_alarms
         if out is not None:
@@ -883,5 +907,6 @@ def _cost_of_worst_pairs(source: ClassSource, preset: CavgPreset) -> float:
     pairs = [pair(source, a, b) for a, b in combinations(classes, 2)]
     # the actual cost of a pair is that of the detection of its first class, half of each error
     least = np.array([min_dcf(one, point=point) for one in pairs])
+    # As many pairs as languages; stable, so that ties are broken by the order of the classes.
     worst = np.argsort(-least, kind="stable")[: len(classes)]
     return float(np.mean([point * act_dcf(pairs[i], point=point) for i in worst]))

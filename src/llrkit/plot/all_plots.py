@@ -40,4 +40,5 @@ OF_ONE = (
     class_plots.confusion, class_plots.class_calibration, class_plots.pair_histogram,
     class_plots.class_idempotence,
 )  # fmt: skip
+# By the name of the function, which is also the name of the plot on the command line.
 PLOTS: dict[str, Plot] = {draw.__name__: Plot(draw, draw in OF_SYSTEMS) for draw in (*OF_SYSTEMS, *OF_ONE)}

@@ -1,4 +1,4 @@
-"""Several classes: DET of each, confusion, calibration class by class, pairwise LLRs, idempotence."""
+"""Plots of several classes: DET of each, confusion, calibration, pairwise LLRs and idempotence."""
 
 from __future__ import annotations
 
@@ -134,6 +134,7 @@ def confusion(
 
 def _cell_text(value: float) -> str:
     """A share in percent, with a digit after the point where it is below ten."""
+    # 9.95 and more would be rounded to 10.0.
     return f"{value:.0f}" if value >= 9.95 or value == 0.0 else f"{value:.1f}"
 
 
@@ -165,6 +166,7 @@ def class_calibration(
     losses = require_kind(result, ClassCalibration, "class_calibration")
     k = len(losses.classes)
     places = np.arange(float(k))
+    # Guessing by the prior costs -log2 of it, drawn as a step over the place of each class.
     blind = np.repeat(-np.log2(losses.prior), 2)
     edges = np.repeat(np.arange(k + 1.0) - 0.5, 2)[1:-1]
     marks: list[Mark] = [Line(edges, blind, Ink("reference", "dash", 0.8), "guessing")]
@@ -259,9 +261,11 @@ def class_idempotence(
     'expected mean LLR (nats)'
     """
     means = require_kind(curve, Idempotence, "class_idempotence")
+    # A band needs ascending places.
     order = np.argsort(means.expected, axis=None)
     x, errors = means.expected.ravel()[order], means.standard_errors.ravel()[order]
     both = np.concatenate([means.observed.ravel(), means.expected.ravel()])
+    # All means equal: an axis still needs a width.
     margin = 0.06 * float(np.ptp(both)) or 1.0
     ends = np.array([both.min() - margin, both.max() + margin])
     marks: list[Mark] = [

@@ -140,6 +140,7 @@ def bayes_error(
     ends = np.array(_ends_of_curve(curve.log_odds))
     marks: list[Mark] = [Line(ends, np.ones(2), Ink("reference", "dot", 0.9), "no system")]
     marks += _bayes_lines(drawn, normalized=True)
+    # At least to 1, the cost of deciding without a system.
     top = max(1.0, *(float(system.curve.normalized_actual.max()) for system in drawn))
     if rule_of_30 and len(drawn) <= 3:  # more would hide the curves
         limits = {limit for system in drawn for limit in system.curve.rule_of_30 if np.isfinite(limit)}
@@ -209,6 +210,7 @@ def cross_entropy(
         shown = (*prior, HoverValues("cross-entropy (bits)", c.system), after), (*prior, after)
         if system.name in limits_by_system:
             limits = limits_by_system[system.name]
+            # Bands are on natural log-odds, the axis is to base ten.
             odds = limits.log_odds / np.log(10.0)
             marks.append(band(odds, limits.lower, limits.upper, Ink(i), "", system.name))
             top = max(top, float(np.max(limits.upper)))
@@ -254,6 +256,7 @@ def _pair_of_curves(
     marker: Marker | None = MARKERS[i % len(MARKERS)] if n > 1 else None
     label = system.labeled_by(lambda evaluation: f"Cllr {number(evaluation.cllr, 3)}")
     return [
+        # The better curve first, so that the actual one lies on top of it.
         Line(x, best, Ink(i, "dash", 0.9), "", shown[1], system.name),
         Line(x, actual, Ink(i), label, shown[0], system.name, marker),
     ]
@@ -277,6 +280,7 @@ def _bayes_lines(drawn: list[PlottedSystem[BayesErrorCurve]], *, normalized: boo
         prior = HoverValues("prior", np.asarray(sigmoid(curve.log_odds)))
         at_bayes = (
             prior,
+            # 0.0 - x and not -x: the threshold at even odds is 0, not -0.
             HoverValues("threshold", 0.0 - curve.log_odds, per_nat=1),
             HoverValues("Pmiss", curve.actual_p_miss, percent=True),
             HoverValues("Pfa", curve.actual_p_fa, percent=True),
@@ -341,6 +345,7 @@ def theory(
         places = on_axis(curve.list_eers)
         ink = Ink("nontarget")
         marks.append(Points(places, curve.list_costs, ink, size=0.8, filled=False, label=label, hover=shown))
+    # Lists outside of the usual range of EERs widen it; rates of 0 and 1 are infinitely far away.
     lowest = min([EER_RANGE[0], *(rate for rate in curve.list_eers.tolist() if rate > 0.0)])
     highest = max([EER_RANGE[1], *(rate for rate in curve.list_eers.tolist() if rate < 1.0)])
     limits = float(probit(lowest)) - 0.05, float(probit(highest)) + 0.05
@@ -478,6 +483,7 @@ def cllr_scatter(
     curve = require_kind(curve, CllrScatter, "cllr_scatter")
     both = np.concatenate([curve.x, curve.y])
     low, high = float(np.nanmin(both)), float(np.nanmax(both))
+    # All points equal: an axis still needs a width.
     margin = 0.06 * (high - low) or 0.1
     ends = np.array([low - margin, high + margin])
     shown = [HoverValues(curve.x_name, curve.x), HoverValues(curve.y_name, curve.y)]
@@ -544,6 +550,7 @@ def prior_scan(
         )
     ranges = "; ".join(
         f"{name} from {number(c.min())} to {number(c.max())}"
+        # A method may have been refused at every weight.
         for name, c in ((name, costs[np.isfinite(costs)]) for name, costs in curve.costs.items())
         if len(c)
     )
@@ -592,6 +599,7 @@ def heat_map(
     picture = Picture(
         "heat_map",
         curve.value_name,
+        # Rows and columns are numbered; their names are the labels of the ticks.
         Axis(curve.column_name, None, tuple(columns), curve.columns),
         Axis(curve.row_name, None, tuple(rows), curve.rows),
         (Cells(scale * curve.values, texts, unit),),

@@ -51,6 +51,7 @@ TICKS = (
     1, 10, 0.1, 40, 5, 0.01, 20, 2, 0.001, 0.5, 80, 0.0001, 0.2, 60, 90, 98, 0.05, 1e-5, 0.005, 99, 1e-6,
     99.9,
 )  # fmt: skip
+# The lowest rate that a probit axis reaches, where it usually ends, and where it must end.
 SMALLEST, USUAL_END, LARGEST = 1e-8, 0.8, 0.999
 FEWEST_ERRORS = 1.0
 BEYOND = 9.0
@@ -59,6 +60,7 @@ BEYOND = 9.0
 
 def on_axis(rates: FloatArray) -> FloatArray:
     """Rates as places on the axis; 0 and 1, which are infinitely far away, off the picture."""
+    # Clipped and not left out, so that a curve runs off the picture in the right direction.
     return np.asarray(np.clip(probit(rates), -BEYOND, BEYOND))
 
 
@@ -68,6 +70,7 @@ def det_limits(curves: Sequence[ErrorCurve]) -> tuple[tuple[float, float], tuple
     Down to the rates that one trial makes, and up to where the curves leave through the other end, or
     to 80 %.
     """
+    # Below the rate of a single error a curve has no more points.
     low_fa = min(FEWEST_ERRORS / curve.n_nontarget for curve in curves)
     low_miss = min(FEWEST_ERRORS / curve.n_target for curve in curves)
     high_fa = max(float(curve.p_fa[np.searchsorted(curve.p_miss, low_miss)]) for curve in curves)
@@ -79,11 +82,14 @@ def det_limits(curves: Sequence[ErrorCurve]) -> tuple[tuple[float, float], tuple
         high_fa, high_miss = max(high_fa, 10.0 * low_fa), max(high_miss, 10.0 * low_miss)
     fa, miss = _rate_limits(low_fa, min(high_fa, end)), _rate_limits(low_miss, min(high_miss, end))
     longer = max(fa[1] - fa[0], miss[1] - miss[0])
+    # Axes on which a unit is equally long would be a thin strip otherwise: no side is longer than 1.5
+    # times the other.
     return _limits_at_least(fa, longer / 1.5), _limits_at_least(miss, longer / 1.5)
 
 
 def _rate_limits(low: float, high: float) -> tuple[float, float]:
     low = min(max(low, SMALLEST), 0.2)
+    # Room for at least a factor of three, or a picture would show a single tick.
     high = max(high, min(3.0 * low, 0.5), 0.02)
     return float(probit(low)) - 0.05, float(probit(high)) + 0.05
 
@@ -100,6 +106,7 @@ def probit_axis(label: str, limits: tuple[float, float]) -> Axis:
     for tick in TICKS:
         place = float(probit(tick / 100.0))
         inside = limits[0] <= place <= limits[1]
+        # At most some eight ticks, the most welcome ones first.
         if inside and all(abs(place - other) >= apart for other, _ in places):
             places.append((place, tick))
     places.sort()
@@ -214,6 +221,7 @@ def det(
             rates = bands_by_system[system.name]
             x, low, high = map(to_place, (rates.p_fa, rates.lower, rates.upper))
             marks.append(band(x, low, high, Ink(i), "", system.name))
+        # Straight lines between rates are curves on probit axes and need more points.
         path = system.curve.for_probit_axes() if axes == "probit" else system.curve
         label = system.labeled_by(lambda e: f"EER {percent(e.eer)}")
         x, y = to_place(path.p_fa), to_place(path.p_miss)
@@ -315,6 +323,7 @@ def rates_shown(path: ErrorCurve) -> tuple[HoverValues, ...]:
 
 
 def _hover_of_error_curve(path: ErrorCurve) -> tuple[HoverValues, ...]:
+    # A threshold t is the Bayes threshold of the prior whose log-odds are -t.
     return (*rates_shown(path), HoverValues("prior", np.asarray(sigmoid(-path.threshold))))
 
 
@@ -322,6 +331,7 @@ def _mark_of_no_errors(system: PlottedSystem[ErrorCurve], i: int, to_place: Plac
     """A sign at the upper limits of both rates (95 %), for classes without overlap: their curve is off."""
     path = system.curve
     n_target, n_nontarget = round(path.n_target), round(path.n_nontarget)
+    # The upper end of a two-sided interval at 90 % is a one-sided bound at 95 %.
     p_miss, p_fa = (clopper_pearson(0, n, 0.9)[1] for n in (n_target, n_nontarget))
     limits = f"95 % upper limits Pmiss {percent(p_miss)}, Pfa {percent(p_fa)}"
     label = system.labeled(f"no errors in {n_target:,} + {n_nontarget:,} trials, {limits}")
@@ -339,6 +349,7 @@ def _rule_of_30_marks(
     marks: list[Mark] = []
     rates = [system.curve.rule_of_30 for system in drawn]
     for which in (0, 1):
+        # A rate of 1/2 or more that 30 errors make is of too few trials to be drawn.
         for rate in sorted({pair[which] for pair in rates if pair[which] < 0.5}):
             place = np.full(2, to_place(np.array(rate)))
             label = "" if marks else "30 errors"
@@ -355,6 +366,7 @@ def _operating_point_marks(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, 
             continue
         at = system.evaluation.marks
         for k, name in enumerate(at.names):
+            # The first four markers: crosses cannot be hollow, which here means the actual threshold.
             marker = MARKERS[names.setdefault(name, len(names)) % 4]
             for what, misses, false_alarms in (
                 ("best threshold", at.best_p_miss, at.best_p_fa),
@@ -371,6 +383,7 @@ def _operating_point_marks(drawn: list[PlottedSystem[ErrorCurve]], to_x: Place, 
                 )
     for name, k in names.items():
         label = f"{name} (hollow: actual)"
+        # A point nowhere: it is in the legend only.
         marks.append(Points(NOWHERE, NOWHERE, Ink("reference"), MARKERS[k % 4], label=label))
     return marks
 
@@ -401,6 +414,7 @@ def cmc(curve: Cmc, *, ax: Ax = None, renderer: Renderer = "matplotlib", **look:
         "cmc",
         "Cumulative match characteristic",
         Axis("rank", (0.5, float(ranks[-1]) + 0.5)),
+        # One below the first rate and never above 98, so that a perfect curve is not at the edge.
         Axis("mated searches identified (%)", (min(float(rates[0]), 99.0) - 1.0, 100.5)),
         (Line(ranks, rates, Ink(0), hover=hover, marker="circle"),),
         f"Mated searches identified within each rank: {percent(float(curve.rate[0]))} at rank 1.",
@@ -436,6 +450,7 @@ def groups(
     ['m', 'f']
     """
     result = require_kind(result, DifferentialPerformance, "groups")
+    # From the bottom up, so that the first group is at the top.
     names = list(result.groups)[::-1]
     marks: list[Mark] = []
     ends: list[float] = []

@@ -106,11 +106,13 @@ def tippett(
             HoverValues("non-targets at or above", c.nontarget_at_or_above, percent=True),
         )  # fmt: skip
         alone = len(drawn) == 1
+        # One system: a color for each class. Several: a color for each system, and dashes for the class.
         inks = (Ink("target"), Ink("nontarget", "dash")) if alone else (Ink(i), Ink(i, "dash"))
         if system.name in limits_by_system:
             limits = limits_by_system[system.name]
             low, high = limits.target_lower, limits.target_upper
             if style == "crossing":
+                # One minus a band: its limits change places.
                 low, high = 1.0 - high, 1.0 - low
             marks.append(band(limits.llr, low, high, inks[0], "", system.name))
             low, high = limits.nontarget_lower, limits.nontarget_upper
@@ -241,9 +243,11 @@ def pav(
     for system in drawn:
         c = system.curve
         if isinstance(c, PavCurve):  # both ends of every block
+            # A block is flat between its lowest and its highest score.
             lines.append((np.column_stack([c.low, c.high]).ravel(), np.repeat(c.llr, 2)))
         else:
             lines.append((c.score, c.llr))
+    # Infinite LLRs have no place on the axes, and do not widen them.
     scores = np.concatenate([x[np.isfinite(x) & np.isfinite(y)] for x, y in lines])
     values = np.concatenate([y[np.isfinite(y)] for _, y in lines])
     x_limits, y_limits = limits_around(scores), limits_around(values)
@@ -255,6 +259,7 @@ def pav(
             if llrs
             else (HoverValues("score", x), HoverValues("LLR", y, per_nat=1))
         )
+        # Infinity cannot be drawn; a line to a place far off the picture looks the same.
         y = np.clip(y, -OFF_THE_PICTURE, OFF_THE_PICTURE)
         marks.append(Line(x, y, system_ink(i), system.name or "PAV", shown, system.name))
     picture = Picture(
@@ -290,6 +295,7 @@ def _top_of_histogram(pair: HistogramPair, marks: list[Mark]) -> tuple[float, li
     """
     highest = _highest_density(marks)
     middle = [mark if isinstance(mark, Line) else replace(mark, heights=mark.heights[1:-1])
+              # Without the bars at both ends, in which bounded LLRs pile up.
               for mark in marks if isinstance(mark, (Line, Stairs))]  # fmt: skip
     if len(pair.edges) < 4:
         return highest, []
@@ -301,6 +307,7 @@ def _top_of_histogram(pair: HistogramPair, marks: list[Mark]) -> tuple[float, li
                ("non-targets", pair.nontarget, pair.n_nontarget, pair.nontarget_density))  # fmt: skip
     for name, counts, n, heights in classes:
         for i, end in ((0, "lowest"), (-1, "highest")):
+            # A bar that is only slightly higher than the rest is not worth a remark.
             if heights[i] > 1.3 * rest:
                 cut.append(f"bar cut: {percent(float(counts[i]) / n, 0)} of {name} at the {end} LLRs")
     return rest, cut
@@ -417,6 +424,7 @@ def mixing(
     positive = curve.mu[shown] if shown.any() else np.ones(1)
     left, right = float(np.log(positive.min())), float(np.log(positive.max()))
     margin = max(0.06 * (right - left), 0.4)
+    # mu = 0 has no logarithm and stands left of the others.
     place = np.where(shown, np.log(np.where(shown, curve.mu, 1.0)), left - margin)
     hover = (
         HoverValues("mu", curve.mu, per_nat=1), HoverValues("EER", curve.eer, percent=True),
@@ -424,6 +432,7 @@ def mixing(
     )  # fmt: skip
     low, high = left - 1.5 * margin, right + margin
     steps_x = np.concatenate([[low], np.repeat(place, 2), [high]])
+    # Steps: each share is added where it stands.
     steps_y = np.concatenate([[0.0, 0.0], np.repeat(curve.cumulative, 2)])
     marks: list[Mark] = [Line(steps_x, steps_y, Ink("nontarget", "dash"), "at least as difficult")]
     large = curve.weights > SMALL
@@ -433,6 +442,8 @@ def mixing(
     marks.append(
         Points(place[large], curve.weights[large], Ink("target"), label="share of trials", hover=picked)
     )
+    # Calibrated Gaussian LLRs have sigma^2 = 2 mu, so the EER is the normal distribution at -sqrt(mu /
+    # 2).
     ticks = [(float(np.log(2.0 * ndtri(rate) ** 2)), f"{100 * rate:g}") for rate in EERS]
     inside = [(x, text) for x, text in ticks if low <= x <= high]
     amounts = tuple(Amount(float(mu), ".3f") for mu in curve.mu[large])
@@ -496,6 +507,7 @@ def reliability(
     told = []
     for i, system in enumerate(drawn):
         curve, parts = system.curve, system.curve.brier
+        # Bands and parts of the Brier score of several systems would hide each other.
         alone = i == 0 and len(drawn) == 1
         ink = system_ink(i)
         if curve.band != "none":
@@ -510,6 +522,7 @@ def reliability(
         label = system.labeled(*numbers[:1]) if system.name else "PAV"
         marks.append(Line(curve.predicted, curve.observed, ink, label, shown, system.name))
         if alone:
+            # In the lower right corner, which curves above the diagonal leave free.
             marks += [
                 Text(0.78, 0.06 * (2 - row), text, Ink("reference")) for row, text in enumerate(numbers)
             ]
@@ -602,6 +615,7 @@ def fusion_weights(
         "fusion_weights",
         f"Weights of the fusion (offset {offsets[0]})",
         Axis("weight"),
+        # Ticks upwards, so names are reversed as places are.
         Axis("", (-0.6, n - 0.4), tuple(places[::-1].tolist()), curve.systems[::-1]),
         tuple(marks),
         f"Weights of the systems in the fusion: {told}; offset {offsets[1]}.",
@@ -650,6 +664,7 @@ def zoo(curve: ZooCurve, *, ax: Ax = None, renderer: Renderer = "matplotlib", **
                label=f"{counted(len(curve.speakers), 'speaker')}", hover=shown)
     )  # fmt: skip
     width, height = x_limits[1] - x_limits[0], y_limits[1] - y_limits[0]
+    # In the corners that these animals live in: worms have low target and high non-target scores.
     for name, x, y in zip(ANIMALS, (0.12, 0.85, 0.12, 0.85), (0.93, 0.93, 0.02, 0.02), strict=True):
         count = animals.count(name)
         text = f"{count} {name}{'' if count == 1 else 's'}"

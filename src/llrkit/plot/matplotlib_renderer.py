@@ -25,6 +25,7 @@ MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross
 LINE_WIDTH, MARKER_SIZE = 1.2, 4.0
 WIDTHS = {"column": 3.4, "page": 7.0}
 """Widths of a figure in inches: one column and the full width of a two-column page."""
+# Dates would make two files of one picture differ.
 FILES: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 """Endings of files, and what is left out of them so that the same picture gives the same file."""
 MANY_LABELS = 8
@@ -45,6 +46,8 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
 
             _, ax = plt.subplots(figsize=size(picture))
         for order, mark in enumerate(picture.marks):
+            # In the order of the list, whatever kind they are: matplotlib draws areas below lines by
+            # default.
             _draw_mark(ax, mark, 2.0 + 0.01 * order)
         _dress_axes(ax, picture)
         interactive = matplotlib.is_interactive()
@@ -56,12 +59,14 @@ def draw(picture: Picture, ax: Axes | None = None) -> Axes:
 def size(picture: Picture, width: str | float = "column") -> tuple[float, float]:
     """Width and height in inches that suit a picture."""
     inches = WIDTHS[width] if isinstance(width, str) else width
+    # Beyond this width axes do not become higher, or a wide figure would fill a page.
     broad = min(inches, 4.8)
     height = 0.75 * broad
     if picture.equal:
         shape = 1.0  # height over width of axes on which a unit is as long in both directions
         if picture.x.limits is not None and picture.y.limits is not None:
             wide, high = (abs(end - start) for start, end in (picture.x.limits, picture.y.limits))
+            # Very flat or very high axes leave no room for labels.
             shape = min(max(high / wide, 0.5), 1.5)
         height = (broad - AROUND_AXES) * shape + AROUND_AXES
     labels = list(picture.labels())
@@ -107,6 +112,7 @@ def save(picture: Picture | Sequence[Picture], *paths: str | Path, width: str | 
     across = 2 if len(pictures) > 1 and wide >= TWO_ACROSS else 1
     down = -(-len(pictures) // across)
     with matplotlib.rc_context(fname=STYLE):
+        # A Figure of its own, not of pyplot, which would keep every figure until it is closed.
         figure = Figure(figsize=(wide, high * down / across), layout="constrained")
         panels = figure.subplots(down, across, squeeze=False).ravel()
         for axes, one in zip(panels, pictures, strict=False):
@@ -123,6 +129,7 @@ def save(picture: Picture | Sequence[Picture], *paths: str | Path, width: str | 
 
 def _plain_text(text: str) -> str:
     """Text that matplotlib takes as it is: no formulas, and not hidden for a leading underscore."""
+    # $ would begin a formula, and labels that begin with an underscore are left out of legends.
     text = text.replace("$", r"\$")
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
 
@@ -134,9 +141,11 @@ def _draw_mark(ax: Axes, mark: Mark, order: float) -> None:
             sign = None if mark.marker is None else MARKERS[mark.marker]
             ax.plot(mark.x, mark.y, color=mark.ink.color, linestyle=DASHES[mark.ink.dash], zorder=order,
                     linewidth=LINE_WIDTH * mark.ink.width, label=label, marker=sign,
+                    # Some eight markers on a line, however many points it has.
                     markevery=max(1, len(mark.x) // 8), markersize=0.8 * MARKER_SIZE,
                     markerfacecolor="white")  # fmt: skip
         case Points():
+            # x and + have no face that could be white.
             hollow = not mark.filled and MARKERS[mark.marker] not in "x+"
             ax.plot(mark.x, mark.y, linestyle="none", marker=MARKERS[mark.marker], zorder=order + 0.5,
                     markersize=MARKER_SIZE * mark.size, color=mark.ink.color, markeredgewidth=1.0,
@@ -161,6 +170,7 @@ def _draw_cells(ax: Axes, mark: Cells) -> None:
     bar.set_label(_plain_text(mark.label))
     bar.outline.set_visible(False)
     for (row, column), value in np.ndenumerate(mark.values):
+        # Luma weights of ITU-R BT.601: text is black on light cells and white on dark ones.
         light = float(np.dot(image.to_rgba(np.array([value]))[0, :3], (0.299, 0.587, 0.114))) > 0.5
         ax.text(column, row, mark.texts[row][column], ha="center", va="center", fontsize=6.5,
                 color="black" if light else "white")  # fmt: skip
@@ -179,6 +189,7 @@ def _dress_axes(ax: Axes, picture: Picture) -> None:
     if picture.equal:
         ax.set_aspect("equal", adjustable="box")
     ax.grid(picture.grid)
+    # Of what was drawn: marks without a label are not listed.
     handles, labels = ax.get_legend_handles_labels()
     if picture.legend == "none" or not handles:
         return
@@ -188,6 +199,7 @@ def _dress_axes(ax: Axes, picture: Picture) -> None:
     # under the label of the abscissa, where it covers nothing
     below = ax.transAxes + ScaledTranslation(0.0, -BELOW_AXES, ax.figure.dpi_scale_trans)
     place = ax.get_subplotspec()
+    # A panel has its share of the width of the figure.
     panels = 1 if place is None else place.get_gridspec().ncols
     told, columns = _labels_below(labels, ax.figure.bbox.width / ax.figure.dpi / panels)
     ax.legend(

@@ -60,6 +60,8 @@ class Ink:
     def color(self) -> str:
         """The color on a white ground."""
         if isinstance(self.whose, int):
+            # After seven systems colors repeat; dashes repeat after four, so their combination lasts for
+            # 28.
             return SYSTEM_COLORS[self.whose % len(SYSTEM_COLORS)]
         return ROLE_COLORS[self.whose]
 
@@ -142,6 +144,7 @@ def band(
     x: FloatArray, low: FloatArray, high: FloatArray, ink: Ink, label: str = "", group: str = ""
 ) -> Band:
     """A band where both limits are known: where they are not, nothing is drawn."""
+    # An area cannot be drawn through NaN.
     known = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
     return Band(x[known], low[known], high[known], ink, label, group)
 
@@ -219,11 +222,13 @@ class Picture:
 
     def labels(self) -> Iterator[str]:
         """What the legend lists."""
+        # Texts and cells have no entry in a legend.
         return (mark.label for mark in self.marks if not isinstance(mark, Text | Cells) and mark.label)
 
     def said_in(self, words: Vocabulary, *, keep: Iterable[str] = ()) -> Picture:
         """The same picture in the words of a community; names of systems and those to ``keep`` stay."""
         groups = (getattr(mark, "group", "") for mark in self.marks)
+        # Groups are names of systems, which are not to be translated.
         names = [name for name in (*keep, *groups) if name]
         return self._retold(lambda text, _: words.say(text, keep=names))
 
@@ -309,6 +314,7 @@ def bands_of(
     """Confidence bands by system, whether given for one system or for several."""
     if bands is None:
         return {}
+    # Bands without a name belong to the single system that is drawn.
     named = bands if isinstance(bands, Mapping) else {systems[0].name: bands}
     unknown = set(map(str, named)) - {system.name for system in systems}
     if unknown:
@@ -360,6 +366,7 @@ def limits_around(values: FloatArray, *, margin: float = 0.06) -> tuple[float, f
     if len(values) == 0:
         return -1.0, 1.0
     low, high = float(values.min()), float(values.max())
+    # A range of zero, of one value, still needs an axis with a width.
     beside = margin * (high - low) or 0.5
     return low - beside, high + beside
 
@@ -427,6 +434,7 @@ def render(picture: Picture, ax: Ax, renderer: Renderer, look: Look) -> Drawn:
 
 
 PROBIT_AXES = ("det", "class_det")
+# Whole words only: "targeted" is something else.
 CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
 
 
@@ -438,6 +446,7 @@ def with_look(picture: Picture, look: Look) -> Picture:
             raise UnknownNameError(f"{picture.kind} has no option {known}")
     title, legend = look.get("title"), look.get("legend")
     base, labels = look.get("base"), look.get("labels")
+    # The unit first, then words, then the user's own title, in which nothing is to be replaced.
     if base is not None:
         picture = _to_base(picture, base)
     if labels is not None:
@@ -469,8 +478,10 @@ def _axis_limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) 
     if rates:
         if not all(end is None or 0.0 < end < 1.0 for end in limits):
             raise InputError(f"{name} on the axes of a DET are rates between 0 and 1, got {limits!r}")
+        # Limits are given as rates and drawn as probits.
         low, high = (None if end is None else float(ndtri(end)) for end in limits)
     if axis.limits is not None:
+        # A missing end is the one that the picture has.
         low, high = axis.limits[0] if low is None else low, axis.limits[1] if high is None else high
     if low is None or high is None:
         raise InputError(f"{name}: this axis has no fixed ends; give both limits")
@@ -488,6 +499,7 @@ def _with_class_names(picture: Picture, labels: Sequence[str]) -> Picture:
 
     def named(text: str, system: str) -> str:
         # the name of a system is the user's own, whatever words it is made of
+        # Only at the beginning, where the legend has the name of the system.
         own = system if text.startswith(system) else ""
         return own + CLASS_WORDS.sub(
             lambda found: nontarget if found[0].startswith("non") else target, text[len(own) :]
@@ -563,6 +575,7 @@ def _axis_to_base_10(axis: Axis, by: float) -> Axis:
 
 def _mark_to_base_10(mark: Mark, by_x: float, by_y: float) -> Mark:
     scales = {"x": by_x, "edges": by_x, "y": by_y, "low": by_y, "high": by_y, "heights": by_y}
+    # Marks have different fields; each is scaled by the axis it belongs to.
     changed: dict[str, Any] = {
         name: getattr(mark, name) / by for name, by in scales.items() if hasattr(mark, name)
     }
@@ -575,6 +588,7 @@ def _mark_to_base_10(mark: Mark, by_x: float, by_y: float) -> Mark:
         for one in mark.hover:
             if one.per_nat:
                 name = NAMES.get(one.name, one.name if one.per_nat < 0 else f"{one.name} ({LOG10.short})")
+                # A density is per nat, so it is multiplied where an LLR is divided.
                 values = np.asarray(cast(FloatArray, one.values)) / LN10**one.per_nat
                 one = replace(one, name=name, values=values, per_nat=0)
             converted.setdefault(one.name, one)  # what would now be shown twice is shown once

@@ -23,6 +23,8 @@ SYMBOLS = {
 LINE_WIDTH, MARKER_SIZE, FONT = 2.0, 8.0, 13
 GROUND = "#FFFFFF"
 PAGE_POLICY = (
+    # 'unsafe-inline' for scripts, since a page in one file has nothing but inline ones; no address is
+    # allowed at all.
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
 )
@@ -67,6 +69,7 @@ def plain_figure(picture: Picture) -> PlainFigure:
                 "showarrow": False,
                 "yanchor": "bottom",
                 "font": {"color": mark.ink.color},
+                # Annotations have no meta field, so the name carries whose color it is.
                 "name": str(mark.ink.whose),
             }
             for mark in picture.marks
@@ -85,12 +88,15 @@ def plain_figure(picture: Picture) -> PlainFigure:
 def write_page(pictures: Sequence[Picture], path: str | Path) -> None:
     """Interactive figures as one page that opens without a network."""
     figures = [
+        # The JavaScript goes in once, with the first figure. MathJax, for formulas, would come from the
+        # network.
         figure(picture).to_html(full_html=False, include_plotlyjs=i == 0, include_mathjax=False)
         for i, picture in enumerate(pictures)
     ]
     head = [
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{PAGE_POLICY}">',
+        # Without an icon in the page, browsers ask the server for one.
         '<link rel="icon" href="data:,">',
         f"<title>{html.escape(pictures[0].title)}</title></head><body>",
     ]
@@ -114,7 +120,9 @@ def escaped(text: str) -> str:
     >>> escaped("<b>50 %{x}</b> & $x$")
     '&lt;b&gt;50 &#37;{x}&lt;/b&gt; &amp; &#36;x&#36;'
     """
+    # The ampersand first, or the entities that follow would be escaped again.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # plotly reads %{...} as a template and $...$ as a formula.
     return text.replace("%", "&#37;").replace("$", "&#36;")
 
 
@@ -140,6 +148,7 @@ def _trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
             trace |= _hover(mark.label, mark.hover)
         case Points():
             symbol = SYMBOLS[mark.marker]
+            # Thin symbols have lines and no area, so only their outline has a color.
             meta["hollow"] = hollow = not mark.filled or symbol.endswith("thin")
             trace |= {"mode": "markers", **_places(mark.x, mark.y)}
             trace["marker"] = {
@@ -149,6 +158,7 @@ def _trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
             }  # fmt: skip
             trace |= _hover(mark.label, mark.hover)
         case Band():
+            # One closed polygon, there along the upper limit and back along the lower one.
             x, y = np.concatenate([mark.x, mark.x[::-1]]), np.concatenate([mark.high, mark.low[::-1]])
             trace |= {"mode": "lines", **_places(x, y), "fill": "toself"}
             trace |= {"line": {"width": 0, "color": color}, "hoverinfo": "skip"}
@@ -156,6 +166,7 @@ def _trace(mark: Line | Points | Band | Stairs | Cells) -> Plain:
         case Stairs():
             y = np.append(mark.heights, mark.heights[-1:])  # the last edge is of the last height
             trace |= {"mode": "lines", **_places(mark.edges, y), "fill": "tozeroy"}
+            # Pointing at an edge shows its bar; the area as a whole has nothing to tell.
             trace |= {"line": {"shape": "hv", "width": 0.5, "color": color}, "hoveron": "points"}
             trace |= _hover(mark.label, mark.hover, repeat_last=True)
             trace["fillcolor"], meta["fill"] = _translucent(color, 0.4), 0.4
@@ -183,6 +194,7 @@ def _hover(label: str, hover: tuple[HoverValues, ...], *, repeat_last: bool = Fa
     rows = [list(row) for row in zip(*columns, strict=True)]
     return {
         "customdata": [*rows, *(rows[-1:] if repeat_last else [])],
+        # An empty extra removes plotly's box with the name of the trace, which the heading has already.
         "hovertemplate": "<br>".join([*heading, *lines]) + "<extra></extra>",
     }
 
@@ -208,6 +220,8 @@ def _axis(picture: Picture, axis: Axis) -> Plain:
         if axis.tick_labels is not None:
             plain["ticktext"] = [escaped(text) for text in axis.tick_labels]
     if picture.equal:
+        # "domain" makes the axes smaller instead of showing a wider range where a unit is as long on
+        # both.
         plain["constrain"] = "domain"
         if axis is picture.y:
             plain["scaleanchor"] = "x"
@@ -221,4 +235,5 @@ def _places(x: FloatArray, y: FloatArray) -> Plain:
 def _numbers(values: FloatArray) -> list[float | None]:
     """Lists of floats; plotly leaves a gap where there is no number."""
     numbers = np.asarray(values, dtype=np.float64).tolist()
+    # JSON has no NaN and no infinity; null is a gap.
     return [value if math.isfinite(value) else None for value in numbers]

@@ -1,4 +1,4 @@
-"""Sections, documents, templates, and where the numbers come from."""
+"""What every report is made of: sections, templates, vocabulary and provenance."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ FOLDER = Path(__file__).with_name("templates")
 HTML = Environment(
     loader=FileSystemLoader(FOLDER),
     autoescape=True,
+    # A name that a template misspells is an error, not an empty text.
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -87,7 +88,9 @@ def script_json(value: object) -> Markup:
     >>> print(script_json({"name": "</script><b>"}))
     {"name":"\u003c/script\u003e\u003cb\u003e"}
     """
+    # NaN and Infinity are not JSON, and JavaScript would refuse the whole page.
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    # </script> inside a string would end the script; as escapes these letters are the same to JSON.
     return Markup(text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e"))
 
 
@@ -151,6 +154,7 @@ def provenance(
     >>> provenance([file]).files[0].sha256[:8], provenance([file]).files[0].size
     ('ba7816bf', 3)
     """
+    # With the time zone of the machine: a report is read elsewhere.
     moment = datetime.now().astimezone() if now is None else now
     files: dict[str, SourceFile] = {}
     for path in map(str, paths):
@@ -159,6 +163,7 @@ def provenance(
             file, shown = Path(name), name if full_paths else Path(name).name or name
             if file.is_file() and name not in files:
                 files[name] = SourceFile(shown, file.stat().st_size, file_sha256(file))
+            # Listed all the same, as not hashed.
             files.setdefault(name, SourceFile(shown, 0, ""))
     return Provenance(f"{moment:%Y-%m-%d %H:%M:%S %z}".strip(), command, tuple(files.values()))
 
@@ -187,6 +192,7 @@ class Said:
             paragraphs=tuple(map(self.text, section.paragraphs)),
             tables=[self.table(table) for table in section.tables],
             pictures=[
+                # The unit first: words are said of the converted texts.
                 (to_base_10(picture) if self.unit.base_10 else picture).said_in(self.words, keep=self.keep)
                 for picture in section.pictures
             ],

@@ -63,6 +63,7 @@ class Document:
     @property
     def curves(self) -> list[Section]:
         """The sections on systems that can be shown by themselves."""
+        # Known by their titles, which hold no word that a vocabulary changes.
         return [section for section in self.sections if section.title in ("Curves", "Distributions")]
 
     def write_html(self, path: str | Path) -> None:
@@ -72,6 +73,7 @@ class Document:
             sections=self.all_sections,
             address=_data_address,
             version=__version__,
+            # The policy is our own text, and its quotes are not to be escaped.
             policy=Markup(POLICY),
             style=trusted("report.css"),
         )
@@ -104,6 +106,7 @@ def _data_address(picture: Picture) -> str:
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "picture.svg"
         save(picture, file, width=WIDTH)
+        # As an address inside the page, since the policy allows no other.
         return "data:image/svg+xml;base64," + base64.b64encode(file.read_bytes()).decode("ascii")
 
 
@@ -118,6 +121,7 @@ def case_document(
     unit = llr_unit(base_10)
     first = headline(report, unit)
     said_first = (*filter(None, [first]), *statements(report), *all_remarks(report), READER)
+    # Only where there is a headline, and a validation to grade it by.
     banner = Banner(SHOWN[report.validation_outcome]) if first and report.validation_outcome else None
     sections = [
         Section("Statement", said_first, banner=banner),
@@ -135,11 +139,14 @@ def case_document(
 def _case_among_training(report: CaseReport, training: ScoreSource) -> Picture:
     """The scores of the case as lines in the histograms of the training scores, as they were read."""
     drawn: Picture = histogram(evaluate(training), predicted=False, renderer="none")
+    # Lines of the case stay below the top of the axes, where the legend is.
     top = drawn.y.limits[1] / 1.3 if drawn.y.limits else 1.0
+    # A document on paper has nothing to point with.
     marks: list[Mark] = [replace(mark, hover=()) for mark in drawn.marks if isinstance(mark, Stairs)]
     factor = report.calibration.input_factor
     for i, item in enumerate(report.comparisons):
         at = np.full(2, factor * item.score)
+        # The first two colors are those of the classes.
         marks.append(Line(at, np.array([0.0, top]), Ink(i + 2, width=1.5), item.name))
     described = "Histograms of the training scores of both classes; a line for each score of the case."
     return replace(
@@ -175,6 +182,7 @@ def evaluation_document(report: SystemReport) -> Document:
         Section("Numbers", (), numbers),
         *report.own_sections(),
         *report.sections,
+        # Paragraphs of the plain text on methods.
         Section("Methods", tuple(filter(None, report.methods().split("\n\n")))),
     ]
     cautions = [Section("Read this first", tuple(report.cautions))] if report.cautions else []

@@ -1,12 +1,12 @@
-"""The interactive HTML page, and its curves thinned to what can be seen.
+"""The interactive HTML page of a report: one file that opens without a network and stays small.
 
-Lines with fewer points that look the same, for pages that must stay small. Only for display: the numbers of a
+Lines are thinned to fewer points that look the same. This is for display only: the numbers of a
 report are never taken from thinned lines. A line is thinned in units of its axes, so that no point of it
 moves by more than a share ``tolerance`` of the width or height shown: at 0.0004 a quarter of a pixel in a
 plot of 640 pixels. Points are dropped by the method of Ramer (1972) and of Douglas and Peucker (1973); the
 points that stay are exact.
 
-What a page computes and draws from: exact error rates, and pictures thinned and rounded. Rates are counts
+The panel of operating points computes with exact error rates, not with pictures. Rates are counts
 over a whole number. The page gets the counts, as differences from one prior to the next, and divides as we
 do, so its rates are ours to the last bit.
 """
@@ -70,11 +70,14 @@ def thin_line(x: FloatArray, y: FloatArray, tolerance: float) -> Indices:
     [0, 2, 4]
     """
     points = np.column_stack([x, y]).astype(np.float64)
+    # Gaps are drawn as gaps, so a line that has any is left as it is.
     if len(points) <= 2 or not np.isfinite(points).all():
         return np.arange(len(points), dtype=np.int64)
     points = np.clip(points, -FAR, FAR)  # to choose by; squares of more would overflow
     kept: Indices = np.arange(len(points), dtype=np.int64)
     if len(points) > LONG:
+        # Very long lines would be cut point by point for long; the grid takes them down to what can be
+        # seen first.
         kept = _ends_of_cells(points, tolerance / 4.0)
         tolerance /= 2.0  # the other half covers what the cells cost: at most their diagonal, 0.36 of it all
         points = points[kept]
@@ -98,10 +101,12 @@ def _pieces_cut(
     inner = last - first - 1
     start = np.cumsum(inner) - inner
     piece = np.repeat(np.arange(len(first)), inner)
+    # The inner points of all pieces in one array, each with the number of its piece.
     inside = np.arange(len(piece)) - start[piece] + first[piece] + 1
     away = _distances_to_segment(points[inside], points[first][piece], points[last][piece])
     furthest = np.maximum.reduceat(away, start)
     at_furthest = np.flatnonzero(away == furthest[piece])
+    # Of equally distant points the first, as the recursive method takes it.
     at_furthest = at_furthest[np.unique(piece[at_furthest], return_index=True)[1]]
     cut = furthest > tolerance
     middle = inside[at_furthest][cut]
@@ -119,6 +124,7 @@ def _distances_to_segment(points: FloatArray, start: FloatArray, end: FloatArray
     """From each point to its segment."""
     along, to = end - start, points - start
     square = np.einsum("ij,ij->i", along, along)
+    # A piece whose ends coincide has no direction; any share gives the distance to that point.
     share = np.einsum("ij,ij->i", to, along) / np.where(square > 0.0, square, 1.0)
     off = to - np.clip(share, 0.0, 1.0)[:, None] * along
     return np.asarray(np.hypot(off[:, 0], off[:, 1]))
@@ -126,6 +132,7 @@ def _distances_to_segment(points: FloatArray, start: FloatArray, end: FloatArray
 
 def _thin_mark(mark: Mark, wide: float, high: float, tolerance: float, at_least: int) -> Mark:
     if isinstance(mark, Band):
+        # Both limits keep the same places, or the band could not be drawn.
         kept = np.union1d(
             *(thin_line(mark.x / wide, limit / high, tolerance) for limit in (mark.low, mark.high))
         )
@@ -150,6 +157,7 @@ def _shown_range(picture: Picture, axis: Axis, name: str) -> float:
     lines = [getattr(mark, name) for mark in picture.marks if isinstance(mark, Line)]
     values = np.concatenate([np.empty(0), *lines])
     finite = values[np.isfinite(values)]
+    # Where an axis has no limits, the lines decide what is shown.
     return float(np.ptp(finite)) or 1.0 if len(finite) else 1.0
 
 
@@ -182,6 +190,7 @@ def encoded_counts(rates: FloatArray, n: float) -> dict[str, Json]:
     {'rates': [0.5, 0.3333333333333333]}
     """
     counts = np.rint(rates * n)
+    # Exactly equal, so that the page divides to the very same rates; weights, say, do not.
     if float(n).is_integer() and np.array_equal(counts / n, rates):
         steps = np.diff(counts, prepend=0.0).astype(np.int64)
         return {"n": int(n), "steps": steps.tolist()}
@@ -209,6 +218,7 @@ def page_figures(
     figures, again = [_page_figure(picture) for picture in once], 0.0
     while len(script_json(figures)) > room and again < COARSEST:
         again = STEP * again or TOLERANCE
+        # From the pictures thinned once, not twice: every round starts afresh with a coarser tolerance.
         twice = [thin_picture(picture, tolerance=again, at_least=at_least) for picture in once]
         figures = [_page_figure(picture) for picture in twice]
     return figures, PIXELS * (TOLERANCE + again)  # the shifts add up
@@ -222,10 +232,12 @@ def _page_figure(picture: Picture) -> dict[str, object]:
         places = [cast("list[float | None]", trace[name]) for trace in traces]
         known = [value for coordinates in places for value in coordinates if value is not None]
         width = limits[1] - limits[0] if limits else float(np.ptp(known)) if known else 0.0
+        # Relative to what the axis shows: a fixed number of decimals would be too few or too many.
         decimals = DIGITS - math.floor(math.log10(width)) if width > 0 and math.isfinite(width) else 12
         for trace, coordinates in zip(traces, places, strict=True):
             trace[name] = [None if value is None else round(value, decimals) for value in coordinates]
     layout = figure["layout"]
+    # The page has the title as a heading, which screen readers announce.
     del layout["title"]
     layout["margin"] = {"l": 60, "r": 15, "t": 15, "b": 50}
     return {
@@ -264,7 +276,7 @@ def write_report(
 
     A path that ends in ``.docx`` gets a Word document instead, which can be edited (extra ``docx``).
     The page opens without a network and makes no request. Its size does not grow with the number of
-    trials: lines are thinned for display, see ``thin``; all numbers are exact.
+    trials: lines are thinned for display, see ``thin_picture``; all numbers are exact.
 
     Parameters
     ----------
@@ -378,6 +390,7 @@ def report_page(report: SystemReport) -> str:
         moved=moved,
         provenance=report.made_from or provenance(),
         style=trusted("report.css"),
+        # Read as a file of the package, never from the network (docs/notes/decisions-interfaces.md).
         plotly=Markup(plotly_javascript()),
         program=trusted("plots.js", "panel.js", "page.js"),
         data=script_json(data),
@@ -431,6 +444,7 @@ def write_class_report(
     detections = {one.name: one.detection for one in result.per_class if one.detection is not None}
     if not detections:
         raise InputError("the evaluation has no detections: evaluate with detection=True")
+    # The worst classes are those that a reader wants to see.
     worst = sorted(detections, key=lambda name: -detections[name].eer)[:MOST_CLASSES]
     shown = {
         name: Evaluation.from_measurements(detection)

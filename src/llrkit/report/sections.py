@@ -1,4 +1,4 @@
-"""What a report on systems is made of, the sections of each kind of result, and the text on methods."""
+"""A report on systems: its sections, one for each kind of result, and its text on methods."""
 
 from __future__ import annotations
 
@@ -99,6 +99,7 @@ class SystemReport:
         given = self.results.evaluations if isinstance(self.results, Comparison) else self.results
         systems = {str(name): value for name, value in of_one_kind(given, Evaluation, WANTED).items()}
         same_points(systems)
+        # Tables and the panel put their costs side by side.
         return systems
 
     @property
@@ -200,6 +201,7 @@ def verdicts(
 
 
 def _what_to_do(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -> tuple[str, ...]:
+    # Before the diagnosis: advice on calibration makes no sense for these outcomes.
     if verdict.outcome == "none_found":
         return (
             "No error was found, which is no proof of calibration: errors smaller than those the test finds "
@@ -211,6 +213,7 @@ def _what_to_do(result: Evaluation, verdict: Verdict, tied: TiedScores | None) -
         return ("Check the direction of the scores and the labels before anything else.",)
     diagnosis = diagnosis_of(result, tied=tied)
     advised = [f"{name} ({why})" for name, good, why in diagnosis.advice if good]
+    # Suspicions first: a wrong scale or direction makes every other advice void.
     todo = [f"{words[0].upper()}{words[1:]}" for words in result.suspicions]
     todo += [
         f"In the scores, {found}."
@@ -228,6 +231,7 @@ def headline(systems: Mapping[str, Evaluation], checks: Mapping[str, Calibration
     """The report in one or two sentences; what one system's numbers mean stands in its verdict."""
     told = judged_systems(systems, checks)
     if len(systems) == 1:
+        # The verdict of a single system says the rest.
         (result,) = systems.values()
         return f"EER {percent(result.eer)}, Cllr {number(result.cllr)} bits."
     eers = {name: percent(result.eer) for name, result in systems.items()}
@@ -257,6 +261,7 @@ def curves(
         plot.ape(systems, renderer="none"),
         plot.roc(systems, renderer="none"),
     ]
+    # The curve is made on request only, and all systems share the axes.
     if all(result.ece is not None for result in systems.values()):
         drawn.insert(4, plot.cross_entropy(systems, bands=bands, renderer="none"))
     return Section(
@@ -299,6 +304,7 @@ def conditions(systems: Mapping[str, Evaluation], by: str) -> list[Section]:
         pictures = []
         for draw in (partial(plot.det, points=False), plot.bayes_error):
             for name, group in shown.items():
+                # A group may itself be called "all".
                 beside = {ALL if name != ALL else f"{ALL} of them": result, name: group}
                 picture: Picture = draw(beside, renderer="none")
                 pictures.append(replace(picture, title=f"{picture.title}: {name}"))
@@ -317,6 +323,7 @@ def calibrators(comparison: Comparison, *, alone: bool) -> Section:
     if comparison.maps:
         if not alone:  # else it is the headline of the page
             words.insert(0, comparison.sentence)
+        # PAV on these trials is the best that any monotone map could do, and is drawn beside the others.
         maps: dict[str, Measurements | ScoreToLlr] = {
             "PAV on these trials": comparison.evaluations["raw"], **comparison.map_curves(),
         }  # fmt: skip
@@ -349,6 +356,7 @@ def intervals(systems: Mapping[str, Evaluation]) -> list[Section]:
         speakers = [] if counted else [f"{uncertainty.n_speakers:,} speakers"]
         about = [f"{line}." for line in (*uncertainty.notes, *speakers)]
         missing = [f"{line[0].upper()}{line[1:]}." for line in without_interval(uncertainty, shown)]
+        # Lines that are the same for all systems are said once, the others with their names.
         for line in (INTERVALS[uncertainty.kind], *about, *missing):
             said.setdefault(line, []).append(name)
     lines = [
@@ -384,6 +392,7 @@ def theory_section(systems: Mapping[str, Evaluation]) -> Section:
     for name, result in systems.items():
         prefix = f"{name} " if len(systems) > 1 else ""
         groups = {f"{prefix}{group_name(key)}": group for key, group in result.groups.items()}
+        # A system with groups is shown by its groups, not by itself as well.
         lists |= groups or {name: result}
     return section_of(theory_costs_of(lists))
 
@@ -483,6 +492,7 @@ def methods_text(
     cited: list[str] = []
 
     def cite(key: str) -> str:
+        # Numbered in the order of citation; the list follows from what the text has cited.
         if key not in cited:
             cited.append(key)
         return f"[{cited.index(key) + 1}]"

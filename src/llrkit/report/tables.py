@@ -77,6 +77,7 @@ class Table:
         chosen = []
         for name in columns:
             found = [column for column in self.columns if name in (column.key, column.title)]
+            # Called for its error, which lists the names that there are.
             if not found:
                 require_column(name, self.keys)
             chosen.append(found[0])
@@ -137,6 +138,7 @@ def with_intervals(table: Table, results: Sequence[Evaluation]) -> Table:
     columns: list[Column] = []
     for column in table.columns:
         key = column.key
+        # A number without an interval has None there, and a reason elsewhere.
         known = [row.get(f"{key}_low") is not None for row in rows]
         ends = [
             tuple(as_number(row[f"{key}{end}"]) if there else float("nan")
@@ -160,12 +162,14 @@ def without_ends(table: Table) -> Table:
 
 
 def _shown_number(key: str, value: float) -> str:
+    # Rates are in percent, everything else has the digits of its own column.
     return rate_in_percent(value) if key.startswith("eer") else number(value, _DIGITS.get(key, 4))
 
 
 def comparison_table(compared: SystemComparison | PairwiseComparison, caption: str = "") -> Table:
     """A row for each number of each pair of systems: both values, difference, interval, p-values."""
     if isinstance(compared, SystemComparison):
+        # Two systems are a comparison of one pair.
         compared = PairwiseComparison(compared.names, (compared,), ({},))
     many = len(compared.pairs) > 1
     rows = compared._frame_rows()
@@ -213,6 +217,8 @@ def text_tables(table: Table) -> list[TextTable]:
     The costs at operating points then follow the numbers that need none.
     """
     n = len(table.columns) + 1
+    # The numbers that need no operating point first, then costs in pieces; one column of each piece has
+    # the names.
     starts = [0] if n <= WIDEST else [0, *range(len(COLUMNS), n - 1, WIDEST - 2)]
     pieces = [
         replace(table, columns=table.columns[start:stop])
@@ -256,6 +262,7 @@ CLASS_COLUMNS: tuple[Number[Either], ...] = (
 
 def has_classes(results: object) -> TypeGuard[ClassResults]:
     """Whether these are results of several classes."""
+    # A mapping is judged by its first value; of_one_kind looks at the others.
     if isinstance(results, Mapping) and results:
         return isinstance(next(iter(results.values())), ClassEvaluation)
     return isinstance(results, ClassEvaluation | ClassComparison)
@@ -287,6 +294,7 @@ def class_table(
     named = of_one_kind(results, ClassEvaluation, CLASS_WANTED)
     first = next(iter(named.values()))
     columns: list[Number[ClassEvaluation]] = [*CLASS_COLUMNS]
+    # Beside Cllr; single classes have no entropy to normalize by.
     columns.insert(2, ("cllr_normalized", "Cllr, normalized", lambda e: e.cllr_normalized, number))
     for of, title in (("costs", "cost"), ("cavgs", "Cavg")):
         for i, cost in enumerate(getattr(first, of)):
@@ -297,6 +305,7 @@ def class_table(
 
 def _nth_cost(of: str, i: int, which: str) -> Callable[[object], float]:
     """One of the costs of an evaluation, all of which are in the same order."""
+    # A function and not a lambda in the loop, which would see the last i.
     return lambda evaluation: float(getattr(getattr(evaluation, of)[i], which))
 
 
@@ -335,6 +344,7 @@ def summary_table(
     if isinstance(results, SystemComparison | PairwiseComparison):
         return comparison_table(results, caption)
     if isinstance(results, ConditionTable):
+        # A title that was asked for stays.
         row_title = results.by if row_title == "system" else row_title
         results = results.rows()
     if has_classes(results):
@@ -366,6 +376,7 @@ def summary_table(
 
 def same_points(results: Mapping[str, Evaluation]) -> None:
     """Refuse evaluations at different operating points: their costs cannot be side by side."""
+    # Points and not their names: two of one name may have other costs.
     names = {name: tuple(p.point for p in e.points) for name, e in results.items()}
     first = next(iter(names))
     for name, points in names.items():
@@ -430,6 +441,7 @@ def format_table(
         names = [spelled.get(name, name) for name in names]
         ends = {name: [f"{name}{end}" for end in ENDS if f"{name}{end}" in table.keys] for name in names}
         table = table.choose([one for name in names for one in (name, *ends[name])])
+    # CSV has the ends as numbers of their own.
     table = table if style == "csv" else without_ends(table)
     table = table.retitled(vocabulary(words).say)
     return STYLES[style](table)
@@ -438,6 +450,7 @@ def format_table(
 def _table_as_csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
+    # Names that begin like a formula get an apostrophe, which spreadsheets take for text.
     writer.writerow([csv_text(text) for text in (table.row_title, *table.keys)])
     for name, *row in zip(table.names, *(column.values for column in table.columns), strict=True):
         writer.writerow([csv_text(name), *(_exact_cell(value) for value in row)])
@@ -445,6 +458,7 @@ def _table_as_csv(table: Table) -> str:
 
 
 def _exact_cell(value: float) -> str:
+    # Whole numbers without .0; repr has the shortest digits that give the same number.
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
@@ -460,6 +474,7 @@ def _table_as_latex(table: Table) -> str:
     ]
     head = " & ".join(map(latex_text, table.header)) + r" \\"
     lines = [
+        # As a comment: the reader's document has to load the package.
         r"% \usepackage{booktabs}",
         r"\begin{tabular}{l" + "r" * len(table.columns) + "}",
         r"\toprule",
@@ -494,6 +509,7 @@ def latex_text(text: str) -> str:
 def _latex_number(text: str) -> str:
     if text == "inf":
         return r"$\infty$"
+    # Minus signs of numbers are set in math mode, where they are not hyphens.
     return f"${text}$" if text.startswith("-") and len(text) > 1 else text
 
 
@@ -505,8 +521,10 @@ def markdown_text(text: str) -> str:
     >>> markdown_text("a|b <i> *c* _d_")
     'a\\|b &lt;i&gt; \\*c\\* \\_d\\_'
     """
+    # HTML in Markdown would be shown as HTML.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = " ".join(text.splitlines())
+    # The backslash first, or those that escape others would be escaped too.
     for character in "\\|*_`[]":
         text = text.replace(character, f"\\{character}")
     return text

@@ -28,6 +28,7 @@ LONGEST_WORD = 20
 MANY_COLUMNS = 7
 COLORS = {"good": "00694A", "fair": "7A5200", "poor": "A33400"}
 _MINUS = re.compile(r"(?<![\w)-])-(?=\d)")
+# The characters of XML 1.0; anything else makes Word refuse the whole file.
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -38,6 +39,7 @@ def fill_word_file(document: Document, title: str, sections: Sequence[Section], 
     from llrkit.plot.matplotlib_renderer import save
 
     document.core_properties.title = _text_for_xml(title)
+    # python-docx's template names itself as the author.
     document.core_properties.author = ""
     for paper in document.sections:
         paper.left_margin = paper.right_margin = Inches(MARGIN)
@@ -48,6 +50,7 @@ def fill_word_file(document: Document, title: str, sections: Sequence[Section], 
         if section.banner is not None:
             line = document.add_paragraph()
             line.paragraph_format.keep_with_next = True
+            # python-docx escapes what it writes; only characters that XML cannot hold have to go.
             word = line.add_run(_text_for_xml(section.banner.word))
             word.bold, word.font.size = True, Pt(20)
             word.font.color.rgb = RGBColor.from_string(COLORS[section.banner.grade])
@@ -57,10 +60,12 @@ def fill_word_file(document: Document, title: str, sections: Sequence[Section], 
             said.paragraph_format.keep_with_next = bool(section.tables)
         for table in section.text_tables:
             tables += 1
+            # A table has its caption above, a figure below.
             _add_caption(document, f"Table {tables}: {table.caption or section.title}", above=True)
             _add_table(document, table)
         for picture in section.pictures:
             figures += 1
+            # The renderer writes a file, which python-docx then reads.
             width, file = SQUARE if picture.equal else WIDTH, place / f"{figures}.png"
             save(picture, file, width=width)
             document.add_picture(str(file), width=Inches(width))
@@ -79,6 +84,7 @@ def _add_table(document: Document, table: TextTable) -> None:
     rows = [table.header, *table.rows] if headed else list(table.rows)
     made = document.add_table(rows=0, cols=len(table.header))
     made.style = "Light Grid Accent 1"
+    # Otherwise Word sets the widths by itself, and differently from LibreOffice.
     made.autofit = False
     points = 9 if len(table.header) < MANY_COLUMNS else 7
     widths = column_widths(rows, TABLE_WIDTH, LETTERS[points])
@@ -87,6 +93,8 @@ def _add_table(document: Document, table: TextTable) -> None:
     if not headed:  # let the first row look like the others
         for look in made._tblPr.findall(qn("w:tblLook")):
             look.set(qn("w:firstRow"), "0")
+            # 0480: emphasize the first column, no vertical bands; python-docx has no name for these
+            # bits.
             look.set(qn("w:val"), "0480")
     size = Pt(points)
     for i, row in enumerate(rows):
@@ -94,15 +102,18 @@ def _add_table(document: Document, table: TextTable) -> None:
         is_header = i == 0 and headed
         # no row is divided between two pages, and a header is repeated on each
         properties = added._tr.get_or_add_trPr()
+        # python-docx has no property for it, so the element is added by hand.
         properties.append(OxmlElement("w:cantSplit"))
         if is_header:
             properties.append(OxmlElement("w:tblHeader"))
         for cell, text, width in zip(added.cells, row, widths, strict=True):
             cell.width = Inches(width)
             cell.text = _text_for_xml(text)
+            # A header alone at the foot of a page would be of no use.
             cell.paragraphs[0].paragraph_format.keep_with_next = is_header
             for run in cell.paragraphs[0].runs:
                 run.font.size = size
+    # Word joins two tables that have no paragraph between them.
     document.add_paragraph()
 
 
@@ -117,14 +128,17 @@ def column_widths(rows: Sequence[Sequence[str]], width: float, letters: float) -
     """
     columns = list(zip(*rows, strict=True))
     words = [
+        # Styles of the first row and column are bold, which is wider.
         max((_word_width(word, bold=i == 0 or text is column[0]) for text in column for word in text.split()),
             default=1.0)
         for i, column in enumerate(columns)
     ]  # fmt: skip
+    # Longer words may be broken: a hash would take the whole table.
     least = [min(longest, LONGEST_WORD) + PADDING for longest in words]
     wanted = [
         max(low, sum(map(len, column)) / len(column)) for low, column in zip(least, columns, strict=True)
     ]
+    # Where even the longest words do not fit, there is nothing to share out, and all columns shrink.
     room = max(0.0, width * letters - sum(least))
     more = [want - low for want, low in zip(wanted, least, strict=True)]
     shares = [low + room * (extra / sum(more) if sum(more) else 1.0 / len(least))

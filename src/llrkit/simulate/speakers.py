@@ -107,6 +107,8 @@ class Population:
                 f"{eer_short!r} at {short!r} s"
             )
         between, weak = (_correlation_of_eer(eer, dim) for eer in (eer_full, eer_short))
+        # From rho_full / rho_short = T(short) / T(full) with T(full) = 1: the ratio of correlations
+        # gives the noise.
         noise = (between / weak - 1.0) / (1.0 / short - 1.0 / full)
         channel = 1.0 - between - noise / full
         if not channel > 0.0:
@@ -177,6 +179,7 @@ class Population:
 def _correlation_of_eer(eer: float, dim: int) -> float:
     """The correlation at which exact PLDA LLRs in ``dim`` dimensions have a given EER."""
     limit = float(-2.0 * probit(eer)) / dim**0.5  # what it tends to as the dimensions grow in number
+    # The limit is for many dimensions; with few, the correlation is still within these factors of it.
     low, high = 0.3 * min(limit, 1.0), min(1.5 * limit, 1.0 - 1e-6)
     return bracketed_root(lambda rho: PLDALLR.isotropic(rho, dim).eer - eer, low, high, within=1e-9)
 
@@ -276,7 +279,9 @@ class Corpus:
                 for rows, rng in self._blocks(n, _SPEAKERS)
             ]
         )
+        # Halves, so that the genders are gender_gap apart around zero.
         sign = np.where(np.arange(n) % 2 == 0, 0.5, -0.5)[:, None]
+        # Corpus 0, whichever corpus this is: genders differ in the same direction everywhere.
         return np.asarray(voices + space.gender_gap * sign * self._direction(0, 0))
 
     def recordings(
@@ -297,6 +302,7 @@ class Corpus:
         durations
             Durations of speech in seconds.
         """
+        # An even number, so that both genders have equally many.
         if n_speakers < 2 or n_speakers % 2 or n < 1:
             raise InputError(
                 f"an even number of speakers and at least one recording are needed, got {n_speakers}, {n}"
@@ -308,22 +314,28 @@ class Corpus:
         whole = self.speakers(n_speakers)[speaker] + self.shift * self._direction(self.number, 1)
         cuts: dict[float, list[FloatArray]] = {d: [] for d in seconds}
         first = 0
+        # The name of the side is part of the key, so that each side has recordings of its own.
         for rows, rng in self._blocks(n, _RECORDINGS, *side.encode()):
             base = whole[first : first + rows]
             base = base + np.sqrt(space.channel) * rng.standard_normal(base.shape)
             heard, spoken = np.zeros_like(base), 0.0
             for d in seconds:  # the first d seconds contain all shorter cuts
+                # Sums of independent seconds: heard / d is the mean of d of them, with variance noise /
+                # d.
                 heard = heard + np.sqrt(space.noise * (d - spoken)) * rng.standard_normal(base.shape)
                 spoken = d
                 cuts[d].append(space.shrinkage(d) * (base + heard / d))
             first += rows
         vectors = {d: np.concatenate(blocks) for d, blocks in cuts.items()}
+        # Arrays are shared by every source made of these recordings.
         for array in (speaker, *vectors.values()):
             array.flags.writeable = False
         return Recordings(self.name, side, speaker, vectors)
 
     def _blocks(self, n: int, *key: int) -> Iterator[tuple[int, np.random.Generator]]:
         for start in range(0, n, _ROWS):
+            # A block has a generator of its own: asking for more recordings does not change the first
+            # ones.
             yield min(_ROWS, n - start), block_rng(self.seed, self.number, *key, start // _ROWS)
 
     def _direction(self, corpus: int, which: int) -> FloatArray:
@@ -349,7 +361,9 @@ def cell_blocks(enroll: Recordings, test: Recordings) -> tuple[CellBlock, ...]:
         models = np.flatnonzero(enroll.speaker % 2 == gender)
         tests = np.flatnonzero(test.speaker % 2 == gender)
         if len(models) and len(tests):
+            # Rounded up, so that blocks have about BLOCK_TRIALS at most.
             pieces = -(-len(models) * len(tests) // at_once(BLOCK_TRIALS, unit=8))
+            # Rows are divided, columns never: a block is one matrix product.
             blocks += [CellBlock(piece, tests) for piece in np.array_split(models, pieces)]
     return tuple(blocks)
 
@@ -414,6 +428,7 @@ class CrossTrials(BlockSource):
         speakers = int(max(self.enroll.speaker.max(), self.test.speaker.max())) + 1
         own = [np.bincount(side.speaker, minlength=speakers) for side in (self.enroll, self.test)]
         total = sum(len(cells.models) * len(cells.tests) for cells in self._cell_blocks)
+        # Same-speaker pairs are of one gender, so the product of the counts by speaker is all of them.
         return int(own[0] @ own[1]), total - int(own[0] @ own[1])
 
     @property
@@ -473,6 +488,8 @@ class CrossTrials(BlockSource):
     def _positions(self, number: int, same: BoolArray) -> IntArray:
         """The place of each trial within its class; cells that are no trial have one that nobody reads."""
         target = nontarget = 0
+        # The masks of earlier blocks are made again rather than kept; positions are needed by few
+        # passes.
         for earlier in range(number):
             is_target = same_speaker(self.enroll, self.test, self._cell_blocks[earlier])
             target += int(is_target.sum())
@@ -538,6 +555,7 @@ class DrawnPairs:
         shares = block_rng(seed, 0).multivariate_hypergeometric(available, wanted, method="marginals")
         cells = []
         for number, (same, share) in enumerate(zip(sames, shares.tolist(), strict=True)):
+            # shuffle=False is faster, and the order does not matter: the cells are sorted anyway.
             chosen = block_rng(seed, 1, number).choice(available[number], share, replace=False, shuffle=False)
             cells.append(np.flatnonzero(~same)[np.sort(chosen)])
         return cls(n_target, tuple(cells))
@@ -586,11 +604,13 @@ class ConcatenatedTrials(BlockSource):
     def block(self, number: int) -> Scores:
         """One piece, with the carried columns."""
         ends = list(accumulate(source.n_blocks for source in self.sources))
+        # side="right" skips sources without blocks and finds the one that holds this number.
         which = int(np.searchsorted(ends, number, side="right"))
         source = self.sources[which].with_columns(*self.carried)
         chunk = source.block(number - (ends[which] - source.n_blocks))
         if POSITION not in self.carried:
             return chunk
+        # Positions count within all sources together.
         earlier, (target, nontarget) = self.sources[:which], chunk.columns[POSITION]
         moved = (
             target + sum(source.n_target for source in earlier),
@@ -649,6 +669,7 @@ def simulate_plda(
     arguments.whole_number(n_models, 1, "n_models")
     arguments.whole_number(n_tests, 1, "n_tests")
     arguments.not_negative(rougher, "rougher")
+    # true_plda has one mean, so a gap between genders would be a mismatch that nobody asked for.
     alike = replace(population, gender_gap=0.0)
     corpus = Corpus(alike.rougher(rougher), 1, seed, shift)
     enroll, test = (
@@ -716,6 +737,7 @@ def simulate_embeddings(
     arguments.whole_number(n_sessions, 1, "n_sessions")
     arguments.not_negative(rougher, "rougher")
     full = max(durations, default=DURATIONS[-1])
+    # Both sides are background: as many recordings as the other splits have on A and B together.
     background = Corpus(population, 0, seed).recordings(
         "train", n_speakers=n_background, n=2 * n_sessions * n_background, durations=[full]
     )
@@ -795,6 +817,7 @@ class FrameModel:
     def universal(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Weights, means and variances of the universal mixture."""
         rng = block_rng(self.seed, _MODEL, 0)
+        # A Dirichlet parameter of 5 makes weights uneven, but none of them negligible.
         weights = rng.dirichlet(np.full(self.n_components, 5.0))
         means = 3.0 * rng.standard_normal((self.n_components, self.dim))
         return weights, means, rng.uniform(0.5, 1.5, (self.n_components, self.dim))
@@ -804,6 +827,7 @@ class FrameModel:
         """``T``: how a factor moves the means, shape ``(n_components, dim, rank)``."""
         drawn = block_rng(self.seed, _MODEL, 1).standard_normal((self.n_components, self.dim, self.rank))
         spread = np.sqrt(self.universal[2])[:, :, None]
+        # Divided by sqrt(rank), so that the sum over factors has the standard deviation ``strength``.
         return np.asarray(self.strength / np.sqrt(self.rank) * spread * drawn)
 
     def speaker_factor(self, speaker: int) -> FloatArray:
@@ -837,6 +861,7 @@ class FrameModel:
         own = means + self.loadings @ factor
         # row by row: one uniform number for the component and the normal ones come from two streams
         components, noise = (np.random.default_rng(seed) for seed in rng.integers(0, 2**63, 2))
+        # Scaled by the sum, which rounding leaves slightly off one.
         chosen = np.searchsorted(np.cumsum(weights), components.random(n) * weights.sum(), side="right")
         chosen = np.minimum(chosen, self.n_components - 1)
         return np.asarray(own[chosen] + np.sqrt(variances[chosen]) * noise.standard_normal((n, self.dim)))

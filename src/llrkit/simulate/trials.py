@@ -25,6 +25,7 @@ from llrkit.theory.distributions import Distribution
 from llrkit.theory.gaussian import GaussianLLR
 from llrkit.theory.mixtures import MixtureLLR
 
+# About a million trials: 8 MB of scores for each thread.
 BLOCK_TRIALS = 1 << 20
 
 
@@ -36,6 +37,7 @@ def block_rng(seed: int, *key: int) -> np.random.Generator:
     >>> float(block_rng(1, 0).random()) == float(block_rng(1, 0).random()) != float(block_rng(1, 1).random())
     True
     """
+    # The key of a spawned SeedSequence: streams are independent, and a block needs no earlier one.
     return np.random.default_rng(np.random.SeedSequence(arguments.checked_seed(seed), spawn_key=key))
 
 
@@ -77,6 +79,7 @@ class BlockSource(ScoreSource):
     def reduce(self, summarize: Callable[[Scores], S], *, threads: int | None = None) -> S:
         """Make and summarize every block in a pool of threads and merge the summaries in order."""
         if self.scored_in_order:
+            # Matrix products thread themselves; in the pool their threads would compete with ours.
             return reduce_chunks(self.blocks(), summarize, threads=threads)
         return reduce_chunks(
             range(self.n_blocks), lambda number: summarize(self.block(number)), threads=threads
@@ -97,6 +100,8 @@ class BlockSource(ScoreSource):
             values = [block.columns[name][side] for block in blocks]
             if name in blocks[0].categories:
                 values = [
+                    # Codes of different blocks stand for different names, so they become texts before
+                    # they are joined.
                     np.array(block.categories[name])[codes]
                     for block, codes in zip(blocks, values, strict=True)
                 ]
@@ -114,6 +119,7 @@ class BlockSource(ScoreSource):
 
     def _held_blocks(self) -> Iterator[Scores]:
         """All pieces in order, to be held in memory together; each value takes some eight bytes."""
+        # The last block may be partly filled.
         trials = float(max(self.n_blocks - 1, 0)) * BLOCK_TRIALS
         hint = "write them to a folder (-o trials/)"
         require_memory(8.0 * (1 + len(self.carried)) * trials, "the simulated trials", hint)
@@ -175,11 +181,14 @@ class People:
         durations: Sequence[float] = DURATIONS,
     ) -> People:
         """As many speakers and segments as it takes; by default some ten target trials for each speaker."""
+        # -(-a // b) rounds up. An even number, so that both genders have as many.
         n = 2 * max(5, -(-n_target // 20)) if speakers is None else speakers
         if n < 4 or n % 2:
             raise InputError(f"speakers must be an even number of at least 4 (two of each gender), got {n}")
         if not durations or not all(0.0 < float(d) < np.inf for d in durations):
             raise InputError(f"durations must be finite numbers of seconds above 0, got {durations!r}")
+        # Enough segments for the targets of each speaker, and for non-targets against all others of the
+        # gender.
         segments = max(-(-n_target // n), -(-n_nontarget // (n * (n // 2 - 1))))
         return cls(n, segments, tuple(float(d) for d in durations))
 
@@ -193,11 +202,13 @@ class People:
         enroll, rest = number % self.n_speakers, number // self.n_speakers
         others = self.n_speakers // 2 - 1
         step, segment = rest % others, rest // others
+        # Even steps keep the gender; step + 1 never comes back to the speaker itself.
         return TrialSpeakers(enroll, (enroll + 2 * (step + 1)) % self.n_speakers, segment)
 
     def duration_codes(self, sides: TrialSpeakers) -> tuple[IntArray, IntArray]:
         """Which of the durations the model and the test segment of each trial have."""
         n = len(self.durations)
+        # The two sides go through the durations at different paces, so that all combinations occur.
         return sides.enroll % n, (sides.test // n + sides.segment) % n
 
     @cached_property
@@ -211,6 +222,7 @@ class People:
         return self._numbered("model", "models")
 
     def _numbered(self, prefix: str, what: str) -> tuple[str, ...]:
+        # Names of all speakers are held in every process that carries the column.
         require_memory(_NAME_BYTES * self.n_speakers, f"the names of the {what}", "simulate fewer speakers")
         width = len(str(self.n_speakers - 1))
         return tuple(f"{prefix}{i:0{width}d}" for i in range(self.n_speakers))
@@ -301,6 +313,7 @@ class SimulatedTrials(BlockSource):
             raise InputError(f"block {number} of {self.n_blocks} does not exist")
         rng = block_rng(self.seed, number)
         target_numbers, nontarget_numbers = (
+            # Both classes are divided evenly over blocks, so each block has both where there are enough.
             np.arange(number * n // self.n_blocks, (number + 1) * n // self.n_blocks)
             for n in (self.n_target, self.n_nontarget)
         )
@@ -312,8 +325,10 @@ class SimulatedTrials(BlockSource):
             else:
                 distribution = self.drawing.target if is_target else self.drawing.nontarget
                 drawn = distribution.rvs(len(sides.enroll), rng)
+            # Skipped where it changes nothing: a block is a million multiplications.
             if self.scale != 1.0 or self.offset != 0.0:
                 drawn = self.scale * drawn + self.offset
+            # Drawn in 64 bits in either case, so that both types have the same trials.
             scores.append(drawn.astype(self.dtype, copy=False))
         columns: dict[str, tuple[Array, Array]] = {}
         categories: dict[str, tuple[str, ...]] = {}
@@ -448,6 +463,7 @@ def sample_trials(split: str = "eval", *, system: str | Sequence[str] = "plda") 
     names = tuple(system) if isinstance(system, (list, tuple)) else (system,)
     if not names or not set(names) <= set(SYSTEMS):
         raise UnknownNameError(f"system must be 'plda', 'cosine' or both, got {system!r}")
+    # A fixed seed: documentation and tests quote numbers of this set.
     rng = np.random.default_rng(20130825 + SPLITS.index(split))
     lists = [_one_gender(split, gender, rng) for gender in GENDERS]
     table = {name: np.concatenate([trials[name] for trials in lists]) for name in lists[0]}
@@ -462,7 +478,9 @@ def _one_gender(split: str, gender: str, rng: np.random.Generator) -> dict[str, 
     voices = rng.standard_normal((N_SPEAKERS // len(GENDERS), DIM))
     deviation = np.sqrt(WITHIN + NOISE / seconds + ROOM_NOISE * channel)
     vectors = voices[speaker] + deviation[:, None] * rng.standard_normal((n, DIM))
+    # The PLDA below does not know of rooms or durations; that is its miscalibration.
     vectors += ROOM_OFFSET * channel[:, None]
+    # Each pair once, without a recording against itself.
     first, second = np.triu_indices(n, 1)
     model = PLDA(np.zeros(DIM), np.eye(DIM), WITHIN * np.eye(DIM))
     scores = {"plda": model.scores(vectors, vectors), "cosine": cosine_scores(vectors, vectors)}
@@ -601,6 +619,7 @@ class DurationPairs:
         enroll, test = people.duration_codes(sides)
         sigma = self._sigmas(people.durations)[enroll, test]
         mu = 0.5 * sigma**2
+        # Calibrated Gaussian LLRs have a mean of half their variance.
         return np.asarray(rng.standard_normal(len(sigma)) * sigma + (mu if is_target else -mu))
 
     def mixture(self, durations: Sequence[float] = DURATIONS) -> MixtureLLR:

@@ -1,6 +1,6 @@
 """Estimators of scikit-learn made from the fits.
 
-What the estimators of several classes share. ``X`` holds one column of log-likelihoods (or logits) per class,
+In estimators of several classes, ``X`` holds one column of log-likelihoods (or logits) per class,
 in the order of ``classes_``, or vectors; ``transform(X)`` gives log-likelihoods of shape (n, K),
 ``predict_proba`` posteriors at the constructor's ``prior``. Calibrations of scores that are given another
 number of columns first make log-likelihoods of them by the affine fit. Classes that do not overlap are fitted
@@ -98,6 +98,7 @@ def target_label(classes: Array, pos_label: object = None) -> object:
     llrkit.errors.LabelError: classes_[1] would be the target, but 'spoof' means a non-target ...
     """
     if pos_label is not None:
+        # A label of the array itself, of its type, so that comparisons with y work.
         same = [label for label in classes if label == pos_label]
         if not same:
             raise LabelError(f"pos_label={pos_label!r} is none of the labels {list(classes.tolist())}")
@@ -126,12 +127,14 @@ def weighted_scores(X: Array, is_target: BoolArray, sample_weight: Weights = Non
     if sample_weight is None:
         return Scores.from_classes(X[is_target], X[~is_target])
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    # scikit-learn asks that a trial of weight 0 is as if it were not there, also for classes and ranges.
     counted = weights > 0.0
     X, is_target, weights = X[counted], is_target[counted], weights[counted]
     if is_target.all() or not is_target.any():
         raise ValueError("Only one class is left without the trials of weight 0; two classes are needed.")
     column = {WEIGHT: (weights[is_target], weights[~is_target])}
     scores = Scores.from_classes(X[is_target], X[~is_target], column)
+    # Weights that are all 1 must give the very same fit as none.
     return scores.with_columns() if (weights == 1.0).all() else WeightedSource(scores, WEIGHT)
 
 
@@ -173,12 +176,15 @@ class LLRMethods(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Posterior probabilities of the two classes, in the order of ``classes_``, at ``prior``."""
         target = sigmoid(self._llr(X) + logit(self.prior))
+        # 1 - target: the two columns sum to 1 exactly.
         both = [1.0 - target, target]
         return np.column_stack(both if self._target_is_last else both[::-1])
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The class with the higher posterior at ``prior``; ``classes_[0]`` where both are equal."""
         for_last = self.decision_function(X)
+        # decision_function speaks for the last class, whose prior is one minus that of the target
+        # otherwise.
         threshold = -logit(self.prior) if self._target_is_last else logit(self.prior)
         return np.asarray(self.classes_[(for_last > threshold).astype(int)])
 
@@ -194,6 +200,8 @@ class LLRMethods(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  # type
 
     def _learn_classes(self, y: Array) -> None:
         """Set ``classes_`` and ``target_`` of labels that must be of two kinds."""
+        # Before np.unique: labels that are numbers with fractions are refused in scikit-learn's own
+        # words.
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
@@ -228,6 +236,7 @@ class Calibrator(LLRMethods):
         scores, labels = validate_data(self, X, y, dtype=np.float64)
         self._learn_classes(labels)
         with warnings.catch_warnings():
+            # Shapes are judged where a user asks for a fit, not in every fold of a search.
             warnings.simplefilter("ignore", ShapeWarning)
             self.map_ = self._fit_columns(weighted_scores(scores, labels == self.target_, sample_weight))
         return self
@@ -240,19 +249,23 @@ class Calibrator(LLRMethods):
         except SeparationError:
             # the fused scores of classes that do not overlap have no shape that could be learned
             return with_safeguard(fit_fusion, scores)
+        # In memory at once where it can be: a second fit reads the fused scores several times.
         first = fusion(scores) if isinstance(scores, Scores) else fusion.on(scores)
         return fusion.then(self._fit_safely(first))
 
     def _fit_safely(self, scores: ScoreSource) -> Map:
         try:
             return self._fit_map(scores)
+        # Searches try folds with few or separable trials, and an exception would end the whole search.
         except (SeparationError, TooFewTrialsError, ConstantScoreError) as error:
             warn_caller(f"{error}; regularized logistic regression is used instead", LlrkitWarning)
+            # At the prior of the estimator, like the fit that failed.
             return fit_logistic(scores, prior=self.prior, regularization=SAFEGUARD)
 
     def _llr(self, X: npt.ArrayLike) -> FloatArray:
         check_is_fitted(self)
         scores: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        # A map of one system takes a vector; scores outside of the training range are usual in searches.
         return np.asarray(self.map_(scores if scores.shape[1] > 1 else scores[:, 0], outside="ignore"))
 
 
@@ -262,12 +275,15 @@ def with_safeguard(fit: Callable[..., M], trials: object, **options: object) -> 
     That is regularization if the classes do not overlap, and shrinkage for a fit that has this option if a
     covariance matrix has no inverse.
     """
+    # Fits that have shrinkage are Gaussian back-ends: a singular covariance is what can go wrong with
+    # them.
     cure = "shrinkage" if "shrinkage" in options else "regularization"
     try:
         return fit(trials, **options)
     except CURED_BY[cure] as error:
         warn_caller(f"{error}; fitted with {cure}={SAFEGUARD}", LlrkitWarning)
         asked = options.get(cure, 0.0)
+        # Never less than was asked for.
         least = max(float(asked), SAFEGUARD) if isinstance(asked, SupportsFloat) else SAFEGUARD
         return fit(trials, **{**options, cure: least})
 
@@ -305,11 +321,14 @@ class ClassCalibrator(TransformerMixin, ClassifierMixin, BaseEstimator, ABC):  #
         if len(self.classes_) == 1:
             raise ValueError("Only one class is present in y; at least two classes are needed.")
         values, codes, columns = _sorted_if_few(*_weighted_class_trials(values, codes, sample_weight))
+        # Numbers as names: labels may be of any type, maps have names as texts.
         names = tuple(map(str, range(len(self.classes_))))
+        # With weights these are sums of weights.
         n = np.bincount(codes, columns.get(WEIGHT), len(names))
         if not n.all():
             empty = self.classes_[int(n.argmin())]
             raise ValueError(f"All trials of class {empty.item()!r} have weight 0; every class needs some.")
+        # ``counts`` means shares of the weights.
         prior = class_prior(self.prior, ClassCounts(names, n))
         self.log_prior_ = np.log(prior)
         self.map_ = self._fit_map(ClassVectors(values, codes, names, columns=columns), prior.tolist())
@@ -350,6 +369,7 @@ def _weighted_class_trials(
     if sample_weight is None:
         return X, codes, {}
     weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    # Whole weights as copies, so that both give the same fit (docs/notes/decisions-interfaces.md).
     if weights.sum() <= max(len(weights), _MOST_COPIES) and (weights == np.floor(weights)).all():
         times = weights.astype(np.int64)
         return X.repeat(times, axis=0), codes.repeat(times), {}
@@ -363,6 +383,7 @@ def _sorted_if_few(
     """Trials too few for their dimensions in an order of their own: one of many best fits is found then."""
     if len(X) > _FEW * X.shape[1]:
         return X, codes, columns
+    # By all columns and the class: an order that depends on the trials alone.
     order = np.lexsort([codes, *X.T])
     return X[order], codes[order], {name: column[order] for name, column in columns.items()}
 
@@ -400,6 +421,7 @@ def calibrator_of(
     """
 
     def _fit_map(self: Calibrator, scores: ScoreSource) -> Map:
+        # Read at fit time: set_params may have changed them.
         asked = {key: getattr(self, key) for key in options}
         return fit(scores, **asked, **({"prior": self.prior} if at_prior else {}))
 
@@ -432,6 +454,7 @@ def class_calibrator_of(
     >>> Scaling(regularization=0.1).fit(X, [0, 1, 2, 1, 0]).predict(X).tolist()
     [0, 1, 2, 1, 0]
     """
+    # Gaussian back-ends have weights of the classes in place of a prior.
     at_prior = "prior" in inspect.signature(fit).parameters
 
     def _fit_map(self: ClassCalibrator, trials: ClassVectors, prior: Prior) -> ClassMap:
@@ -444,6 +467,7 @@ def class_calibrator_of(
         "prior": ("Prior", "flat", CLASS_PRIOR.format(", in the fit too" if at_prior else ""))
     }
     summary = f"{summary}; see :func:`llrkit.multiclass.{fit.__name__}`."
+    # Before _fit_map is called, which finds ``options`` by closure.
     options, body = _options_and_constructor(fit, summary, shared)
     return type(name, (ClassCalibrator,), {**body, "_fit_map": _fit_map})
 
@@ -474,6 +498,7 @@ def _options_and_constructor(
     def take_options(self: object, *given: object, **named: object) -> None:
         bound = signature.bind(self, *given, **named)
         bound.apply_defaults()
+        # Without self. Stored as given: scikit-learn compares by identity when it clones.
         for key, value in list(bound.arguments.items())[1:]:
             setattr(self, key, value)
 
@@ -495,6 +520,7 @@ def option_text(fit: Callable[..., object], key: str) -> str:
     'Weight of the targets (:term:`alpha`), strictly between 0 and 1.'
     """
     text = inspect.getdoc(fit) or ""
+    # An entry of a numpydoc section; several options may share one.
     entry = re.search(rf"^(?:\w+, )*{key}(?:, \w+)*\n((?:(?: {{4}}.*)?\n)+)", text + "\n", re.MULTILINE)
     return dedent(entry.group(1)).strip() if entry else ""
 
@@ -572,6 +598,8 @@ class LogisticCalibrator(Calibrator):
         self.pos_label = pos_label
 
     def _fit_map(self, scores: ScoreSource) -> Map:
+        # _fit_safely of the base class would replace the fit by another; here the safeguard is part of
+        # the fit.
         return self._fit_columns(scores)
 
     def _fit_columns(self, scores: ScoreSource) -> Map:
@@ -611,6 +639,7 @@ class RuleCalibrator(Calibrator):
             return self._fit_safely(scores)
         try:
             fit = fit_linear(scores, prior=self.prior, rule=scoring_rule(self.rule))
+        # Where a rule has no finite optimum, the columns are fused by logistic regression first.
         except SeparationError:
             return super()._fit_columns(scores)
         names = list(scores.roles.score)
@@ -654,6 +683,7 @@ def scores_for_last(estimator: SklearnObject, X: object) -> FloatArray:
     if not hasattr(estimator, "predict_proba"):
         raise InputError(f"{type(estimator).__name__} has neither decision_function nor predict_proba")
     posterior = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, 1]
+    # Log-odds: a probability has no room for more than certainty.
     return np.asarray(logit(posterior))
 
 
@@ -740,6 +770,8 @@ class LLRClassifierCV(LLRMethods):
         """
         if y is None:
             raise ValueError("LLRClassifierCV requires y to be passed, but the target y is None")
+        # indexable keeps data frames and sparse matrices as they are: the classifier decides what it
+        # takes.
         rows, given_labels = indexable(X, y)
         labels: Array = column_or_1d(given_labels, warn=True)
         if sample_weight is not None:
@@ -749,17 +781,21 @@ class LLRClassifierCV(LLRMethods):
         folds = list(self._splitter(groups).split(rows, labels, **of_folds))
         _require_partition_into_folds(folds, len(labels))
         scored = Parallel(n_jobs=self.n_jobs)(
+            # Cloned for each fold, so that no fold sees what another has learned.
             delayed(_score_fold)(clone(self._classifier), rows, labels, train, test, of_classifier)
             for train, test in folds
         )
         self.scores_ = np.empty(len(labels))
         for (_, test), scores in zip(folds, scored, strict=True):
+            # Calibrators take scores that speak for the target.
             self.scores_[test] = scores if self._target_is_last else -scores
+        # On all trials: the folds were only for scores that the calibrator can trust.
         self.estimator_ = clone(self._classifier).fit(rows, labels, **of_classifier)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         given = LogisticCalibrator(prior=self.prior) if self.calibrator is None else self.calibrator
+        # Labels are 0 and 1 by now, whatever they were before.
         self.calibrator_ = clone(given).set_params(pos_label=1)
         self.calibrator_.fit(self.scores_[:, None], (labels == self.target_).astype(int), sample_weight)
         return self
@@ -790,6 +826,7 @@ class LLRClassifierCV(LLRMethods):
             routed = process_routing(self, "fit", **given, **more)
             return routed.estimator.fit, routed.splitter.split
         weights: dict[str, object] = {}
+        # Without metadata routing a classifier is given weights only if its fit takes them.
         if sample_weight is not None and has_fit_parameter(self._classifier, "sample_weight"):
             weights = {"sample_weight": sample_weight}
         return weights | more, {} if groups is None else {"groups": groups}
@@ -797,6 +834,7 @@ class LLRClassifierCV(LLRMethods):
     def get_metadata_routing(self) -> SklearnObject:
         """What scikit-learn's metadata routing hands to the classifier, the folds and the calibration."""
         own = self.cv is None or isinstance(self.cv, (int, np.integer))
+        # The splitter with groups stands for both, so that groups can be routed to it.
         splitter = StratifiedGroupKFold() if own else self.cv
         return (
             MetadataRouter(owner=type(self).__name__)
@@ -807,6 +845,7 @@ class LLRClassifierCV(LLRMethods):
 
     def __sklearn_tags__(self) -> SklearnObject:
         tags = super().__sklearn_tags__()
+        # Sparse input is accepted if the classifier accepts it.
         tags.input_tags.sparse = get_tags(self._classifier).input_tags.sparse
         return tags
 
@@ -817,6 +856,7 @@ def _score_fold(
     """Scores of the trials of a fold by a classifier fitted on the others."""
     if len(np.unique(y[train])) < 2:
         raise InputError("a fold leaves only one class to train on: use fewer folds (cv)")
+    # sample_weight and the like are cut to the fold, anything else is handed on.
     given = _check_method_params(X, params=more, indices=train)
     classifier.fit(_safe_indexing(X, train), y[train], **given)
     return scores_for_last(classifier, _safe_indexing(X, test))
@@ -824,6 +864,7 @@ def _score_fold(
 
 def _require_partition_into_folds(folds: list[tuple[Array, Array]], n: int) -> None:
     times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
+    # A trial that is scored never or twice would have no out-of-fold score, or the last of two.
     if not (times == 1).all():
         raise InputError(
             "every trial must be in the test set of exactly one fold; use a splitter that does so"

@@ -65,12 +65,14 @@ def make_known(scorers: Mapping[str, Callable[..., float]]) -> None:
     new = {name: scorer for name, scorer in scorers.items() if name not in own}
     known.update(new)  # modules that are imported from now on copy these names too
     for options in _copied_names():
+        # Only sets that hold all of scikit-learn's names: others are choices of another kind.
         if options >= own:
             options.update(new)
 
 
 def _copied_names() -> Iterator[set[str]]:
     """The sets of names that the functions and classes of imported modules accept as ``scoring``."""
+    # A copy of the items: looking at attributes may import further modules.
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("sklearn.")]
     for module in modules:
         if isinstance(module, ModuleType):
@@ -125,9 +127,11 @@ class DetectionScorer:
         if len(classes) != 2:
             raise InputError(f"{self.name} is a metric of two classes, the estimator has {len(classes)}")
         words = classify_words([str(label) for label in classes])
+        # In a scorer the words may decide: nothing else depends on the order of the labels here.
         asked = classes[0] if self.pos_label is None and words == [True, False] else self.pos_label
         target = target_label(classes, asked)
         scores = scores_for_last(estimator, X)
+        # The decision function speaks for classes_[1].
         scores = scores if target == classes[1] else -scores
         return self.sign * self._of(weighted_scores(scores, np.asarray(y) == target, sample_weight))
 
@@ -152,6 +156,7 @@ class DetectionScorer:
     def get_metadata_routing(self) -> MetadataRequest:
         """What the scorer asks scikit-learn's metadata routing for."""
         request = MetadataRequest(owner=repr(self))
+        # None leaves it to scikit-learn to raise if weights are passed without having been asked for.
         request.score.add_request(param="sample_weight", alias=self.weight_request)
         return request
 
@@ -168,6 +173,7 @@ min_dcf = DetectionScorer("min_dcf", discrimination.min_dcf, point=POINT)
 act_dcf = DetectionScorer("act_dcf", costs.act_dcf, point=POINT)
 
 SCORERS = {scorer.name: scorer for scorer in (eer, auc, cllr, min_cllr, min_dcf, act_dcf)}
+# On import, since there is no other moment at which the names could be added.
 make_known(SCORERS)
 
 

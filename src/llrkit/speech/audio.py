@@ -84,6 +84,8 @@ class Recording:
             return mask
         if self.turns is None:
             return None
+        # A frame counts by the middle of its window; turns are in seconds of the file, so the start of
+        # the part is added.
         middle = self.start + _WIDTH / 2.0 + _STEP * np.arange(n_frames)
         mask = np.zeros(n_frames, dtype=bool)
         for start, end in self.turns:
@@ -105,6 +107,7 @@ def read_header(path: Path) -> tuple[int, int, float]:
     """Sample rate, channels and seconds of a file, which is whole; else an error names it."""
     with _open_audio(path) as (file, rate):
         n = int(file.frames)
+        # After the header could be parsed: a file of another kind is refused with its own message.
         if _is_cut_off(path):
             raise FileFormatError(f"{path}: {_CUT_OFF}")
         if n <= 0:
@@ -123,14 +126,18 @@ def read_samples(recording: Recording, front_end: FrontEnd) -> tuple[Array, int]
         first = min(round(recording.start * rate), announced)
         last = announced if recording.end is None else min(round(recording.end * rate), announced)
         whole = recording.end is None and first == 0
+        # Four bytes a sample and channel: soundfile reads all channels, also where one is used.
         require_memory(4.0 * (last - first) * file.channels, str(path))
         file.seek(first)
+        # -1 reads to the end, whatever the header announces; fewer samples than announced are an error
+        # below.
         samples = file.read(-1 if whole else last - first, dtype="float32", always_2d=True)
         if len(samples) < last - first or _is_cut_off(path):
             raise FileFormatError(f"{path}: {_CUT_OFF}")
     chosen = np.asarray(samples[:, front_end.channel or 0])
     if len(chosen) == 0:
         raise FileFormatError(f"{recording.name}: there are no samples in it")
+    # Float WAV files can hold NaN, which would spread to every frame of the utterance.
     if not np.isfinite(chosen).all():
         raise FileFormatError(f"{path}: sample {int(np.argmin(np.isfinite(chosen)))} is not a finite number")
     if wanted is None or rate == wanted:
@@ -151,6 +158,7 @@ def _open_audio(path: Path) -> Iterator[tuple[SoundFile, int]]:
         import soundfile
     except ImportError:
         raise MissingPackageError.of_extra("audio needs soundfile", "audio") from None
+    # soundfile's own message for a missing file does not say so plainly.
     if not path.is_file():
         raise FileFormatError(f"{path}: no such audio file")
     try:
@@ -164,6 +172,7 @@ def _open_audio(path: Path) -> Iterator[tuple[SoundFile, int]]:
     except LlrkitError:
         raise
     except (soundfile.SoundFileError, OSError, ValueError) as error:
+        # soundfile repeats the path in its message, which ours begins with.
         words = str(error).rsplit(": ", 1)[-1].rstrip(".")
         raise FileFormatError(f"{path}: cannot be read as audio ({words}); {_KINDS}") from None
 
@@ -174,9 +183,12 @@ def _is_cut_off(path: Path) -> bool:
     with path.open("rb") as raw:
         head = raw.read(12)
         if head[:4] == b"OggS":
+            # The last page tells whether the stream is complete, and no page is longer than this.
             raw.seek(max(0, size - _LONGEST_OGG_PAGE))
             tail = raw.read()
             page = tail[max(tail.rfind(b"OggS"), 0) :]
+            # Byte 5 holds the flags of a page and byte 26 the number of its segments, whose sizes
+            # follow.
             if len(page) < 27 or not page[5] & _LAST_OGG_PAGE:
                 return True
             sizes = page[27 : 27 + page[26]]
@@ -191,6 +203,7 @@ def _is_cut_off(path: Path) -> bool:
             if chunk[:4] == b"data":
                 # programs that write to a pipe do not know the length, and write the largest there is
                 return length < _UNKNOWN_LENGTH and at + 8 + length > size
+            # Chunks of RIFF are padded to an even length.
             at += 8 + length + length % 2
     return False
 
@@ -205,6 +218,7 @@ def check_headers(
     the first one if there is a tie.
     """
     headers: dict[Path, tuple[int, int, float] | str] = {}
+    # Files that several recordings are parts of are opened once.
     for path in dict.fromkeys(recording.path for recording in recordings):
         try:
             headers[path] = read_header(path)
@@ -221,6 +235,7 @@ def check_headers(
         problem = found if isinstance(found, str) else _problem_of_header(recording, *found, how)
         if problem is None:
             assert not isinstance(found, str)
+            # Without an end the recording goes to the end of the file.
             seconds[i] = min(found[2], recording.end or found[2]) - recording.start
         else:
             problems.append(problem)
@@ -250,6 +265,7 @@ def _problem_of_header(
         return f"{path}: has {channels} channels; say which (--channel), from 0 to {channels - 1}"
     if how.channel is not None and how.channel >= channels:
         return f"{path}: there is no channel {how.channel}; it has {channels}"
+    # Ends in lists are often rounded; half a tenth of a second beyond the file is let pass.
     if recording.start >= seconds or (recording.end is not None and recording.end > seconds + 0.05):
         return f"{recording.name}: the file has {seconds:.2f} s only"
     return None
@@ -281,6 +297,7 @@ def shape_change(cepstra: Array) -> float | None:
     blocks = len(cepstra) // _BLOCK
     if blocks < _FEWEST_BLOCKS:
         return None
+    # Averages over 0.1 s: single frames of noise vary as much as those of speech.
     means = cepstra[: blocks * _BLOCK, _SHAPE].astype(np.float64).reshape(blocks, _BLOCK, -1).mean(axis=1)
     return float(means.std(axis=0).mean()) if means.shape[1] else None
 
@@ -361,6 +378,7 @@ def frames_of(
     names = tuple(ids)
 
     def load(i: int) -> Array:
+        # Loaded by threads, each of which writes an entry of its own; a dict is safe for that.
         frames, remark = frames_and_remark(recordings[i], how)
         if remark:
             remarks[names[i]] = remark
@@ -391,6 +409,7 @@ def frames_and_remark(recording: Recording, front_end: FrontEnd) -> tuple[Array,
         raise
     except InputError as error:
         raise FileFormatError(str(error)) from None
+    # What counts as speech for the remark is what the front end has kept.
     used = is_speech(levels, front_end.speech_range or np.inf) if known is None else known
     return frames, remark_on(cepstra, levels, used)
 
@@ -404,9 +423,11 @@ def mfcc(samples: Array, rate: int, front_end: FrontEnd) -> Array:
     options = fbank.MfccOptions()
     options.frame_opts.samp_freq = rate
     options.frame_opts.frame_length_ms, options.frame_opts.frame_shift_ms = 1000 * _WIDTH, 1000 * _STEP
+    # Dither adds random numbers, and the same recording must give the same frames.
     options.frame_opts.dither = 0.0
     options.mel_opts.num_bins = front_end.n_bands
     options.num_ceps = front_end.n_ceps
+    # The zeroth cepstrum, not the energy of the window: FrontEnd finds speech by levels of its own.
     options.use_energy = False
     computer = fbank.OnlineMfcc(options)
     # Kaldi counts samples as 16-bit whole numbers. Its binding declares a list but takes any sequence; a list

@@ -66,11 +66,13 @@ def cosine_scores(
     for rows, side in ((enroll, "enrollment"), (test, "test")):
         vectors = vectors_of(rows, what=f"{side} embeddings")
         ids = rows.ids if isinstance(rows, Embeddings) else None
+        # Dividing first makes the score one matrix product.
         units.append(vectors / lengths_to_divide_by(vectors, ids)[:, None])
     if units[0].shape[1] != units[1].shape[1]:
         dims = [unit.shape[1] for unit in units]
         raise InputError(f"enrollment embeddings have {dims[0]} dimensions, test ones {dims[1]}")
     scores = empty_scores((len(units[0]), len(units[1])), dtype, out)
+    # After the division, so that 32 bits hold unit vectors and not large raw ones.
     left, right = (unit.astype(np.dtype(dtype)) for unit in units)
     for block in blocks(len(left), rows_per_block(len(right))):
         scores[block] = left[block] @ right.T
@@ -272,6 +274,8 @@ def recentered(backend: Backend, unlabeled: Embeddings) -> Backend:
     for step in backend.chain.steps:
         moved = step
         if isinstance(step, Affine):
+            # The mean of the unlabeled embeddings as they arrive at this step, after the steps before it
+            # have been moved too.
             moved = Affine(unlabeled.vectors.mean(axis=0, dtype=np.float64), step.matrix, step.name)
         steps.append(moved)
         unlabeled = moved(unlabeled)
@@ -357,6 +361,7 @@ def train_adapted_backend(
         raise InputError(
             f"the embeddings of the new domain have {in_domain.dim} dimensions, the others {background.dim}"
         )
+    # Before training: every step and PLDA then see a background of the new mean and covariance.
     if adaptation == "coral":
         background = recolored(background, in_domain)
     trained = train_backend(background, steps, scorer=scorer, iterations=iterations, rank=rank)
@@ -365,12 +370,14 @@ def train_adapted_backend(
     moved = recentered(trained, in_domain)
     if adaptation == "center" or moved.plda is None:
         return moved
+    # Posterior covariances are no part of adaptation, and carrying them through the chain is costly.
     ready = moved.prepare(in_domain.replace(covariances=None))
     if adaptation == "kaldi":
         return Backend(moved.chain, kaldi_adapted(moved.plda, ready))
     if adaptation == "coral+":
         weights = {} if weight is None else {"between": weight, "within": weight}
         return Backend(moved.chain, coral_plus(moved.plda, ready, **weights))
+    # In the space of the centered chain, so that the two models can be mixed.
     own = train_plda(ready, iterations=iterations, rank=rank).model
     return Backend(moved.chain, interpolated(moved.plda, own, 0.5 if weight is None else weight))
 
@@ -393,6 +400,7 @@ def require_adaptation(adaptation: str, scorer: str, weight: float | None = None
         share(weight, "the weight of the new domain")
 
 
+# Kaldi's tags: vector or matrix of floats (F) or doubles (D).
 _KALDI_KINDS = {b"FV ": ("<f4", 1), b"DV ": ("<f8", 1), b"FM ": ("<f4", 2), b"DM ": ("<f8", 2)}
 
 
@@ -428,6 +436,7 @@ def read_kaldi_plda(path: str | PathLike[str]) -> PLDA:
             f"{file}: a mean of shape {mean.shape}, a transform of {transform.shape} and psi of {psi.shape}"
         )
     try:
+        # Kaldi stores the transform that makes the model diagonal; its inverse leads back.
         back = np.linalg.inv(transform)
         return PLDA(mean, (back * psi) @ back.T, back @ back.T)
     except (np.linalg.LinAlgError, InputError) as error:
@@ -458,6 +467,7 @@ def read_kaldi_transform(path: str | PathLike[str]) -> Affine:
         array = _read_kaldi_object(raw, file, _is_binary_model(raw))
     if array.ndim == 1:
         return Affine(array, name="centering")
+    # Kaldi multiplies columns, T x; here vectors are rows.
     return Affine(np.zeros(array.shape[1]), array.T, name="Kaldi transform")
 
 
@@ -469,6 +479,8 @@ def kaldi_transform_with_offset(transform: Affine, dim: int, where: str) -> Affi
     if len(transform.matrix) != dim + 1:
         raise InputError(f"{where}: a transform of {len(transform.matrix)} columns, embeddings of {dim}")
     linear, offset = transform.matrix[:-1], transform.matrix[-1]
+    # Affine has a mean and no offset: T x + b = T (x - shift) needs T shift = -b, which may have no
+    # solution where T drops dimensions of its output.
     shift, *_ = np.linalg.lstsq(linear.T, -offset, rcond=None)
     if not np.allclose(linear.T @ shift, -offset, atol=1e-6 * max(1.0, float(np.abs(offset).max()))):
         raise InputError(f"{where}: its offset is in none of the directions that it maps to")
@@ -521,6 +533,7 @@ def kaldi_backend(
         steps.append(linear if dim is None else kaldi_transform_with_offset(linear, dim, str(transform)))
     if not normalize_length:
         return Backend(Chain(tuple(steps)), model)
+    # Kaldi's PLDA normalizes the length in units of B + W, here by whitening with it first.
     values, directions = np.linalg.eigh(model.between + model.within)
     whitener: FloatArray = directions / np.sqrt(values)
     steps += [LengthNorm("sqrt-dim"), Affine(model.mean, whitener, "Kaldi PLDA"), LengthNorm("sqrt-dim")]
@@ -531,6 +544,7 @@ def kaldi_backend(
 
 
 def _is_binary_model(raw: BinaryIO) -> bool:
+    # Kaldi's mark of a binary file.
     binary = raw.read(2) == b"\0B"
     if not binary:
         raw.seek(0)
@@ -565,10 +579,12 @@ def _read_binary_object(raw: BinaryIO, file: Path) -> Array:
     shape = []
     for _ in range(axes):
         size = raw.read(5)
+        # Kaldi writes integers with a byte before them that gives their size, here 4.
         if len(size) != 5 or size[0] != 4:
             raise ValueError("its size is missing")
         shape.append(int.from_bytes(size[1:], "little", signed=True))
     n = int(np.prod(shape))
+    # Before anything is allocated: a damaged size could ask for any amount of memory.
     if min(shape) < 0 or n * np.dtype(dtype).itemsize > file.stat().st_size:
         raise ValueError("it announces more numbers than the file holds")
     content = raw.read(n * np.dtype(dtype).itemsize)

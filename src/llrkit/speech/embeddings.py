@@ -69,10 +69,13 @@ class Embeddings(ReadOnlyArrays):
             checked["speakers"] = checked_texts(self.speakers, "speakers", ids=ids)
         columns = {str(name): np.asarray(values) for name, values in self.columns.items()}
         for name, values in columns.items():
+            # A scalar would be broadcast to all rows without a word.
             if values.ndim == 0:
                 raise InputError(f"column {name!r} is a single value, not one per row")
+            # Objects could not be saved without pickles.
             if values.dtype == object:
                 columns[name] = checked_texts(values, f"column {name!r}", ids=ids)
+            # A view, so that the caller's own array stays writeable.
             columns[name] = columns[name].view()
             columns[name].flags.writeable = False
         of_columns = {f"values in column {name!r}": values for name, values in columns.items()}
@@ -115,6 +118,7 @@ class Embeddings(ReadOnlyArrays):
             return self.columns[name]
         if name == "speaker":
             return self.known_speakers
+        # Raises unless the name is ``id``, which is all that is left.
         require_column(name, ["id", *(["speaker"] if self.speakers is not None else []), *self.columns])
         return self.ids
 
@@ -139,6 +143,7 @@ class Embeddings(ReadOnlyArrays):
         array([[2.]])
         """
         index = np.asarray(rows)
+        # An empty list becomes an array of floats, which cannot index.
         if index.size == 0:
             index = index.astype(np.intp)
         return Embeddings(
@@ -186,6 +191,8 @@ class Embeddings(ReadOnlyArrays):
         """
         wanted = np.asarray(ids, dtype=str)
         order = np.argsort(self.ids)
+        # searchsorted may point behind the last id; such a name is found missing by the comparison
+        # below.
         place = np.minimum(np.searchsorted(self.ids, wanted, sorter=order), len(self) - 1)
         rows = order[place]
         missing = self.ids[rows] != wanted
@@ -224,6 +231,7 @@ def finite_matrix(values: object, *, ids: Array | None = None, what: str = "embe
         if matrix.dtype not in (np.float32, np.float64):
             matrix = matrix.astype(np.float64)
     except (TypeError, ValueError):
+        # Only to say which row is to blame.
         rows = list(values) if isinstance(values, Iterable) else []
         sizes = [len(row) if isinstance(row, Sized) else 0 for row in rows]
         at = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
@@ -258,6 +266,7 @@ def checked_texts(values: object, what: str, *, ids: Array | None = None) -> Arr
         raise InputError(f"{what} must be a list of texts, got shape {array.shape}")
     missing = np.zeros(len(array), bool)
     if array.dtype == object:
+        # NaN, as pandas writes missing texts, is the one value that differs from itself.
         missing = np.array([value is None or value != value for value in array], dtype=bool)
     array = array.astype(str)
     missing |= array == ""
@@ -274,9 +283,11 @@ def _checked_covariances(values: object, shape: tuple[int, ...], ids: Array) -> 
         array = array.astype(np.float64)
     if array.shape != (*shape, shape[1]):
         raise InputError(f"covariances must have shape {(*shape, shape[1])}, got {array.shape}")
+    # By blocks: comparing n matrices with their transposes at once would copy all of them.
     for rows in blocks(len(array), max(1, BLOCK // max(array[0].size, 1))):
         block = array[rows]
         size = np.abs(block).max(axis=(1, 2))
+        # Posterior covariances of 32 bits are symmetric to a few digits only.
         lopsided = np.abs(block - block.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-4 * size
         negative = (np.diagonal(block, axis1=1, axis2=2) < 0).any(axis=1)
         for bad, what in (
@@ -337,10 +348,12 @@ def read_embeddings(
 def _read_npz_embeddings(file: Path, wanted: str | None) -> Embeddings:
     arrays = read_arrays(file)
     schema = str(arrays.pop("schema", ""))
+    # Vectors after all steps look like any others, and would be centered and whitened a second time.
     if schema in PROCESSED:
         raise FileFormatError(
             f"{file}: holds {PROCESSED[schema]}, whose vectors are processed for scoring; give raw embeddings"
         )
+    # A column may be called origin; the fingerprint is a single value.
     origin = str(arrays.pop("origin")) if "origin" in arrays and arrays["origin"].ndim == 0 else ""
     matrices = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "iuf"]
     if wanted is None:
@@ -361,6 +374,7 @@ def _read_npz_embeddings(file: Path, wanted: str | None) -> Embeddings:
     if ids is None:
         raise FileFormatError(f"{file}: no ids; expected an array named {', '.join(ID_NAMES)}")
     speaker = named(list(arrays), SPEAKER_NAMES)
+    # Covariances belong to the usual matrix; nothing says that they fit another that was chosen by name.
     covariances = arrays.get("covariances") if name in VECTOR_NAMES else None
     taken = {name, ids, speaker, "covariances"}
     columns = {
@@ -373,6 +387,7 @@ def _read_kaldi_vectors(file: Path) -> Embeddings:
     ids: list[str] = []
     vectors: list[Array] = []
     for name, vector in read_kaldi(file):
+        # A vector may be stored as a matrix of one row.
         flat = vector[0] if vector.ndim == 2 and len(vector) == 1 else vector
         if flat.ndim != 1:
             raise FileFormatError(f"{file}: {name!r} is a matrix of shape {vector.shape}, expected a vector")
@@ -412,6 +427,7 @@ def write_embeddings(embeddings: Embeddings, path: str | PathLike[str]) -> None:
         return
     if file.suffix.lower() != ".npz":
         raise InputError(f"{file}: the ending must be .npz or .ark")
+    # Reading finds ids and speakers by these names, so a column of that name would be taken for them.
     clash = [name for name in embeddings.columns if name in (*RESERVED, *ID_NAMES, *SPEAKER_NAMES)]
     if clash:
         raise InputError(f"{file}: a column cannot have the name {clash[0]!r} in a file")
@@ -454,6 +470,7 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
     if written_schema != schema:
         holds = f"holds {written_schema}" if written_schema else "does not say what it holds"
         raise FileFormatError(f"{file}: {holds}, expected {schema}")
+    # Only numbers are looked at: options and names are kept as texts.
     for name, array in arrays.items():
         if array.dtype.kind in "fc" and not np.isfinite(array).all():
             raise FileFormatError(
@@ -468,6 +485,7 @@ def load_arrays(path: str | PathLike[str], schema: str, needed: Sequence[str] = 
 def arrays_hash(arrays: Mapping[str, Array]) -> str:
     """A hash of named arrays, whatever their order."""
     digest = hashlib.sha256()
+    # Sorted by name, so that the order in which arrays were added does not matter.
     for name, array in sorted(arrays.items()):
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -546,6 +564,8 @@ class SavedModel(Saved):
     """Shared by frozen dataclasses all of whose fields are arrays of floats, which cannot be written to."""
 
     def __post_init__(self) -> None:
+        # All fields, whether given as lists or arrays, become arrays of 64 bits that the base class
+        # locks.
         for one in fields(self):  # type: ignore[arg-type]
             object.__setattr__(self, one.name, np.asarray(getattr(self, one.name), dtype=np.float64))
         super().__post_init__()

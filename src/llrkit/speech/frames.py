@@ -125,6 +125,7 @@ class FrontEnd:
         speech
             Which frames are speech, if that is known.
         """
+        # initial, so that an utterance without frames is silent and no error of NumPy.
         loudest = float(levels.max(initial=-np.inf))
         if loudest < SILENCE_DB:
             raise InputError(f"{name}: silent (loudest 25 ms at {loudest:.0f} dB of full scale)")
@@ -174,6 +175,7 @@ def is_speech(levels: FloatArray, speech_range: float) -> Array:
     >>> int(is_speech(levels, 30.0).sum())
     63
     """
+    # Not the maximum, which a single click would set.
     loud = float(np.percentile(levels, 95.0))
     above = levels > max(loud - speech_range, SILENCE_DB)
     half = _SMOOTH // 2
@@ -194,6 +196,7 @@ def normalized(frames: Array, window: int | None = None) -> Array:
     """
     x = frames.astype(np.float64)
     n = len(x)
+    # About the mean first: running sums of squares lose digits where the mean is large.
     x -= x.mean(axis=0)
     size = n if window is None else min(window, n)
     start = np.clip(np.arange(n) - size // 2, 0, n - size)
@@ -203,6 +206,7 @@ def normalized(frames: Array, window: int | None = None) -> Array:
     mean = (sums[start + size] - sums[start]) / size
     variance = (squares[start + size] - squares[start]) / size - mean**2
     steady = variance <= 1e-12 * (x * x).mean(axis=0)
+    # Divided by infinity, a dimension that does not vary becomes 0.
     scale = np.where(steady, np.inf, np.sqrt(np.where(steady, 1.0, variance)))
     return np.asarray(((x - mean) / scale).astype(frames.dtype))
 
@@ -228,8 +232,10 @@ def frame_levels(samples: Array, width: int, step: int) -> FloatArray:
     array([0., 0., 0.])
     """
     x = samples.astype(np.float64)
+    # Running sums give every window in two passes; the constant part of a recording is not sound.
     power = np.concatenate([[0.0], np.cumsum((x - x.mean()) ** 2)])
     starts = np.arange(0, len(x) - width + 1, step)
+    # Digital silence has no logarithm; this floor is -200 dB.
     mean = np.maximum((power[starts + width] - power[starts]) / width, 1e-20)
     return np.asarray(10.0 * np.log10(mean))
 
@@ -310,6 +316,8 @@ class Frames(Sequence[Array]):
         """
         if isinstance(arrays, Frames):
             return arrays
+        # An array of three axes has a length too, but its utterances would all be equally long: probably
+        # a mistake.
         if hasattr(arrays, "ndim") or len(arrays) == 0:
             raise InputError("expected a list of utterances, each an array of shape (frames, dimensions)")
         places = (f"utterance {i}" for i in range(len(arrays)))
@@ -334,10 +342,12 @@ class Frames(Sequence[Array]):
 
     def __iter__(self) -> Iterator[Array]:
         workers = thread_count()
+        # Threads only where loading takes time: for arrays in memory they would only cost.
         if not self.ahead or workers == 1:
             yield from (self[i] for i in range(len(self)))
             return
         with ThreadPoolExecutor(workers) as pool:
+            # Some utterances ahead of the consumer and no more, or all of them would be in memory.
             yield from in_order(pool, self.__getitem__, range(len(self)), 2 * workers)
 
     def subset(self, places: Sequence[int]) -> Frames:
@@ -367,6 +377,7 @@ class Frames(Sequence[Array]):
         """
         if n_frames < 1:
             raise InputError(f"an utterance must keep at least 1 frame, got {n_frames}")
+        # The hash is that of the whole utterance, so it no longer says what these frames are.
         return replace(self, load=lambda i: self[i][:n_frames], contents=None)
 
     def with_columns(self, columns: Mapping[str, tuple[object, ...]]) -> Frames:
@@ -397,6 +408,7 @@ class Frames(Sequence[Array]):
 
         def load(i: int) -> Array:
             nonlocal used
+            # Without the lock: at worst an utterance is loaded twice.
             if i in in_memory:
                 return in_memory[i]
             array = self[i]
@@ -457,6 +469,7 @@ def checked_frames(frames: npt.ArrayLike, dimensions: int | None = None, name: s
         raise InputError(f"{name}: there are no frames (shape {array.shape})")
     if dimensions is not None and array.shape[1] != dimensions:
         raise InputError(f"{name}: frames of {array.shape[1]} dimensions, expected {dimensions}")
+    # Two types only, which decide the precision of all arithmetic on frames.
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     good = np.isfinite(array).all(axis=1)
@@ -604,6 +617,7 @@ def input_key(frames: Frames, front_end: FrontEnd | None) -> str | None:
     if frames.contents is None:
         return None
     how = None if front_end is None else asdict(front_end)
+    # Marks enter only where there are any, so that other keys do not depend on them.
     return stage_key(frames.ids, frames.contents, how, *([frames.marks] if frames.marks else []))
 
 
@@ -649,6 +663,7 @@ def load_all(
 
     def look_at_all() -> dict[str, Array]:
         seen: dict[int, int | str] = {}
+        # One thread where frames are in memory already.
         with ThreadPoolExecutor(thread_count() if kept.ahead else 1) as pool:
             for found in in_order(pool, length_or_problem, range(len(kept)), 2 * thread_count()):
                 seen[len(seen)] = found
@@ -660,8 +675,10 @@ def load_all(
             "problems": [problem for problem in seen.values() if isinstance(problem, str)],
             "remarks": dict(kept.remarks),
         }  # fmt: skip
+        # As JSON inside an array, since stages are files of arrays.
         return {"seen": np.array(json.dumps(plain))}
 
+    # Without known contents nothing says whether an earlier result still holds.
     where = None if key is None else stages
     seen = json.loads(str(staged(where, "frames", stage_key("frames", key, bad_files), look_at_all)["seen"]))
     for problem in seen["problems"]:

@@ -37,6 +37,7 @@ def is_wav_scp(file: Path) -> bool:
     """
     for _, line in _lines_of_list(file):
         fields = line.split()
+        # wav.scp has a path or a command; an index of an archive ends in :OFFSET. One line decides.
         return "|" in fields[1:] or not fields[-1].rpartition(":")[2].isdecimal()
     return False
 
@@ -53,6 +54,7 @@ def read_wav_scp(
     for number, line in _lines_of_list(file):
         where = f"{file}, line {number}"
         name, *words = line.split()
+        # A file name may hold blanks, an id may not.
         place = " ".join(words)
         if not place:
             raise FileFormatError(f"{where}: expected an id and an audio file")
@@ -63,6 +65,7 @@ def read_wav_scp(
         path = Path(place)
         if not path.is_absolute() and folder is not None:
             path = Path(folder) / place
+        # Kaldi's paths are relative to where its recipes run, not to the list.
         elif not path.is_absolute() and not path.exists():
             path = file.parent / place
         if path.is_file():
@@ -107,6 +110,7 @@ def read_rttm(path: Path_) -> Turns:
     turns: dict[str, list[tuple[str, float, float]]] = {}
     for number, line in _lines_of_list(file):
         where, fields = f"{file}, line {number}", line.split()
+        # RTTM has other lines too (SPKR-INFO, ...), which say nothing about turns.
         if fields[0] != "SPEAKER":
             continue
         if len(fields) < 8:
@@ -140,6 +144,7 @@ def _seconds_in_line(text: str, where: str) -> float:
 
 def _kaldiio() -> ModuleType:
     try:
+        # Importing a submodule by itself makes it an attribute of the package.
         import_module("kaldiio.matio")
         return import_module("kaldiio")
     except ImportError:
@@ -175,6 +180,8 @@ def _read_ark(file: Path) -> Iterator[tuple[str, Array]]:
                 name = matio.read_token(raw)
             except UnicodeDecodeError:
                 raise FileFormatError(f"{file}: no Kaldi archive (byte {at})") from None
+            # kaldiio returns None at the end of the file, or blanks where a text archive ends with an
+            # empty line.
             name = None if name is None else name.strip()
             if not name:
                 return
@@ -191,6 +198,7 @@ def index_scp(file: Path) -> Iterator[tuple[str, Path, Callable[[], Array]]]:
             raise FileFormatError(f"{where}: expected an id and where its array is, got {line[:80]!r}")
         if "|" in place:
             raise FileFormatError(f"{where}: a command instead of a file; commands are not run")
+        # From the right: a path may hold colons.
         ark, _, offset = place.rpartition(":")
         if not ark or not offset.isdecimal() or len(offset) > _MOST_DIGITS:
             raise FileFormatError(f"{where}: expected FILE:OFFSET, got {place[:80]!r}")
@@ -213,6 +221,7 @@ def _kaldi_array_at(source: Path, offset: int, where: str) -> Array:
 
 def _read_kaldi_array(raw: BinaryIO, matio: ModuleType, where: str) -> Array:
     head = raw.read(10)
+    # Peeked at only; the reader starts again from here.
     raw.seek(-len(head), 1)
     flag = head[:3]
     if flag in _PROGRAMS:
@@ -235,12 +244,14 @@ def read_kaldi_text(raw: BinaryIO) -> Array:
     read = bytearray()
     while not read.endswith(b"]"):
         byte = raw.read(1)
+        # A bound for files that are no Kaldi text at all: nothing says where such a file would end.
         if not byte or len(read) > _LONGEST_TEXT:
             raise ValueError("no closing bracket")
         read += byte
     raw.readline()
     lines = read.decode("ascii").strip().removeprefix("[").removesuffix("]").split("\n")
     rows = [[float(word) for word in line.split()] for line in lines if line.strip()]
+    # One line is a vector; a matrix of one row has its bracket on a line of its own.
     return np.array(rows[0] if len(lines) == 1 and rows else rows)
 
 
@@ -259,12 +270,14 @@ def write_kaldi(path: str | PathLike[str], arrays: Iterable[tuple[str, Array]]) 
     index = file.with_suffix(".scp")
     if file == index:
         raise InputError(f"{file}: give the name of the ark file; the scp file is written beside it")
+    # Both or neither, as far as two renames allow.
     with replacing(file) as ark, replacing(index) as scp:
         lines = []
         with ark.open("wb") as raw:
             for name, array in arrays:
                 if not name or any(c.isspace() for c in name):
                     raise InputError(f"{file}: Kaldi cannot hold the id {name!r}")
+                # An offset points behind the id and the blank, where the array begins.
                 lines.append(f"{name} {file}:{raw.tell() + len(name.encode()) + 1}\n")
                 kaldiio.save_ark(raw, {name: array})
         scp.write_text("".join(lines), encoding="utf-8")
@@ -278,6 +291,7 @@ def read_speakers(path: Path_, ids: Iterable[object], where: str) -> tuple[str, 
         fields = line.split()
         if len(fields) != 2:
             raise FileFormatError(f"{file}, line {number}: expected an id and a speaker, got {line[:80]!r}")
+        # The same line twice is harmless.
         if speakers.setdefault(fields[0], fields[1]) != fields[1]:
             raise FileFormatError(f"{file}, line {number}: {fields[0]!r} has another speaker above")
     missing = [str(name) for name in ids if str(name) not in speakers]
@@ -287,6 +301,7 @@ def read_speakers(path: Path_, ids: Iterable[object], where: str) -> tuple[str, 
 
 
 def _lines_of_list(file: Path) -> Iterator[tuple[int, str]]:
+    # Ids that are not UTF-8 are kept with replacement characters rather than refused.
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         if line.strip():
             yield number, line.strip()

@@ -56,6 +56,7 @@ class SpeechList:
 
     def paths(self, folder: str | PathLike[str] | None = None, *, require: bool = True) -> list[Path]:
         """Where the files are: beside the list, or in another folder. One that is not there is refused."""
+        # As the list is written, wherever the program runs.
         root = Path(self.origin).parent if folder is None else Path(folder)
         paths = [root / file for file in self.files]
         for path, line in zip(paths, self.lines, strict=True):
@@ -101,6 +102,7 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
     elif len(first) == 1:
         who, what = None, 0
     else:
+        # Kaldi's utt2spk has the utterance first; the ids that are known decide.
         who, what = (1, 0) if first[0] in known and first[1] not in known else (0, 1)
     if not rows:
         raise FileFormatError(f"{file}: a header, but no files")
@@ -114,6 +116,7 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
         name = fields[what].strip()
         if not name or (who is not None and not fields[who].strip()):
             raise FileFormatError(f"{where}: the file or the speaker is missing")
+        # An utterance twice in a list would count twice in training and make trials against itself.
         if name in seen:
             raise FileFormatError(f"{where}: {name} is in line {seen[name]} already")
         seen[name] = line
@@ -122,6 +125,7 @@ def read_speech_list(path: str | PathLike[str], *, known: Container[str] = ()) -
     for i, name in enumerate(first) if header else ():
         if i in (who, what):
             continue
+        # Columns of the list and those that are made later share one table.
         if name.lower() in MADE_HERE:
             raise FileFormatError(f"{file}: the column {name!r} would hide one that is made here; rename it")
         more[name] = _numbers_if_all([fields[i].strip() for _, fields in rows])
@@ -137,6 +141,7 @@ def _numbers_if_all(texts: list[str]) -> tuple[str | float, ...]:
     ((3, 10), (3.0, 1.5), ('007', '10'))
     """
     digits = [text.lstrip("+-") for text in texts]
+    # isdecimal, and not the same after int(): leading zeros make a code.
     if any(text.isdecimal() and (len(text) > _MOST_DIGITS or text != str(int(text))) for text in digits):
         return tuple(texts)
     try:
@@ -184,6 +189,7 @@ def read_audio_list(
     else:
         listed = read_speech_list(file)
         recordings = [Recording(place) for place in listed.paths(folder, require=require)]
+    # Names of recordings, by which RTTM files know them even after segments were cut.
     within = listed.files
     if segments is not None:
         listed, recordings, within = _cut_into_segments(listed, recordings, segments)
@@ -196,6 +202,7 @@ def read_audio_list(
         warn_caller(f"left out: {problem}", SpeechWarning)
     if not seconds:
         raise FileFormatError(f"{listed.origin}: no file can be used; the first: {problems[0]}")
+    # Each file is hashed once, however many segments it holds.
     hashes = {
         place: file_sha256(place)[:32]
         for place in dict.fromkeys(recording.path for recording in recordings)
@@ -205,14 +212,17 @@ def read_audio_list(
     for recording in recordings:
         whole = recording.start == 0.0 and recording.end is None
         part = "" if whole else f"@{recording.start}-{recording.end}"
+        # The channel belongs to the content: two channels of one file are two people.
         contents.append(f"audio:{hashes.get(recording.path, recording.name)}{part}:{front_end.channel}")
     frames = frames_of(recordings, how, listed.files, listed.speakers, listed.columns, contents)
     if vad is not None:
         marks = hashlib.sha256()
         for recording in recordings:
             marks.update(repr(recording.turns).encode())
+            # The mask alone matters, whatever type the archive has.
             marks.update(b"" if recording.speech is None else (recording.speech > 0).tobytes())
         frames = replace(frames, marks=marks.hexdigest())
+    # check_headers gives the places of usable recordings, in order.
     if len(seconds) < len(frames):
         frames = frames.subset(list(seconds))
     return frames.with_columns({"audio_seconds": tuple(round(s, 3) for s in seconds.values())}), how
@@ -258,6 +268,8 @@ def _with_speech_marks(
                 raise FileFormatError(f"{where} has no voice activity of {name!r}")
             marked.append(replace(recording, speech=activity[name]))
             continue
+        # RTTM files name recordings by the id of the list or by the name of the audio file without its
+        # ending.
         own = turns.get(within[i], turns.get(recording.path.stem))
         if own is None:
             raise FileFormatError(f"{where} has no turns in {within[i]!r}")
@@ -331,6 +343,7 @@ def read_speech(
         speech = _read_frames_or_embeddings(file, vectors)
     elif source is not None:
         stored = _read_frames_or_embeddings(Path(source), vectors)
+        # Read first, since its ids tell which column of the list holds them.
         listed = read_speech_list(file, known=set(map(str, stored.ids)))
         speech = _select_listed(stored, listed, str(source))
     else:
@@ -343,6 +356,7 @@ def read_speech(
     if utt2spk is not None and how is None:
         speech = _with_speakers(speech, read_speakers(utt2spk, speech.ids, str(file)))
     if where:
+        # The id and the speaker can be asked for like any column.
         columns: dict[str, Sequence[object] | Array] = {"id": speech.ids, **speech.columns}
         if speech.speakers is not None:
             columns["speaker"] = speech.speakers
@@ -374,6 +388,7 @@ def _read_frames_or_embeddings(file: Path, vectors: str | None) -> Frames | Embe
         if vectors is not None or named(list(read_arrays(file)), (*ID_NAMES, "vectors", "embeddings")):
             return read_embeddings(file, vectors=vectors)
         return read_frames(file)
+    # Frames and embeddings have the same format in Kaldi; a matrix of several rows is frames.
     first = None if vectors is not None else next(iter(read_kaldi(file)), None)
     if first is not None and first[1].ndim == 2 and len(first[1]) > 1:
         return read_frames(file)

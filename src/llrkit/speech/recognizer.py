@@ -103,12 +103,13 @@ class Recognizer(Saved):
     training: Sources = field(default_factory=Sources)
     """The utterances that it was trained on."""
     lengths: npt.NDArray[np.float64] | None = None
-    """Mean and spread of the lengths of the training embeddings before any step."""
+    """Median and half the interquartile range of the lengths of the training embeddings before any step."""
 
     def __post_init__(self) -> None:
         if self.lengths is not None and (self.lengths.shape != (2,) or self.lengths.dtype.kind != "f"):
             raise InputError("the lengths of the training embeddings must be two numbers")
         kind, chain = self.options.backend, self.backend
+        # What each back-end cannot do without; a file may be damaged, or be made by hand.
         whole = {
             "ubm-gmm": self.extractor is not None,
             "plda": chain is not None and chain.plda is not None,
@@ -133,14 +134,18 @@ class Recognizer(Saved):
         """What the speech was made from, after warnings and errors about what may not be used so."""
         sources = Sources.of(speech)
         sides.check_repeats(sources)
+        # A support vector machine that has a speaker in its background would learn to reject it;
+        # speakers who are tested are checked below.
         if self.background is not None and use != "tested":
             refuse_background(sources.ids, sources.speakers, self.background)
+        # A cohort may be made of training speakers: they are neither enrolled nor tested.
         if use != "in the cohort":
             sides.check_against_training(self.training, sources, use)
         return sources
 
     def _prepared(self, speech: Frames | Embeddings, sources: Sources, watch: Watch | None) -> Side:
         if self.options.backend == "ubm-gmm":
+            # Kept in memory: every model, and every cohort, reads the test frames again.
             frames = self._frames(speech).kept()
             speakers = None if frames.speakers is None else text_array(frames.speakers)
             return Side(
@@ -164,6 +169,7 @@ class Recognizer(Saved):
         """
         if not each and speech.speakers is None:
             raise InputError("to enroll one model per speaker the speakers must be known")
+        # The checks come first, before any model is trained.
         side = Side(text_array([]), recognizer=self.fingerprint, sources=self._sources(speech, "enrolled"))
         if self.options.backend == "ubm-gmm":
             frames = self._frames(speech)
@@ -198,6 +204,7 @@ class Recognizer(Saved):
             Function that is told of the progress.
         """
         side = self._prepared(speech, self._sources(speech, "in the cohort"), watch)
+        # Sides for tests carry no fingerprint: they are not saved.
         side = replace(side, recognizer=self.fingerprint)
         if side.frames is not None:
             return replace(side, mixtures=self._mixtures(side.frames, each=True, watch=watch))
@@ -259,6 +266,7 @@ class Recognizer(Saved):
         cohort
             Impostors that scores are normalized by.
         """
+        # An empty fingerprint is that of a side that was put together by hand.
         if models.recognizer not in ("", self.fingerprint):
             raise InputError("these models were enrolled with another recognizer; enroll them again")
         if cohort is not None and cohort.recognizer not in ("", self.fingerprint):
@@ -294,11 +302,15 @@ class Recognizer(Saved):
         if isinstance(speech, Embeddings):
             if self.extractor is not None:
                 model, own = self.extractor.model, self.extractor.fingerprint
+                # A wrong number of factors, or another extractor's fingerprint: in either case another
+                # space.
                 if model is None or model.n_factors != speech.dim or speech.origin not in ("", own):
                     self._frames(speech)
                 if not speech.origin:
                     who = "whether this recognizer extracted these embeddings"
                     warn_caller(f"{who} is not known: the file does not say", SpeechWarning)
+            # Embeddings without an origin may have been normalized elsewhere, which only their lengths
+            # show.
             if not speech.origin:
                 sides.check_lengths(self.lengths, speech.vectors)
             return speech
@@ -309,6 +321,7 @@ class Recognizer(Saved):
     def _ready(self, raw: Embeddings) -> Embeddings:
         assert self.backend is not None
         if not self.options.uncertainty:
+            # Covariances are dropped before the chain, which would carry them through every step.
             raw = raw.replace(covariances=None)
         elif raw.covariances is None:
             raise InputError("these embeddings carry no covariances; their uncertainty is not known")
@@ -401,11 +414,15 @@ def sizes_for(
     """
     reasons = []
     if n_gaussians is None:
+        # Never fewer than four, however little speech there is; train_ubm refuses less than two frames
+        # for each.
         n_gaussians = 4
         while n_gaussians < MOST_GAUSSIANS and 2 * n_gaussians * FRAMES_PER_GAUSSIAN <= n_frames:
             n_gaussians *= 2
         reasons.append(f"{n_gaussians} Gaussians for {counted(n_frames, 'frame')}")
     if n_factors is None:
+        # The first utterance of each speaker says nothing about how the utterances of one speaker
+        # differ.
         beyond = n_utterances - (n_speakers or 0)
         n_factors = max(1, min(MOST_FACTORS, beyond // SESSIONS_PER_FACTOR, n_utterances))
         who = "" if n_speakers is None else f" of {counted(n_speakers, 'speaker')}"
@@ -440,7 +457,9 @@ def require_feasible(
         if speech.speakers is None:
             what = "embeddings" if isinstance(speech, Embeddings) else "utterances"
             raise InputError(f"the speakers of these {what} are not known")
+        # Called for its errors: at least two speakers, one of them with several sessions.
         speaker_codes(text_array(speech.speakers))
+    # Before the training, not at the first enrollment.
     if backend == "svm" and find_spec("sklearn") is None:
         raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn")
     if isinstance(speech, Embeddings):
@@ -448,6 +467,7 @@ def require_feasible(
     elif dim is None:
         if n_factors is not None and not 1 <= n_factors <= n and backend != "ubm-gmm":
             raise InputError(f"{n_factors} factors cannot be learned from {n} utterances; give 1 to {n}")
+        # A hundred frames a second; before silence is dropped, so this is an upper limit.
         spoken = sum(as_number(value) for value in speech.columns.get("audio_seconds", ()))
         if n_gaussians is not None and spoken and 100.0 * spoken < 2 * n_gaussians:
             raise InputError(
@@ -461,13 +481,17 @@ def require_feasible(
                 f"{FRAMES_PER_GAUSSIAN:,} are the default",
                 SpeechWarning,
             )
+        # With 0 frames: only the number of factors is asked for.
         dim = n_factors or sizes_for(0, n, _number_of_speakers(speech)).n_factors
     for name, size in named:
         if size is None:
             continue
+        # LDA has at most as many dimensions as speakers less one; without speakers its training fails
+        # with a message of its own.
         most = min(dim, (_number_of_speakers(speech) or n) - 1) if name == "lda" else dim
         if not 1 <= size <= most:
             raise InputError(f"step {name}:{size}: {most} dimensions at most, from what there is")
+        # The next step starts from what this one leaves.
         dim = size
     if rank is not None and not 1 <= rank <= dim:
         raise InputError(f"rank must be a whole number from 1 to {dim}, got {rank}")
@@ -579,11 +603,13 @@ def train_recognizer(
         dim=None if extractor is None or extractor.model is None else extractor.model.n_factors,
     )  # fmt: skip
     if extractor is not None and backend == "ubm-gmm":
+        # UBM-GMM scoring needs the mixture alone, so the factors are not saved with it.
         mixture = Extractor(extractor.ubm, None, extractor.front_end)
         return Recognizer(options, mixture, training=Sources.of(speech))
     if extractor is not None:
         embeddings = extracted(extractor, speech, watch)
     elif isinstance(speech, Frames):
+        # Kept, since sizes, statistics and training read the same frames.
         sizes = training_sizes(speech := speech.kept(), n_gaussians, n_factors, watch)
         extractor, statistics = train_extractor(
             speech, n_gaussians=sizes.n_gaussians,
@@ -597,6 +623,7 @@ def train_recognizer(
         embeddings = embeddings.replace(origin=extractor.fingerprint, columns=columns)
         if stages is not None:
             stages.folder.mkdir(parents=True, exist_ok=True)
+            # So that another back-end can be trained without extracting again.
             write_embeddings(embeddings, stages.folder / IVECTORS)
     elif backend == "ubm-gmm":
         raise InputError("the ubm-gmm back-end is trained on speech, not on embeddings")
@@ -604,7 +631,9 @@ def train_recognizer(
         embeddings = speech
     if uncertainty and extractor is None and embeddings.covariances is None:
         raise InputError("these embeddings carry no covariances; their uncertainty is not known")
+    # A support vector machine and LDA with the cosine need the steps only; their Backend has no PLDA.
     scorer = backend if backend in SCORERS else "cosine"
+    # The posterior covariances are for scoring; steps and PLDA are trained on point estimates.
     plain = raw = embeddings.replace(covariances=None)
     if adapt is None:
         trained = train_backend(plain, chosen, scorer=scorer, iterations=iterations, rank=rank)
@@ -612,6 +641,7 @@ def train_recognizer(
         in_domain = adapt if extractor is None else extracted(extractor, adapt, watch)
         if not isinstance(in_domain, Embeddings):
             raise InputError("the recognizer is trained on embeddings, so it is adapted by embeddings too")
+        # Lengths to compare with are those of the domain that will be tested.
         raw = in_domain
         sides.check_adaptation(Sources.of(speech), Sources.of(adapt))
         trained = train_adapted_backend(

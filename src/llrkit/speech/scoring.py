@@ -132,6 +132,7 @@ def zt_norm(
     >>> zt_norm([[3.0]], [[0.0, 2.0]], [[1.0], [3.0]], [[0.0, 2.0], [0.0, 2.0]])
     array([[1.]])
     """
+    # The cohort models go through the same z-norm, or the t-norm would mix two scales.
     return t_norm(z_norm(scores, enroll_cohort), z_norm(cohort_test, cohort_cohort, use=use))
 
 
@@ -261,11 +262,13 @@ def _cohort_spread(cohort: Array, side: str, top: int | None = None, use: Array 
     for rows in blocks(len(cohort), rows_per_block(cohort.shape[1])):
         block = np.asarray(cohort[rows], dtype=np.float64)
         if top is not None and top < block.shape[1]:
+            # The top scores in any order are enough for a mean and a deviation.
             block = np.partition(block, block.shape[1] - top, axis=1)[:, block.shape[1] - top :]
         counts = np.ones((len(block), 1), dtype=bool) if use is None else np.asarray(use[rows], dtype=bool)
         if not counts.any(axis=1).all():
             row = rows.start + int(np.argmin(counts.any(axis=1)))
             raise InputError(f"no cohort score of {side} {row} may be used")
+        # std divides by N: the cohort is all there is, not a sample of it.
         mean[rows], sd[rows] = block.mean(axis=1, where=counts), block.std(axis=1, where=counts)
         _refuse_constant(sd[rows], np.abs(block).max(axis=1), side, rows.start)
     return mean, sd
@@ -275,6 +278,7 @@ def _highest_of_each_row(cohort: Array, top: int) -> npt.NDArray[np.bool_]:
     """Which cohort members are among the ``top`` of each row; of equal scores those that come first."""
     chosen = np.zeros(cohort.shape, dtype=bool)
     for rows in blocks(len(cohort), rows_per_block(cohort.shape[1])):
+        # Stable and negated: of equal scores the first member is chosen, on every machine.
         order = np.argsort(-np.asarray(cohort[rows], dtype=np.float64), axis=1, kind="stable")
         np.put_along_axis(chosen[rows], order[:, :top], True, axis=1)
     return chosen
@@ -285,9 +289,11 @@ def _spread_of_chosen(cohort: Array, chosen: npt.NDArray[np.bool_], top: int, si
     values = np.asarray(cohort, dtype=np.float64)
     center = values.mean(axis=1, keepdims=True)  # squares of small numbers: nothing cancels
     values = values - center
+    # A matrix of zeros and ones: sums over chosen members become matrix products.
     members = chosen.T.astype(np.float64)
     mean = values @ members / top
     variance = (values * values) @ members / top - mean * mean
+    # Rounding can leave a variance of zero slightly negative.
     sd = np.sqrt(np.maximum(variance, 0.0))
     _refuse_constant(sd.ravel(), np.repeat(np.abs(values).max(axis=1), sd.shape[1]), side, None)
     return mean + center, sd
@@ -310,6 +316,7 @@ def _score_matrix(values: object, what: str) -> Array:
     if where is not None:
         row, column = where
         raise NaNScoreError(f"{what}: NaN in row {row}, column {column}")
+    # An infinite raw score stays infinite, but a cohort that holds one has no mean and no deviation.
     if what != "scores" and not (np.isfinite(matrix.min()) and np.isfinite(matrix.max())):
         row, column = np.argwhere(np.isinf(matrix))[0]
         raise InfiniteScoreError(f"{what}: an infinite score in row {row}, column {column}")
@@ -322,6 +329,7 @@ def _require_same_number(n: int, of_cohort: int, what: str, name: str) -> None:
 
 
 def _refuse_constant(sd: FloatArray, size: FloatArray, side: str, start: int | None) -> None:
+    # Relative to the size of the scores: rounding alone leaves a tiny deviation of equal ones.
     flat = sd <= 1e-12 * size
     if flat.any():
         which = f" {int(np.argmax(flat)) + start}" if start is not None else ""
@@ -393,10 +401,12 @@ def normalized_scores(
         return t_norm(raw, score(cohort, test))
     if normalize in ("zt", "tz"):
         both = zt_norm if normalize == "zt" else tz_norm
+        # A cohort segment against itself, or against its own speaker, is no impostor score.
         own, use = score(cohort, cohort), cohort.ids[:, None] != cohort.ids
         if cohort.speakers is not None:
             use &= cohort.speakers[:, None] != cohort.speakers
         return both(raw, score(enroll, cohort), score(cohort, test), own, use=use)
+    # s-norm is as_norm without top, for which the selection makes no difference.
     selection = "own" if normalize == "as1" else "other"
     return as_norm(raw, score(enroll, cohort), score(cohort, test), top=top, selection=selection)
 
@@ -410,6 +420,7 @@ def pick_listed(scores: Array | Blocks, listed: Places) -> Array:
     if isinstance(scores, np.ndarray):
         return np.asarray(scores[rows, columns])
     picked = np.full(len(rows), np.nan)
+    # Sorted by row once, so that the pairs of each block are a slice of the order.
     order = np.argsort(rows, kind="stable")
     for block_rows, block in scores:
         inside = order[slice(*np.searchsorted(rows, (block_rows.start, block_rows.stop), sorter=order))]
@@ -460,10 +471,12 @@ def matrix_scores(scores: Array, enroll: Embeddings, test: Embeddings, *, same: 
     for mask, name in ((target, "target"), (nontarget, "nontarget")):
         if not mask.any():
             raise EmptyClassError(f"there are no {name} trials between these enrollments and tests")
+    # Both sides are coded together, so that a speaker has one code wherever it occurs.
     names, codes = np.unique(
         np.concatenate([enroll.known_speakers, test.known_speakers]), return_inverse=True
     )
     sides = (codes[: len(enroll), None], codes[len(enroll) :])
+    # Views: nothing of the size of the matrix is copied before the masks pick from it.
     by_trial = [np.broadcast_to(values, scores.shape) for values in sides]
     columns = {
         f"{side}_speaker": (values[target], values[nontarget])
@@ -711,6 +724,8 @@ def all_pairs_table(
     """
     label = None if speakers is None else label_names(same_speaker(speakers))
     enroll, test = _columns_of_side(speakers, columns)
+    # Values of the enrollment side are a column and broadcast along the tests; those of the test side
+    # are a row.
     more = {**{name: values[:, None] for name, values in enroll.items()}, **test}
     mask = different_ids(enroll_ids, test_ids)
     return pair_table(scores, enroll_ids, test_ids, mask=mask, label=label, more=more)

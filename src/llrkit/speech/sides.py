@@ -62,6 +62,8 @@ class Sources:
 
     def segments_shared_with(self, other: Sources) -> list[str]:
         """The ids of the other's utterances that are among these."""
+        # Hashes of frames name the archive, so a copy in another archive has another hash; their ids are
+        # compared instead.
         if self._kind == other._kind and self._kind in ("audio", "vector"):
             own = set(self.contents or ())
             contents = other.contents or ()
@@ -77,6 +79,7 @@ class Sources:
     def arrays(self, prefix: str) -> dict[str, Array]:
         """What is saved."""
         named = {"ids": self.ids, "speakers": self.speakers, "contents": self.contents}
+        # Empty tuples are left out: an array without entries could not be told from an absent one.
         return {prefix + name: np.array(values, dtype=str) for name, values in named.items() if values}
 
     @classmethod
@@ -95,6 +98,7 @@ def vector_hashes(vectors: Array) -> tuple[str, ...]:
     >>> vector_hashes(np.array([[1.0, 2.0]])) == vector_hashes(np.array([[1.0, 2.0]], dtype=np.float32))
     True
     """
+    # In 32 bits, as Kaldi stores them: the same embedding read from two formats has one hash.
     rows = np.ascontiguousarray(vectors, dtype=np.float32)
     return tuple("vector:" + hashlib.blake2b(row.tobytes(), digest_size=12).hexdigest() for row in rows)
 
@@ -177,6 +181,7 @@ class Side:
             arrays["speakers"] = self.speakers
         if self.embeddings is not None:
             arrays["vectors"] = self.embeddings.vectors
+            # Test segments have no such column; each is a single session.
             sessions = self.embeddings.columns.get("sessions", np.ones(len(self), dtype=np.int64))
             arrays["sessions"] = sessions
             if self.embeddings.covariances is not None:
@@ -216,6 +221,8 @@ class Side:
             columns = {
                 name.removeprefix(_COLUMN): values
                 for name, values in arrays.items()
+                # A column of another length would be of something else, in a file that was changed by
+                # hand.
                 if name.startswith(_COLUMN) and values.shape == ids.shape
             }
             sources = Sources.from_arrays(arrays, _SOURCE)
@@ -308,6 +315,7 @@ def check_repeats(given: Sources) -> None:
     pairs = [  # of places that hold the same content
         (first[content], i)
         for i, content in enumerate(given.contents or ())
+        # setdefault gives the first place of each content, so pairs are (first, later).
         if first.setdefault(content, i) != i
     ]
     what = "recording" if (given.contents or ("",))[0].startswith("audio") else "embedding"
@@ -343,6 +351,7 @@ def check_cohort(cohort: Sources, models: Sources, segments: Sources) -> None:
 def _warn_of_shared(one: Sources, other: Sources, use: str, of_utterances: str, of_speakers: str) -> None:
     """Warn of utterances that both hold, or else of speakers, and say what follows from either."""
     utterances, speakers = one.segments_shared_with(other), one.speakers_shared_with(other)
+    # Shared utterances imply shared speakers, and are the graver mistake; one warning is enough.
     if utterances:
         text = f"{counted(len(utterances), 'utterance')} {use}: {some_names(utterances)}; {of_utterances}"
         warn_caller(text, SpeechWarning)
@@ -357,6 +366,7 @@ def check_test_enrolled(models: Sources, segments: Sources, model_ids: Iterable[
     A model of one utterance that is called like it is never tried against it.
     """
     names = set(map(str, model_ids))
+    # all_pairs_table leaves out pairs of one id, so a model called like its utterance never meets it.
     shared = [name for name in models.segments_shared_with(segments) if name not in names]
     if shared:
         warn_caller(
@@ -382,9 +392,11 @@ def check_splits(
 ) -> None:
     """All splits of a corpus used for one thing, without a word about them."""
     for name, values in given.columns.items():
+        # Whoever named the column in a condition knows of it.
         if name.lower() not in SPLIT_NAMES or any(name in str(text) for text in where):
             continue
         distinct = sorted({str(value) for value in values})
+        # One value is no split, and many are probably another kind of column.
         if 1 < len(distinct) <= 10:
             warn_caller(
                 f"{what} on all of {name} = {', '.join(distinct)}; choose some of it, for example with "
@@ -395,16 +407,19 @@ def check_splits(
 
 def length_profile(vectors: Array) -> npt.NDArray[np.float64]:
     """Median length of the vectors, and half the distance of the quartiles."""
+    # Quartiles: a few odd utterances must not decide.
     low, middle, high = np.percentile(row_lengths(vectors), [25.0, 50.0, 75.0])
     return np.array([middle, (high - low) / 2.0])
 
 
 def check_lengths(trained: npt.NDArray[np.float64] | None, vectors: Array) -> None:
     """Embeddings that were length-normalized or whitened elsewhere have other lengths than raw ones."""
+    # One vector has no spread to compare.
     if trained is None or len(vectors) < 2:
         return
     middle, spread = (float(value) for value in trained)
     now, now_spread = (float(value) for value in length_profile(vectors))
+    # All of one length although raw ones were not: length-normalized elsewhere.
     same_length = now_spread < 1e-4 * now and spread > 1e-2 * middle
     if same_length or not 0.4 < now / max(middle, 1e-300) < 2.5:
         warn_caller(

@@ -92,6 +92,7 @@ class AttackDetection(Result):
     @property
     def acer_interval(self) -> Range:
         """Of the mean of two rates of different presentations: their distances are added as errors are."""
+        # The two rates are of different presentations, so their errors are independent.
         pairs = ((self.apcer, self.worst.interval), (self.bpcer, self.bpcer_interval))
         down = math.hypot(*(rate - ends[0] for rate, ends in pairs))
         up = math.hypot(*(ends[1] - rate for rate, ends in pairs))
@@ -127,6 +128,7 @@ class AttackDetection(Result):
             for rate, value in self.bpcer_at.items()
         ]  # fmt: skip
         if self.iapar is not None:
+            # Adding 0.0 turns -0.0 into 0.0.
             where = f"ASV threshold {(self.asv_threshold or 0.0) + 0.0:.4g}, worst species"
             worst = max(self.species, key=lambda one: -1.0 if one.iapar is None else one.iapar)
             ends = "" if worst.iapar_interval is None else f"{_interval_ends(worst.iapar_interval)}  "
@@ -213,6 +215,7 @@ def attack_detection(
         raise InputError("APCER and BPCER need the scores of a countermeasure (cm=, --cm-column)")
     probability(level, "level")
     trials.require("cm", "spoof")
+    # Both classes of the countermeasure on these trials; ISO/IEC 30107-3 asks for a stated threshold.
     cut = eer_threshold(cm_source(trials)) if threshold is None else real_number(threshold, "threshold")
     if math.isnan(cut):
         raise InputError("threshold must be a number")
@@ -221,6 +224,7 @@ def attack_detection(
     if trials.attack is None:
         attacks = {ALL: None}
     people = None if speakers is None else find_speakers(trials.source_of("cm"), speakers)
+    # Bona fide means targets and non-targets alike.
     every = trials.pair("cm", BONA_FIDE, ("spoof",))
     n_bona_fide, bpcer, bpcer_interval = _rate_and_interval(every, 0, cut, people, level)
     found = _bpcers_at(trials, attacks, apcers, people, level)
@@ -249,6 +253,7 @@ def _rate_and_interval(
 ) -> tuple[int, float, Range]:
     """Trials of a class, the share rejected of the first or accepted of the second, and its interval."""
     losses = losses_at(source, thresholds=[cut])
+    # Mistakes of the first class are misses, of the second false alarms.
     wrong, size = ((losses.n_miss, losses.n_target), (losses.n_fa, losses.n_nontarget))[class_index]
     errors, n = round(float(wrong[0])), round(float(size))
     if people is None:
@@ -277,14 +282,18 @@ def _bpcers_at(
     for name, attack in attacks.items():
         path = error_path(count_bins(cm_source(trials, attack)))
         for rate in wanted:
+            # The lowest threshold that this species allows; misses there are the BPCER.
             own = float(path.p_miss[np.argmax(path.p_fa <= rate)]), name
+            # The standard reports the worst species, so the highest of these counts.
             highest[rate] = max(highest.get(rate, own), own)
     intervals: dict[float, Range | None] = dict.fromkeys(wanted)
+    # One evaluation for each species that decides some rate, not for each rate.
     for name in sorted({name for _, name in highest.values()}):
         source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attacks[name])
         result = measure(source, [])
         own_rates = [rate for rate in wanted if highest[rate][1] == name]
         cuts = {rate: threshold_for_false_alarms(source, result.summaries.bins, rate) for rate in own_rates}
+        # Rejecting everything has no threshold, and no interval.
         finite = {rate: cut for rate, cut in cuts.items() if math.isfinite(cut)}
         if finite:
             found = miss_at_fa(source, result, list(finite.values()), people, level)

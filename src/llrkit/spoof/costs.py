@@ -63,6 +63,7 @@ class SpoofCosts:
 
     def __post_init__(self) -> None:
         priors = (self.p_target, self.p_nontarget, self.p_spoof)
+        # abs_tol: priors such as 0.95 * 0.99 do not add up to 1 to the last bit.
         if not all(0.0 <= p <= 1.0 for p in priors) or not math.isclose(sum(priors), 1.0, abs_tol=1e-9):
             raise InputError(f"priors of target, nontarget and spoof must add up to 1, got {priors}")
         prices = (self.c_miss, self.c_fa, self.c_fa_spoof)
@@ -87,6 +88,7 @@ class SpoofCosts:
         """The Bayes threshold of LLRs against the cost-weighted mixture of non-targets and spoofs."""
         miss, fa, fa_spoof = self.weights
         if miss > 0 and fa + fa_spoof > 0:
+            # A difference of logarithms, which neither overflows nor loses digits for extreme costs.
             return math.log(fa + fa_spoof) - math.log(miss)
         return -math.inf if miss > 0 else math.inf
 
@@ -119,6 +121,7 @@ class SpoofCosts:
         total = np.zeros(len(p_miss))
         kinds = ("target", "nontarget", "spoof")
         for kind, weight, rate in zip(kinds, self.weights, (p_miss, p_fa, p_fa_spoof), strict=True):
+            # A kind whose errors cost nothing may be missing from the trials.
             if weight > 0.0:
                 if np.isnan(rate[0]):
                     raise EmptyClassError(f"there are no {kind} trials, which the costs {self.name!r} need")
@@ -127,6 +130,7 @@ class SpoofCosts:
 
 
 PRESETS = {
+    # 0.95 bona fide, of which 0.99 are targets, and 0.05 spoofs, as the evaluation plans define them.
     "asvspoof5": SpoofCosts("asvspoof5", 0.95 * 0.99, 0.95 * 0.01, 0.05),
     "asvspoof2019": SpoofCosts("asvspoof2019", 0.95 * 0.99, 0.95 * 0.01, 0.05, form="asvspoof2019"),
     "a-dcf1": SpoofCosts("a-dcf1", 0.9, 0.05, 0.05, c_fa_spoof=20.0),
@@ -253,10 +257,15 @@ class TandemTerms:
     def of(cls, costs: SpoofCosts, rates: Rates) -> TandemTerms:
         """From the error rates of the ASV system: Pmiss, Pfa of non-targets, Pfa of spoofs."""
         miss, fa, fa_spoof = costs.weights
+        # What the ASV system gets wrong among bona fide trials; a CM that rejects a trial spares that
+        # error.
         asv_errors = miss * rates[0] + fa * rates[1]
         c1, c2 = miss - asv_errors, fa_spoof * rates[2]
+        # The form of 2019 leaves out this constant, ASVspoof 5 includes it.
         c0 = asv_errors if costs.form == "asvspoof5" else 0.0
+        # The cheaper of a CM system that accepts everything and one that rejects everything.
         default = c0 + min(c1, c2)
+        # An ASV system that is wrong so often leaves nothing for a countermeasure to do.
         if not default > 0.0:
             raise InputError(
                 f"the ASV system makes so many errors (Pmiss {rates[0]:.3g}, Pfa {rates[1]:.3g}, of spoofs "
@@ -273,6 +282,7 @@ class TandemTerms:
         """Where LLRs of the CM system should be cut."""
         if self.c1 <= 0.0:
             return np.inf
+        # log(c2 / c1): the Bayes threshold for LLRs of bona fide against spoofed speech.
         return float(np.log(self.c2) - np.log(self.c1)) if self.c2 > 0.0 else -np.inf
 
 
@@ -303,6 +313,7 @@ def asv_eer_threshold(trials: SpoofTrials, bins: KindBins | None = None) -> floa
     """The equal-error threshold of the ASV system as the organizers take it, see :func:`eer_nearest`."""
     bins = count_kinds(trials, "asv").bins() if bins is None else bins
     pair = trials.pair_to_count("asv", ("target",), ("nontarget",))
+    # By the organizers' convention, since published t-DCFs depend on this very threshold.
     return nearest_threshold(pair, bins.pair(nontarget=True, spoof=False))
 
 
@@ -356,6 +367,8 @@ def min_t_dcf(
         if counting == "joint":
             raise InputError("a free ASV threshold needs counting='product'")
         if costs.form == "asvspoof2019":
+            # Its terms leave out the ASV errors, so rejecting everybody would cost nothing
+            # (docs/notes/decisions-models.md).
             raise InputError(FREE_2019)
         return min_free_t_dcf(count_kinds(trials, "asv").bins(), count_bins(cm_source(trials)), costs)
     threshold = _fixed_asv_threshold(trials, asv_threshold)
@@ -455,11 +468,15 @@ def min_free_t_dcf(asv: KindBins, cm: ScoreBins, costs: SpoofCosts) -> float:
     """
     path = asv.path
     miss, fa, fa_spoof = costs.weights
+    # Terms of every ASV threshold at once.
     c0 = miss * path.p_miss + fa * path.p_fa
     c1, c2 = miss - c0, fa_spoof * path.p_fa_spoof
+    # PAV gives the hull of the CM system's ROC, and with it the LLR at which each vertex becomes the
+    # best.
     pooled = pav_blocks(cm)
     hull = error_path(pooled)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Where c1 is not positive, a miss of the CM costs nothing, and rejecting everything is best.
         cut = np.where(c1 > 0.0, np.log(c2) - np.log(np.maximum(c1, 0.0)), np.inf)
     vertex = np.searchsorted(pooled.llr, cut)
     return float((c0 + c1 * hull.p_miss[vertex] + c2 * hull.p_fa[vertex]).min() / costs.default)
@@ -481,10 +498,12 @@ def _min_joint_t_dcf(trials: SpoofTrials, costs: SpoofCosts, threshold: float) -
     # below the first finite score those who failed the ASV system would be accepted
     allowed = path.threshold > -np.inf
     cost = path_costs(path, costs)[allowed] * costs.default
+    # Counted costs include the ASV errors, which the form of 2019 does not charge.
     left_out = 0.0 if costs.form == "asvspoof5" else costs.weights[0] - terms.c1
     return float((cost.min() - left_out) / terms.default)
 
 
+# Bits of a double: further halvings change nothing.
 _HALVINGS = 60
 
 
@@ -561,6 +580,7 @@ def t_eer_from_bins(asv: KindBins, cm: ErrorPath) -> TandemPoint:
     def cm_rates(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Both rates of the CM system where rejected targets are as frequent as accepted non-targets."""
         ahead = np.maximum(rates[1] - rates[0], 0.0)
+        # Solves p + (1 - p) Pmiss = (1 - p) Pfa for the miss rate p of the CM system.
         p_miss = np.asarray(ahead / (1.0 + ahead))
         return p_miss, np.asarray(np.interp(p_miss, *roc))
 
@@ -579,6 +599,7 @@ def t_eer_from_bins(asv: KindBins, cm: ErrorPath) -> TandemPoint:
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
+            # Bisection: the gap is piecewise smooth, and its sign is all that is needed.
             if gap(start + middle * (stop - start)) > 0.0:
                 low = middle
             else:
@@ -600,11 +621,13 @@ def t_eer_from_bins(asv: KindBins, cm: ErrorPath) -> TandemPoint:
 def until_crossing(path: KindPath) -> FloatArray:
     """Pmiss and both Pfa (rows) up to where misses and false alarms of non-targets are equal."""
     rates = np.stack([path.p_miss, path.p_fa, path.p_fa_spoof])
+    # argmax gives the first True: misses only rise along the path.
     end = int(np.argmax(path.p_miss >= path.p_fa))
     if end == 0:
         return rates[:, :1]
     start, stop = rates[:, end - 1], rates[:, end]
     before, after = start[1] - start[0], stop[0] - stop[1]
+    # The crossing itself is between two thresholds, on a straight line.
     return np.column_stack([rates[:, :end], start + before / (before + after) * (stop - start)])
 
 
@@ -641,6 +664,8 @@ def _tandem_eer_path(
     rates: FloatArray, thresholds: FloatArray, cm: ErrorPath, prevalence: float
 ) -> TandemEerPath:
     accepted = (1.0 - prevalence) * rates[1] + prevalence * rates[2]
+    # Elsewhere the ASV system alone rejects more targets than are accepted of others, and no CM
+    # threshold can help.
     kept = rates[0] <= accepted
     m, f, s = rates[:, kept]
 
@@ -654,6 +679,7 @@ def _tandem_eer_path(
     before = np.maximum(low - 1, 0)
     below, above = -gap(before), gap(low)
     with np.errstate(invalid="ignore", divide="ignore"):
+        # At the first vertex there is nothing before it to interpolate from.
         along = np.where((low > 0) & (below + above > 0.0), below / (below + above), 1.0)
     p_miss = cm.p_miss[before] + along * (cm.p_miss[low] - cm.p_miss[before])
     return TandemEerPath(prevalence, thresholds[kept], cm.threshold[low], p_miss + (1.0 - p_miss) * m)

@@ -74,6 +74,8 @@ class KindCounts(FieldwiseSums):
             pair.ascending = ascending
             return TrialCounts.of(pair, grid, "target")
 
+        # Spoofs are counted on the grid of targets, but without the targets, which would be counted once
+        # for each attack.
         groups = {name: counted(target[:0], own) for name, own in spoofs.items() if len(own)}
         return cls(counted(target, nontarget), Grouped(groups))
 
@@ -95,13 +97,16 @@ class KindCounts(FieldwiseSums):
         grid, k = counts.grid, len(counts.grid)
         chosen = [one for name, one in self.spoofs.groups.items() if attack in (None, name)]
         spoofs = reduce(add, chosen) if chosen else None
+        # Odd bins are scores of targets, even ones what lies between two of them.
         target = np.zeros(2 * k + 1, dtype=counts.at.dtype)
         target[1::2] = counts.at
         spoof = np.zeros(2 * k + 1, dtype=np.int64) if spoofs is None else spoofs.cells
         low, high = np.empty(2 * k + 1), np.empty(2 * k + 1)
         low[1::2] = high[1::2] = grid
+        # Between two targets the thresholds are the extremes of what was seen there, of either kind.
         low[0::2] = counts.low if spoofs is None else np.minimum(counts.low, spoofs.low)
         high[0::2] = counts.high if spoofs is None else np.maximum(counts.high, spoofs.high)
+        # Empty bins would be thresholds at which nothing changes.
         filled = (target > 0) | (counts.cells > 0) | (spoof > 0)
         return KindBins(target[filled], counts.cells[filled], spoof[filled], low[filled], high[filled])
 
@@ -119,6 +124,7 @@ class KindBins(ReadOnlyArrays):
     def pair(self, nontarget: bool, spoof: bool) -> ScoreBins:
         """Targets against non-targets, spoofs, or both."""
         self._require_others(nontarget, spoof)
+        # A list times a bool: the arrays that take part.
         other = reduce(add, [self.nontarget] * nontarget + [self.spoof] * spoof)
         filled = (self.target > 0) | (other > 0)
         return ScoreBins(self.target[filled], other[filled], self.low[filled], self.high[filled])
@@ -147,6 +153,7 @@ class KindBins(ReadOnlyArrays):
     def path(self) -> KindPath:
         """The error rates at every threshold."""
         missed, *others = self._rejected
+        # A kind without trials has rates of 0 / 0, which is NaN and means not known.
         with np.errstate(invalid="ignore", divide="ignore"):
             p_fa, p_fa_spoof = ((sums[-1] - sums) / sums[-1] for sums in others)
             return KindPath(missed / missed[-1], p_fa, p_fa_spoof, np.append(self.low, np.inf))
@@ -180,9 +187,11 @@ def count_kinds(trials: SpoofTrials, system: System) -> KindCounts:
         if not len(target):
             raise no_targets
         groups = {ALL: spoof} if trials.attack is None else trials.ascending_attacks(system)
+        # As 64-bit numbers, the type of thresholds everywhere.
         scores = np.asarray(distinct_ascending(target), dtype=np.float64)
         return KindCounts.of(scores, target, nontarget, groups, ascending=True)
     source = trials.source_of(system)
+    # Only the targets: their scores are all the thresholds that matter.
     grid = source.reduce(lambda chunk: Grid.of(chunk, only="target"))
     if grid.n_target == 0 or grid.target is None:
         raise no_targets
@@ -222,6 +231,7 @@ def at_thresholds(
         chosen = trials.kind_column, trials.attack, attack
         counts = trials.source_of(system).reduce(lambda chunk: _AcceptedOfKinds.of(chunk, chosen, cuts))
         accepted, total = counts.accepted.copy(), counts.total
+    # The first column becomes misses: what is not accepted.
     accepted[:, 0] = total[0] - accepted[:, 0]
     with np.errstate(invalid="ignore"):
         return np.asarray(accepted / total)
@@ -301,6 +311,7 @@ def eer_nearest(source: AnyTrials, labels: Labels | None = None) -> float:
 
 def nearest_point(bins: ScoreBins) -> NearestPoint:
     """The nearest point of counted bins; every bin is one score, or a run of one class."""
+    # Going from trial to trial is meaningless where a trial counts 1.5 times.
     if bins.target.dtype.kind == "f" or bins.nontarget.dtype.kind == "f":
         raise InputError("the nearest-point EER is not defined for weighted trials")
     n_t, n_n = int(bins.n_target), int(bins.n_nontarget)
@@ -309,7 +320,9 @@ def nearest_point(bins: ScoreBins) -> NearestPoint:
     i = int(np.argmax(missed * n_n >= accepted * n_t))
     m, f = int(missed[i] - bins.target[i]), int(accepted[i] + bins.nontarget[i])
     own = int(bins.target[i])
+    # Ties: the organizers' programs sort targets before non-targets of the same score.
     if (m + own) * n_n >= f * n_t:  # both meet while targets are being rejected
+        # -(-a // b) rounds up: the first trial at which the rates have met.
         x, y = -(-(f * n_t - m * n_n) // n_n), 0
     else:
         x, y = own, -(-(f * n_t - (m + own) * n_n) // n_t)
@@ -321,6 +334,7 @@ def nearest_point(bins: ScoreBins) -> NearestPoint:
     else:
         whole = (int(bins.target[i - 1]), int(bins.nontarget[i - 1])) if i else (0, 0)
         first = NearestPoint(m / n_t, f / n_n, i - 1, whole)
+    # The first of two equally near points, as argmin takes it.
     return first if abs(first.p_miss - first.p_fa) <= abs(second.p_miss - second.p_fa) else second
 
 
@@ -331,6 +345,7 @@ def nearest_threshold(source: ScoreSource, bins: ScoreBins) -> float:
     """
     point = nearest_point(bins)
     if point.bin < 0:
+        # No trial is rejected; the organizers' programs use a value just below the lowest score.
         return float(bins.low[0]) - 0.001
     low, high = float(bins.low[point.bin]), float(bins.high[point.bin])
     if low == high:
@@ -339,6 +354,7 @@ def nearest_threshold(source: ScoreSource, bins: ScoreBins) -> float:
     def between(chunk: Scores) -> Scores:
         return chunk.select(*((v >= low) & (v <= high) for v in (chunk.target, chunk.nontarget)))
 
+    # A run of one class has several scores; only these few are held to find the right one.
     within = DerivedSource(source, between).scores()
     x, y = point.n_rejected
     return float(np.sort(within.nontarget)[y - 1] if y else np.sort(within.target)[x - 1])
@@ -422,6 +438,7 @@ def t_eer_nearest(trials: SpoofTrials, *, prevalence: float = 0.5, attack: str |
     nearest = np.where(np.abs(gap(before)) <= np.abs(gap(over)), before, over)
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.abs(f / s - cm_fa[nearest] / (1.0 - cm_miss[nearest]))
+    # nanargmin: points where no spoof passes the ASV system are undefined.
     best = int(np.nanargmin(apart))
     return float(s[best] * cm_fa[nearest[best]])
 
@@ -438,6 +455,7 @@ def first_place_at_level(gap: Callable[[IntArray], FloatArray], level: FloatArra
 
 def _rates_trial_by_trial(*kinds: Array) -> list[FloatArray]:
     """Error rates after each trial in ascending order: misses of the first kind, false alarms of others."""
+    # Stable, so that ties stay in the order of the kinds, as in the organizers' programs.
     order = np.argsort(np.concatenate(kinds), kind="stable")
     label = np.repeat(np.arange(len(kinds)), [len(values) for values in kinds])[order]
     rates = []

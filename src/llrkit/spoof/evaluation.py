@@ -119,6 +119,7 @@ class SpoofEvaluation(Result):
     def _costs(self, prefix: str, names: tuple[str, ...]) -> tuple[NamedCost, ...]:
         get = self.numbers.get
         rows = [NamedCost(n, get(f"{prefix}.{i}.min"), get(f"{prefix}.{i}.act")) for i, n in enumerate(names)]
+        # Costs that need a kind of trials that is not there have neither number.
         return tuple(row for row in rows if row.min is not None or row.act is not None)
 
     @property
@@ -182,6 +183,7 @@ class SpoofEvaluation(Result):
         plain["attacks"] = {name: one.to_dict() for name, one in self.attacks.items()}
         if self.attacks:
             plain["worst_attack"] = self.worst_attack
+        # The numbers of an attack are part of a whole that states its conventions once.
         return plain | {"conventions": self.conventions} if self.cost_names or self.tandem_names else plain
 
     @property
@@ -219,6 +221,7 @@ class SpoofEvaluation(Result):
 
     def rows(self) -> list[tuple[str, str, str]]:
         """The table: name, value, and what it is."""
+        # With CM scores alone and no non-targets, targets are just bona fide speech.
         alone = set(self.numbers) == {"cm_eer"} and not self.n["nontarget"]
         table = [("trials", sizes_in_words(self.n, bona_fide=alone), "")]
         notes = {
@@ -350,21 +353,26 @@ def evaluate(
     where = _asv_decision(trials, counted, asv_threshold)
     attacks: list[str] = []
     if trials.attack is not None:
+        # From counts that are there anyway; a countermeasure alone needs a pass for its attacks.
         attacks = next(iter(counted.values())).attacks if counted else attack_names(trials, "cm")
     people = None
     if speakers is not None:  # once for all attacks
+        # Found in the trials of any system: all have the same speakers.
         people = find_speakers(trials.source_of(next(iter(trials.systems))), speakers)
 
     def one(attack: str | None) -> SpoofEvaluation:
         counts = _spoof_counts(trials, settings, counted, where, attack)
         numbers, reasons = spoof_numbers(counts, settings)
         if eer == "nearest" and "t_eer" in numbers:
+            # The nearest point exists for single trials only, so it is not among the numbers of counted
+            # bins.
             numbers["t_eer"] = t_eer_nearest(trials, attack=attack)
         # trials with a score of the system that decides, or of the countermeasure
         if counts.decision is not None:
             n = dict(zip(KINDS, counts.decision.n, strict=True))
         else:
             n = trials.counts("cm")
+            # Trials of a countermeasure alone: spoofs may be those of one attack.
             if counts.cm is not None:
                 n["spoof"] = counts.cm.n_nontarget
         result = SpoofEvaluation(
@@ -383,6 +391,7 @@ def evaluate(
         made = spoof_intervals(trials, counts, settings, people, level, seed, attack=attack, asv_fixed=fixed)
         return replace(result, uncertainty=made)
 
+    # Before the attacks: if nothing can be evaluated there is one error, not one for each of them.
     whole = one(None)
     if not whole.numbers:
         raise InputError(f"nothing can be evaluated: {'; '.join(dict.fromkeys(whole.reasons.values()))}")
@@ -408,6 +417,7 @@ def _asv_decision(
         return float(asv_threshold)
     try:
         return asv_eer_threshold(trials, counted["asv"].bins())
+    # Without targets or non-targets there is no equal-error threshold, but CM numbers remain.
     except EmptyClassError:
         return None
 
@@ -418,6 +428,7 @@ def _count_alone(trials: SpoofTrials) -> tuple[dict[System, KindCounts], dict[st
     reasons: dict[str, str] = {}
     for name in trials.systems:
         try:
+            # A countermeasure has two classes, bona fide and spoofed, which are counted elsewhere.
             if name != "cm":
                 counted[name] = count_kinds(trials, name)
         except EmptyClassError as error:
@@ -446,6 +457,7 @@ def _spoof_counts(
         asv_rates = p_miss, p_fa, p_fa_spoof
     if "cm" in trials.systems:
         source = cm_source(trials, attack)
+        # Spoofs may have no CM scores at all.
         with suppress(EmptyClassError):
             cm = count_bins(source)
         if cm is not None and asv_rates is not None:

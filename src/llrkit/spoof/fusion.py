@@ -50,6 +50,7 @@ class KindLosses(FieldwiseSums):
             ):
                 values, slopes = fused(np.asarray(scores, dtype=np.float64))
                 margin = sign * (values + log_odds)
+                # The derivative of the loss by the score.
                 pull = sign * np.asarray(sigmoid(margin))
                 n.append(float(len(values)))
                 loss.append(float(np.sum(softplus(margin))))
@@ -61,6 +62,7 @@ class KindLosses(FieldwiseSums):
 
     def weighted(self, weights: FloatArray) -> tuple[float, FloatArray]:
         """Loss and gradient with these weights of the means over the kinds."""
+        # A kind without trials has no mean; its weight is left out.
         shares = np.divide(weights, self.n, out=np.zeros(3), where=self.n > 0)
         return float(shares @ self.loss), np.asarray(shares @ self.gradient)
 
@@ -165,10 +167,13 @@ def fit_sasv(
             weights=weights[:2], offset=float(weights[2]), systems=[asv_name, cm_name], method=said,
             options=options, provenance=origin, reading=read_as,
         )  # fmt: skip
+    # Safeguarded, so that a system without errors on these trials still gives a finite start.
     asv = fit_logistic(trials.pair_to_count("asv", ("target",), ("nontarget",)), regularization=SAFEGUARD)
     cm = fit_logistic(trials.pair_to_count("cm", BONA_FIDE, ("spoof",)), regularization=SAFEGUARD)
     lines = np.array([asv.a, cm.a, asv.b, cm.b])
     if method == "bayes-trained":
+        # Trained from the closed form, which is the answer where both systems are calibrated and
+        # independent.
         lines = _trained_fusion(trials, chosen, regularization, _bayes_form(share), lines, moments)
     a1, a2, b1, b2 = lines.tolist()
     return SasvMap(
@@ -191,6 +196,7 @@ def _bayes_form(share: float) -> Callable[[FloatArray], FusedScore]:
             asv, cm = theta[0] * scores[:, 0] + theta[2], theta[1] * scores[:, 1] + theta[3]
             values = combined(asv, cm, share)
             # how much of what speaks against a target is that it may be a spoof
+            # At the ends the mixture has one component, and the logarithm of its odds would be infinite.
             of_cm = np.full(len(cm), share) if share in (0.0, 1.0) else np.asarray(
                 sigmoid(np.log(share) - np.log1p(-share) + asv - cm)
             )  # fmt: skip
@@ -212,10 +218,12 @@ def _trained_fusion(
 ) -> FloatArray:
     """The parameters with the lowest loss; the two slopes come first, and are not negative."""
     source = trials.source_of_both()
+    # Slopes are penalized in units of the spread of the scores, so that their scale does not matter.
     spread = np.sqrt(0.5 * (moments.target.variance + moments.nontarget.variance))
     log_odds = -costs.threshold
     # the mean loss of each kind counts as much as its effective prior in the decision
     prior, share = float(sigmoid(log_odds)), spoof_share_of(costs)
+    # As if the trials had the priors of the application: the numbers in the file do not count.
     weights = np.array([prior, (1.0 - prior) * (1.0 - share), (1.0 - prior) * share])
     scale = np.ones(len(start))
     scale[:2] = np.where(spread > 0.0, spread, 1.0)
@@ -230,6 +238,7 @@ def _trained_fusion(
 
     from scipy.optimize import minimize  # takes longer to import than all of llrkit
 
+    # Slopes are not negative: a higher score of either system must never speak against a target.
     bounds = [(0.0, None)] * 2 + [(None, None)] * (len(start) - 2)
     solved = minimize(objective, start * scale, jac=True, method="L-BFGS-B", bounds=bounds,
                       options={"maxiter": 500, "ftol": 1e-13, "gtol": 1e-9})  # fmt: skip
@@ -348,6 +357,7 @@ def compare(
     raw = LinearMap(weights=np.ones(2), offset=0.0, systems=systems, method="sum")
 
     def on(trials: SpoofTrials, fusion: Map | None) -> SpoofEvaluation:
+        # Tandem costs need two scores, and a fused system has one.
         return evaluate(trials.fused(raw if fusion is None else fusion), [chosen], tandem=())
 
     compared = compared_on(
@@ -357,6 +367,7 @@ def compare(
         lambda name: {"costs": chosen, **options.get(name, {})},
         lambda fusion: on(test, fusion),
     )
+    # Trials that were trained on are shown beside the others, unless they are the others.
     maps = {} if test is train else {RAW: raw, **compared[1]}
     on_training = MappingProxyType({name: on(train, fusion) for name, fusion in maps.items()})
     return SasvComparison(*compared, chosen.name, on_training)

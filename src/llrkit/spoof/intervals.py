@@ -98,6 +98,7 @@ def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[st
     decision, asv, cm = counts.decision, counts.asv, counts.cm
     if decision is not None:
         for name, others in PAIRS.items():
+            # Default arguments bind what this round means; closures would see the last one.
             put(name, lambda others=others: _pair_eer(decision, settings.eer, *others))  # type: ignore[misc]
         for i, costs in enumerate(settings.costs):
             put(f"a_dcf.{i}.min", lambda costs=costs: min_a_dcf_from_bins(decision, costs))  # type: ignore[misc]
@@ -126,6 +127,7 @@ def spoof_numbers(counts: SpoofCounts, settings: SpoofSettings) -> tuple[dict[st
 def _pair_eer(bins: KindBins, convention: str, nontarget: bool, spoof: bool) -> float:
     """The EER of targets against others of one kind, or of both, which must both be there."""
     for kind, n in zip(KINDS, bins.n, strict=True):
+        # A pair of both kinds with one of them missing would silently be the EER of the other.
         if nontarget and spoof and not n:
             raise EmptyClassError(f"there are no {kind} trials")
     if convention == "roc":
@@ -140,10 +142,12 @@ def cm_thresholds(settings: SpoofSettings, rates: tuple[float, float, float]) ->
         try:
             cuts.append(TandemTerms.of(costs, rates).threshold)
         except InputError:
+            # A cost that cannot be normalized has no number, and its place must still be filled.
             cuts.append(np.inf)
     return np.array(cuts, dtype=np.float64)
 
 
+# In small sets the subtraction could leave nothing, or less.
 SMALLEST = 0.1
 """No less than this share is ever left."""
 
@@ -166,6 +170,7 @@ def shares_counted_once(
     which a jackknife follows to first order.
     """
     bins = counts.decision
+    # With one column of speakers no trial is left out with two of them.
     if bins is None or len(speakers.columns) == 1:
         return {}
     sums = _cost_sums(bins, settings) | _eer_sums(bins)
@@ -200,6 +205,7 @@ def _cost_sums(bins: KindBins, settings: SpoofSettings) -> dict[str, _RateSum]:
     path = bins.path
     for i, costs in enumerate(settings.costs):
         weights = tuple(weight / costs.default for weight in costs.weights)
+        # At the best threshold of all trials: to first order a minimum does not move with its threshold.
         best = float(path.threshold[np.argmin(path_costs(path, costs))])
         sums |= {f"a_dcf.{i}.min": (best, weights), f"a_dcf.{i}.act": (costs.threshold, weights)}
     return sums
@@ -214,10 +220,12 @@ def _eer_sums(bins: KindBins) -> dict[str, _RateSum]:
         if not n_target or not all(size for size, one in zip(others, chosen, strict=True) if one):
             continue
         roc = error_path(bins.pair(*chosen))
+        # The threshold where both rates cross, from below.
         at = int(np.argmax(roc.p_miss >= roc.p_fa))
         rate = 0.5 * float(roc.p_miss[at] + roc.p_fa[at])
         if 0.0 < rate < 1.0:
             of_misses = false_alarm_share(roc, rate)
+            # The rate of both kinds is a mean of theirs, weighted by their numbers.
             of_others = ((1.0 - of_misses) * size / sum(n) for size in n)
             sums[name] = float(roc.threshold[at]), (of_misses, *of_others)
     return sums
@@ -251,8 +259,10 @@ def spoof_intervals(
     names = [name for name in jackknife.names if name in exact]
     intervals, errors, reasons = {}, {}, {}
     for name in names:
+        # The jackknife of each number by itself: shares differ between them.
         one = replace(jackknife.select([name]), counted_once=shares.get(name, 1.0))
         few = _fewest_errors(name, exact[name], counts, settings)
+        # A number that vanishes with one speaker rests on that speaker alone.
         if not np.isfinite(one.without).all():
             reasons[name] = "without one of the speakers a kind of trials has none left"
         elif not one.standard_error[0] > 0.0:
@@ -263,6 +273,8 @@ def spoof_intervals(
         if name in reasons:
             continue
         scale: Scale = "cost" if name.endswith(".act") else "rate"
+        # The jackknife works on cells; the exact number is kept and only its changes are taken from
+        # them.
         shift = exact[name] - one.values
         scaled = replace(one, values=one.values + shift, without=one.without + shift).on_scales([scale])
         if not (np.isfinite(scaled.values).all() and np.isfinite(scaled.without).all()):
@@ -271,6 +283,8 @@ def spoof_intervals(
         low, high = scaled.interval(level, center=scaled.values, seed=seed)
         if name.endswith(".min"):  # the best threshold on these trials looks better than it is
             up = np.maximum(scaled.corrected, scaled.values)
+            # A minimum is optimistic, so its upper end is centered on the jackknife's bias-corrected
+            # value.
             _, high = scaled.interval(level, center=up, seed=seed)
         intervals[name] = (float(from_scale(low[0], scale)), float(from_scale(high[0], scale)))
         errors[name] = float(one.standard_error[0])
@@ -288,6 +302,7 @@ def spoof_intervals(
 
 def _few_speakers_of_kind(trials: SpoofTrials, speakers: Speakers) -> list[str]:
     """Says so where the trials of a kind are of few speakers, or mostly of few."""
+    # More than 500 speakers are left out in groups, see trust.speakers.
     groups = speakers.grouped()
     least: dict[str, float] = {}
     for system in trials.systems:
@@ -318,6 +333,7 @@ def _jackknife_of_kinds(
     ]
     for name, bins, own in wanted:
         if bins is not None and name != "cm":
+            # One system may decide alone and in the tandem: its cells are cut at the thresholds of both.
             used = np.concatenate([act, asv_cuts]) if name == system == "asv" else own
             cuts = _cuts_of_scores(bins, settings, used)
             # targets against others of each kind, cut at the same places
@@ -330,6 +346,7 @@ def _jackknife_of_kinds(
             cm_act = cm_thresholds(settings, counts.asv_rates)
         source = trials.pair("cm", BONA_FIDE, ("spoof",), attack=attack)
         both = counts.cm
+        # Bona fide and spoofs in the places of targets and non-targets, to share the function that cuts.
         as_kinds = KindBins(both.target, both.nontarget, np.zeros_like(both.target), both.low, both.high)
         cm_cuts = _cuts_of_scores(as_kinds, SpoofSettings((), ()), cm_act)
         cm_cells = speaker_cells(source, speakers, cm_cuts)
@@ -344,6 +361,7 @@ def _jackknife_of_kinds(
             return None
         first, second = (kept(of, speaker) for of in cells[name])
         kinds = first.counts[0], first.counts[1], second.counts[1]
+        # Cells that only the speaker left out had filled would be thresholds without trials.
         filled = np.any([n > 0 for n in kinds], axis=0)
         low = np.concatenate([[-np.inf], first.cuts])[filled]
         target, nontarget, spoof = (n[filled] for n in kinds)
@@ -363,6 +381,7 @@ def _jackknife_of_kinds(
                 cm_rates = np.column_stack([path.p_miss[i], path.p_fa[i]])
         if asv is not None and counts.asv_rates is not None:
             if asv_fixed is None:  # misses and false alarms of non-targets are equal there
+                # At the equal error rate both are the same by interpolation, whatever cells there are.
                 p_miss, _, p_fa_spoof = until_crossing(asv.path)[:, -1].tolist()
                 asv_rates = p_miss, p_miss, p_fa_spoof
             else:
@@ -380,6 +399,7 @@ def _jackknife_of_kinds(
         return spoof_numbers(made, plain)[0]
 
     whole = numbers(None)
+    # NaN where a number does not exist without a speaker.
     without = np.full((speakers.n, len(whole)), np.nan)
     for speaker in range(speakers.n):
         found = numbers(speaker)
@@ -392,6 +412,7 @@ def _cuts_of_scores(bins: KindBins, settings: SpoofSettings, more: FloatArray) -
     path = bins.path
     lows = bins.low
     if len(lows) > MOST_CELLS:
+        # A kind without trials has NaN throughout.
         rates = [rate for rate in (path.p_miss, path.p_fa, path.p_fa_spoof) if not np.isnan(rate[0])]
         chosen = [_even_along_rates(rate[1:-1]) for rate in rates]
         best = [int(np.argmin(path_costs(path, costs))) for costs in settings.costs if len(rates) == 3]
@@ -404,9 +425,11 @@ def _cuts_of_scores(bins: KindBins, settings: SpoofSettings, more: FloatArray) -
 def _even_along_rates(rates: FloatArray) -> IntArray:
     """Places that are even along a rate, in shares and on a probit axis, which looks into the corners."""
     rising = rates if rates[-1] >= rates[0] else 1.0 - rates
+    # Half the smallest step keeps the probit finite at rates of 0 and 1.
     smallest = max(float(np.min(np.diff(np.unique(rising)), initial=1.0)) / 2.0, 1e-12)
     clipped = np.clip(rising, smallest, 1.0 - smallest)
     along = (rising, probit(clipped))
+    # Three rates, each on two axes: together MOST_CELLS places.
     each = MOST_CELLS // 6
     places = [np.searchsorted(a, np.linspace(a[0], a[-1], each)) for a in along]
     return np.unique(np.concatenate(places)) + 1
@@ -427,6 +450,7 @@ def _fewest_errors(name: str, value: float, counts: SpoofCounts, settings: Spoof
         # errors that add nothing to speak of need not be many
         charged = np.array(costs.weights) > 0.0
         cost = np.array(costs.weights) * rates
+        # A kind that contributes less than a twentieth of the cost need not have many errors.
         matter = charged & (cost > 0.05 * cost.sum()) if cost.sum() > 0 else charged
         return float((rates * np.array(bins.n))[matter].min()) if matter.any() else 0.0
     both = None
@@ -434,4 +458,5 @@ def _fewest_errors(name: str, value: float, counts: SpoofCounts, settings: Spoof
         both = bins.pair(*PAIRS[name])
     elif name == "cm_eer":
         both = counts.cm
+    # An EER has that many errors in the smaller class.
     return None if both is None else float(value * min(both.n_target, both.n_nontarget))

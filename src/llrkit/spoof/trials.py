@@ -68,6 +68,7 @@ class SpoofTrials:
                 require_column(attack, self._table.columns)
         names = self._source.roles.score if self._source is not None else self.columns
         if not any(given.values()):
+            # Columns with the usual names, unless any was named.
             given = {system: system if system in names else None for system in SYSTEMS}
         self.systems: Mapping[System, str] = {system: name for system, name in given.items() if name}
         if not self.systems:
@@ -85,6 +86,7 @@ class SpoofTrials:
         self.attack = attack
         self._bases: dict[System, ScoreSource] = {}
         self._carrying: dict[System, ScoreSource] = {}
+        # Only the last pair is kept: an evaluation asks for several numbers of one pair in a row.
         self._last_pair: tuple[Pair, Scores] | None = None
         self._kinds: dict[System, tuple[Array, Array, Array]] = {}
         self._attacks: dict[System, Mapping[str, Array]] = {}
@@ -186,6 +188,7 @@ class SpoofTrials:
             negative=tuple(negative),
             attack=chosen,
         )
+        # The columns that the change looks at; DerivedSource makes the source carry them.
         needs = (self.kind_column, *(chosen[:1] if chosen else ()))
         return DerivedSource(self.source_of(system), change, needs)
 
@@ -237,6 +240,7 @@ class SpoofTrials:
             self._kinds[system] = self._table.ascending_kinds(self.systems[system])
         target, nontarget, spoof = self._kinds[system]
         if attack is not None and self.attack is not None:
+            # spoof[:0] keeps the type where an attack has no score of this system.
             spoof = self.ascending_attacks(system).get(attack, spoof[:0])
         return target, nontarget, spoof
 
@@ -253,6 +257,7 @@ class SpoofTrials:
             assert self._table is not None
             scores, attacks, names = self._table.spoofs_of(self.systems[system], self.attack)
             columns = {self.attack: (attacks[:0], attacks)}
+            # As a chunk of non-targets, so that the function that tells attacks apart can be shared.
             spoofs = Scores.part(scores[:0], scores, columns, {} if names is None else {self.attack: names})
             places = attack_positions(spoofs, self.attack, np.ones(len(scores), dtype=bool))
             self._attacks[system] = {name: np.sort(scores[own]) for name, own in places.items()}
@@ -295,6 +300,7 @@ class SpoofTrials:
                 assert self._source is not None
                 places = [self._source.roles.score.index(name) for name in names]
                 both = DerivedSource(self._source, partial(chosen_systems, places=places), score=names)
+            # Kept, since it keeps what it has read: training reads it in every step.
             self._both = both.with_columns(self.kind_column)
         return self._both
 
@@ -311,6 +317,7 @@ class SpoofTrials:
         both = self.source_of_both()
         if self._table is None:
             # systems are known by their roles here, whatever their columns are called
+            # Fusions match systems by name, so the columns get the names they had in training.
             named = DerivedSource(both, _unchanged_kinds, score=tuple(fusion.system_names) or None)
             kept: KindTable | ScoreSource = DerivedSource(fusion.on(named), _unchanged_kinds, score=(name,))
         else:
@@ -332,6 +339,7 @@ class SpoofTrials:
         seen = self.source_of(system).reduce(lambda chunk: ValueCounts.of(chunk, name)).counts
         total: dict[Kind, float] = dict.fromkeys(KINDS, 0)
         for word, (n_target, n_other) in seen.items():
+            # Labels of a source are words, several of which may mean one kind.
             total[kind_of(word)] += n_target + n_other
         return total
 

@@ -66,7 +66,9 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
     """
 
     is_differentiable = False
+    # Some of the numbers are better when higher, some when lower.
     higher_is_better = None
+    # forward then needs no second update with the state of all batches.
     full_state_update = False
 
     target: list[torch.Tensor]
@@ -82,6 +84,8 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
     ) -> None:
         super().__init__(**options)
         self.points, self.positive = points, positive
+        # Names are fixed here, so that a misspelled one is an error before training and not after an
+        # epoch.
         self.names = _names_of_metrics(points)
         if metric is not None and metric not in self.names:
             raise UnknownNameError(f"there is no metric {not_among(metric, self.names, '; there are ')}")
@@ -90,6 +94,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         self._of_one_batch = False
         self.set_dtype(torch.float64)  # also of the empty state of a process without trials
         for name in ("target", "nontarget"):
+            # Exact numbers need every score, so states are concatenated and not summed.
             self.add_state(name, default=[], dist_reduce_fx="cat")
 
     def update(self, preds: Batch, target: Batch) -> None:
@@ -102,8 +107,10 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
         target
             Labels, as many as scores.
         """
+        # The scores stay on the device they came from, where torchmetrics gathers them.
         device = preds.device if isinstance(preds, torch.Tensor) else self.device
         of_targets, of_nontargets = batch_by_class(preds, target, self.positive)
+        # 64 bits, so that the numbers are those of llrkit.evaluate to the last bit.
         self.target.append(torch.as_tensor(of_targets, dtype=torch.float64, device=device))
         self.nontarget.append(torch.as_tensor(of_nontargets, dtype=torch.float64, device=device))
 
@@ -128,12 +135,14 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
 
     def compute(self) -> Numbers:
         """The numbers of all trials so far; the whole evaluation is in ``.evaluation``."""
+        # The state may have come from other processes, so the evaluation starts from it alone.
         meter = Meter(self.points)
         meter.load_state_dict({name: self._gathered(name) for name in ("target", "nontarget")})
         try:
             self.evaluation = meter.compute()
             numbers = dict(zip(self.names, _values_of_metrics(self.evaluation), strict=True))
         except EmptyClassError as error:
+            # A single batch of one class is nothing to warn about.
             if not self._of_one_batch:
                 warn_caller(f"{error}: the metrics are NaN", LlrkitWarning)
             self.evaluation, numbers = None, dict.fromkeys(self.names, math.nan)
@@ -146,6 +155,7 @@ class DetectionMetrics(Metric):  # type: ignore[misc]
     def _gathered(self, name: str) -> FloatArray:
         """All scores of a class: a list of batches in this process, one tensor of all when gathered."""
         state = getattr(self, name)
+        # torchmetrics turns the list into one tensor when it gathers.
         if isinstance(state, list):
             state = torch.cat(state) if state else torch.empty(0, dtype=torch.float64)
         scores: FloatArray = state.detach().cpu().numpy()

@@ -1,4 +1,4 @@
-"""The universal background model, Baum-Welch statistics, and Gaussian mixtures of speakers."""
+"""UBM-GMM: the background model, Baum-Welch statistics, and the speaker models adapted from it."""
 
 from __future__ import annotations
 
@@ -73,6 +73,7 @@ class DiagonalGMM(SavedModel):
             raise InputError("a mean or variance of the mixture is not finite")
         if not (self.variances > 0).all() or not (self.weights >= 0).all():
             raise InputError("the variances of a mixture must be positive and its weights not negative")
+        # Weights that were saved or divided elsewhere sum to one only up to rounding.
         if abs(self.weights.sum() - 1.0) > 1e-6:
             raise InputError(f"the weights of a mixture must sum to 1, got {self.weights.sum():.6g}")
 
@@ -110,6 +111,7 @@ class DiagonalGMM(SavedModel):
             The frames.
         """
         n, d = frames.shape
+        # Frames of 32 bits stay in 32 bits, which halves the time of the matrix products.
         dtype = frames.dtype if frames.dtype == np.float32 else np.dtype(np.float64)
         wide = np.empty((n, 2 * d + 1), dtype)
         np.subtract(frames, self.center.astype(dtype), out=wide[:, :d])
@@ -173,6 +175,7 @@ def exponentiate(joint: Array) -> tuple[Array, Array]:
 
     def work(rows: slice) -> None:
         block = joint[rows]
+        # The largest is subtracted first, so that no exponential overflows and one of them is 1.
         np.max(block, axis=1, keepdims=True, out=largest[rows])
         np.subtract(block, largest[rows], out=block)
         np.exp(block, out=block)
@@ -216,10 +219,14 @@ class FrameSums(FieldwiseSums):
             # Dividing the frames by the row sums instead of the posteriors spares a pass over the larger
             # array; the column of ones gives the zeroth order in the same product.
             wide /= total
+            # Without second order the columns of squares are left out of the product, which is nearly
+            # half of it.
             sums = (weights.T @ (wide if second else wide[:, [*range(d), 2 * d]])).astype(np.float64)
             zeroth, about_center = sums[:, -1], sums[:, :d]
             squares = np.empty((0, d))
             if second:
+                # From the center to each mean, in 64 bits: in 32 the difference of these sums would lose
+                # digits.
                 squares = sums[:, d : 2 * d] - 2.0 * shift * about_center + zeroth[:, None] * shift**2
             first = about_center - zeroth[:, None] * shift
             parts.append(cls(len(piece), log_likelihood, zeroth, first, squares))
@@ -288,6 +295,7 @@ class Statistics(ReadOnlyArrays):
         if self.speakers is None:
             raise InputError("statistics can be added by speaker only if the speakers are known")
         names = tuple(dict.fromkeys(self.speakers))
+        # A matrix of zeros and ones, so that sums by speaker are matrix products.
         member = np.array([[who == name for who in self.speakers] for name in names], dtype=np.float64)
         n = member @ self.n_frames
         return replace(
@@ -323,6 +331,7 @@ def baum_welch(
     sums: list[FrameSums] = []
     for name, array in same_dimensions(utterances, gmm.n_dimensions):
         sums.append(FrameSums.of(array, gmm))
+        # In 32 bits squares of very large frames overflow; all statistics would be NaN.
         if not np.isfinite(sums[-1].log_likelihood):
             raise InputError(f"{name}: frames too far from the mixture for {array.dtype}")
         if report is not None:
@@ -387,12 +396,14 @@ def train_ubm(
     utterances, generator = Frames.of(frames), np.random.default_rng(rng)
     n_frames, total = 0, np.zeros(1)
     for chunk in frame_chunks(utterances, FRAMES_AT_ONCE):
+        # Frames may be of 32 bits, and there are millions of them.
         n_frames, total = n_frames + len(chunk), total + chunk.sum(axis=0, dtype=np.float64)
     if n_frames < 2 * n_gaussians:
         raise InputError(f"{n_frames} frames are too few for {n_gaussians} Gaussians; give two each at least")
     mean = total / n_frames
     squares = np.zeros_like(mean)
     for chunk in frame_chunks(utterances, FRAMES_AT_ONCE):
+        # Squares about the mean in a second pass: the difference of two large sums would lose digits.
         squares += ((chunk - mean) ** 2).sum(axis=0)
     variance = squares / n_frames
     if not (variance > 0).all():
@@ -401,6 +412,7 @@ def train_ubm(
     gmm, floor = DiagonalGMM(np.ones(1), mean[None], variance[None]), variance_floor * variance
     while gmm.n_gaussians < n_gaussians:
         gmm = _split_gaussians(gmm, min(2 * gmm.n_gaussians, n_gaussians), generator)
+        # After the last split the loop below does more steps anyway.
         if gmm.n_gaussians < n_gaussians:
             gmm, _ = _em_of_mixture(utterances, gmm, floor, split_iterations, report)
     gmm, history = _em_of_mixture(utterances, gmm, floor, iterations, report)
@@ -421,6 +433,7 @@ def training_steps(n_gaussians: int, iterations: int, split_iterations: int = 4)
 
 def _split_gaussians(gmm: DiagonalGMM, n: int, rng: np.random.Generator) -> DiagonalGMM:
     """Two Gaussians in place of each of the heaviest ones, a fifth of a standard deviation to either side."""
+    # Stable, so that of equal weights the first are split on every machine.
     chosen = np.sort(np.argsort(-gmm.weights, kind="stable")[: n - gmm.n_gaussians])
     signs = rng.choice([-1.0, 1.0], size=(len(chosen), gmm.n_dimensions))
     step = 0.2 * np.sqrt(gmm.variances[chosen]) * signs
@@ -441,6 +454,7 @@ def _em_of_mixture(
     for step in range(iterations):
         chunks = frame_chunks(frames, FRAMES_AT_ONCE, gmm.n_dimensions)
         sums_of = partial(FrameSums.of, gmm=gmm, second=True)
+        # Each thread has its own matrix products; train_extractor holds BLAS to one thread meanwhile.
         with ThreadPoolExecutor(workers) as pool:  # merged in their order, so that threads change no digit
             sums = reduce(add, in_order(pool, sums_of, chunks, 2 * workers))
         history.append(sums.log_likelihood / sums.n_frames)
@@ -454,6 +468,7 @@ def _maximized_mixture(sums: FrameSums, gmm: DiagonalGMM, floor: FloatArray) -> 
     """The mixture that fits best given which frames belong to which Gaussian."""
     n = sums.zeroth[:, None]
     filled = n > 1e-6  # a Gaussian without frames stays where it is, at next to no weight
+    # Any divisor will do where nothing is kept of the quotient.
     safe = np.where(filled, n, 1.0)
     shift = sums.first / safe
     spread = sums.second / safe - shift**2
@@ -514,6 +529,7 @@ def adapt_means(statistics: Statistics, gmm: DiagonalGMM, *, relevance: float = 
     positive(relevance, "relevance")
     if statistics.first.shape[1:] != gmm.means.shape:
         raise InputError(f"statistics for {statistics.first.shape[1:]}, a mixture of {gmm.means.shape}")
+    # n / (n + r) (first / n), with n canceled, so that a Gaussian without frames needs no exception.
     return SpeakerGMMs(
         statistics.ids, gmm.means + statistics.first / (statistics.zeroth[:, :, None] + relevance)
     )
@@ -565,6 +581,7 @@ def gmm_scores(
     # x being counted from the center of the background model.
     moved = means - gmm.center
     still = gmm.means - gmm.center
+    # Speaker models share the variances of the background model, so squares of the frame cancel.
     slopes = (moved - still) / gmm.variances
     offsets = -0.5 * ((moved**2 - still**2) / gmm.variances).sum(axis=2)
     few = top if top is not None and top < gmm.n_gaussians else None
@@ -581,6 +598,7 @@ def gmm_scores(
 
 
 def _all_gaussians(joint: Array, x: Array, slopes: FloatArray, offsets: FloatArray, few: int) -> FloatArray:
+    # A copy, since log_sum_exp overwrites its argument and ``joint`` is needed for every model.
     background = log_sum_exp(joint.copy()).sum(dtype=np.float64)
     sums = np.empty(len(slopes))
     for s, (slope, offset) in enumerate(zip(slopes.astype(x.dtype), offsets.astype(x.dtype), strict=True)):
@@ -591,6 +609,7 @@ def _all_gaussians(joint: Array, x: Array, slopes: FloatArray, offsets: FloatArr
 def _few_gaussians(joint: Array, x: Array, slopes: FloatArray, offsets: FloatArray, few: int) -> FloatArray:
     """Each Gaussian meets all its frames and all models in one matrix product."""
     n = len(joint)
+    # Which ones are best matters, not their order: a partition is enough.
     best = np.argpartition(joint, -few, axis=1)[:, -few:].ravel()
     kept = np.take_along_axis(joint, best.reshape(n, few), axis=1)
     background = log_sum_exp(kept.copy()).sum(dtype=np.float64)
@@ -603,6 +622,7 @@ def _few_gaussians(joint: Array, x: Array, slopes: FloatArray, offsets: FloatArr
         terms = np.empty((n * few, len(slope)), x.dtype)
         for c, pairs in zip(used, groups, strict=True):
             terms[pairs] = x[pairs // few] @ slope[:, c].T + offset[:, c]
+        # Models are the last axis, so log_sum_exp, which works on rows, cannot be used here.
         terms = terms.reshape(n, few, -1) + kept[:, :, None]
         largest = terms.max(axis=1)
         total = np.exp(terms - largest[:, None]).sum(axis=1)

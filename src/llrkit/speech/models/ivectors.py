@@ -87,6 +87,8 @@ class TotalVariability(SavedModel):
     @cached_property
     def _squares(self) -> FloatArray:
         """``T_c' inv(V_c) T_c`` of each Gaussian, lower triangle, shape (C, R (R + 1) / 2)."""
+        # The matrices are symmetric: their lower triangles halve the memory and the product with the
+        # counts.
         lower = np.tril_indices(self.n_factors)
         squares = np.empty((len(self.matrix), len(lower[0])))
         for gaussians in blocks(len(squares), _GAUSSIANS):
@@ -125,6 +127,7 @@ class TotalVariability(SavedModel):
             block = statistics.subset(range(utterances.start, utterances.stop))
             linear = self.deviations(block) @ flat
             precisions = np.zeros((len(block), self.n_factors, self.n_factors))
+            # All precisions of the block in one product: they are linear in the counts.
             precisions[:, rows, columns] = block.zeroth @ self._squares
             precisions[:, range(self.n_factors), range(self.n_factors)] += 1.0
             yield utterances, posterior_of(precisions, linear)
@@ -150,6 +153,8 @@ class TotalVariability(SavedModel):
         return Embeddings(
             vectors, np.array(statistics.ids),
             None if statistics.speakers is None else np.array(statistics.speakers),
+            # Posteriors of a frame sum to one up to rounding, so the sums are whole numbers up to
+            # rounding.
             {"frames": np.rint(statistics.n_frames).astype(np.int64)}, spread,
         )  # fmt: skip
 
@@ -175,6 +180,7 @@ def posterior_of(precisions: FloatArray, linear: FloatArray) -> Posterior:
             raise InputError("a precision matrix is not positive definite: the statistics are unusable")
         log_determinants[u] = 2.0 * np.log(factor.diagonal()).sum()
         precision[:] = lapack.dpotri(factor, lower=0, overwrite_c=1)[0].T
+        # dpotri fills one triangle only.
         precision += np.tril(precision, -1).T
     means = (precisions @ linear[:, :, None])[:, :, 0]
     return Posterior(means, precisions, 0.5 * ((means * linear).sum(axis=1) - log_determinants))
@@ -207,6 +213,7 @@ class FactorSums(FieldwiseSums):
         factors, packed_sum, gain = np.zeros(n_factors), np.zeros(len(rows)), 0.0
         for utterances, (means, covariances, gains) in model.posteriors(statistics):
             block = statistics.subset(range(utterances.start, utterances.stop))
+            # E[w w'] is the posterior covariance plus the square of the posterior mean.
             packed = covariances[:, rows, columns] + means[:, rows] * means[:, columns]
             squares += block.zeroth.T @ packed
             products += model.deviations(block).T @ means
@@ -281,6 +288,8 @@ def train_ivectors(
         )
     if iterations < 1:
         raise InputError(f"the training needs at least one step, got {iterations}")
+    # Scaled so that T w has a hundredth of the variance of a frame, whatever the number of factors: EM
+    # cannot leave a matrix of zeros, and starts from an uninformative one.
     start = 0.1 * np.random.default_rng(rng).normal(size=(*gmm.means.shape, n_factors))
     start *= np.sqrt(gmm.variances)[:, :, None] / np.sqrt(n_factors)
     model = TotalVariability(start, gmm.variances, np.zeros_like(gmm.means))
@@ -300,9 +309,11 @@ def _maximized_variability(
     """The model that fits best given what is known of w; Gaussians without frames stay as they are."""
     n_factors = model.n_factors
     white = np.array(model.white)
+    # A Gaussian without frames has equations without a solution.
     filled = np.flatnonzero(sums.counts > 1e-6)
     for block in blocks(len(filled), _GAUSSIANS):
         at = filled[block]
+        # By blocks: all full matrices together would take C R^2 numbers.
         squares = _unpacked_triangles(sums.squares[at], n_factors)
         white[at] = np.linalg.solve(squares, sums.products[at].transpose(0, 2, 1)).transpose(0, 2, 1)
     offsets = np.array(model.offsets)
@@ -313,6 +324,8 @@ def _maximized_variability(
         )
         scales = np.sqrt(model.variances)
         offsets += scales * (white @ mean)
+        # Any square root would do, since the factors are determined up to a rotation only; Cholesky is
+        # the cheapest.
         white = white @ np.linalg.cholesky(covariance)
     matrix = white * np.sqrt(model.variances)[:, :, None]
     return TotalVariability(matrix, model.variances, offsets)
@@ -405,6 +418,8 @@ class Extractor:
         return cls(ubm, model, front_end)
 
 
+# Chunks of frames are spread over threads, in which BLAS threads would only wait for each other
+# (docs/notes/decisions-interfaces.md).
 @one_blas_thread()
 def train_extractor(
     frames: Frames,
@@ -447,6 +462,8 @@ def train_extractor(
     """
     whole_number(n_gaussians, 1, "n_gaussians")
     inputs = None if stages is None else input_key(frames, front_end)
+    # The state of a generator that the caller has drawn from is in no key, so nothing may be taken from
+    # an earlier run.
     if inputs is None or isinstance(rng, np.random.Generator):
         stages = None
     generator = np.random.default_rng(rng)
@@ -455,6 +472,7 @@ def train_extractor(
 
     def ubm_arrays() -> dict[str, Array]:
         for i, _ in enumerate(kept, 1):  # load them once, with threads
+            # load_all makes this column and has reported the progress of loading already.
             if "frames" not in kept.columns:
                 told("frames", i, len(kept))
         steps, total = count(1), training_steps(n_gaussians, iterations)
@@ -462,6 +480,7 @@ def train_extractor(
             kept, n_gaussians, iterations=iterations, rng=generator,
             report=lambda size, step, value: told("background model", next(steps), total),
         )  # fmt: skip
+        # Kept with the stage, so that a resumed run starts the factors where an uninterrupted one does.
         state = np.array(json.dumps(generator.bit_generator.state))
         return {**trained.arrays("ubm."), "generator": state}
 
@@ -480,6 +499,7 @@ def train_extractor(
     arrays = staged(stages, "ubm", key, ubm_arrays)
     generator.bit_generator.state = json.loads(str(arrays["generator"]))
     extractor = Extractor(DiagonalGMM.from_arrays(arrays, "ubm."), None, front_end)
+    # The statistics depend on nothing but the background model and its inputs, so they share its key.
     statistics = Statistics(
         kept.ids, **staged(stages, "statistics", key, statistics_arrays), speakers=kept.speakers
     )

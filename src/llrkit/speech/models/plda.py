@@ -60,6 +60,7 @@ class PLDARows:
 
     def rows(self, selection: slice) -> PLDARows:
         """Some consecutive rows, with the precisions they have."""
+        # Only the precisions of these rows: whether they are scattered is judged block by block.
         used, group = np.unique(self.group[selection], return_inverse=True)
         return PLDARows(self.natural[selection], group, self.precisions[used])
 
@@ -77,6 +78,7 @@ class PLDARows:
         """What each row adds to the LLR whatever the other side: ``1/2 [log|I+P| - g' (I+P)^-1 g]``."""
         alone, log_alone = _inverse_and_log_det(self.precisions, self.diagonal)
         terms = np.empty(len(self.natural))
+        # Every row gathers the inverse of its own, so a stack of full matrices is cut to _STACK numbers.
         for block in blocks(len(terms), max(1, _STACK // max(self.precisions[0].size, 1))):
             g, inverse = self.natural[block], alone[self.group[block]]
             moved = inverse * g if self.diagonal else np.einsum("irs,is->ir", inverse, g)
@@ -110,10 +112,14 @@ def rows_from_covariances(
     natural, precisions = np.empty((len(y), r)), []
     gains: list[FloatArray] = []
     for i, (count, covariance) in enumerate(zip(counts, covariances, strict=True)):
+        # The bytes are the key: only covariances that are equal to the last bit may share a matrix
+        # product.
         key = (float(count), np.ascontiguousarray(covariance).tobytes())
         if key not in seen:
             seen[key] = len(seen)
             noise = basis.T @ np.asarray(covariance, dtype=np.float64) @ basis
+            # In this basis the within-speaker covariance is the identity, and an average of n sessions
+            # has 1/n of it.
             noise[np.diag_indices_from(noise)] += 1.0 / count
             try:
                 factor = cholesky(noise, lower=True)
@@ -121,6 +127,8 @@ def rows_from_covariances(
                 raise InputError(f"row {i}: its covariance has negative eigenvalues") from None
             half = solve_triangular(factor, np.eye(len(noise)), lower=True)
             inverse = np.asarray(half.T @ half)
+            # All dimensions of y enter, since the noise correlates those without speaker variance with
+            # the others; only the first r rows of the inverse are needed.
             gains.append(scale[:, None] * inverse[:r])
             precisions.append(scale[:, None] * inverse[:r, :r] * scale)
         group[i] = seen[key]
@@ -144,6 +152,7 @@ def score_into(out: Array, left: PLDARows, right: PLDARows) -> None:
         if left.scattered:
             out[:, columns] = _score_in_stacks(left, left_own, group_rows, right_own[columns])
         else:
+            # np.matmul cannot write to columns that are picked by an index.
             scores = np.empty((len(left.natural), len(columns)), dtype=out.dtype)
             _score_by_product(left, left_own, group_rows, right_own[columns], scores)
             out[:, columns] = scores
@@ -186,10 +195,14 @@ def _score_in_stacks(
         precision = left.precisions[left.group[block]] + other
         if left.diagonal:
             joint, log_joint = _inverse_and_log_det(precision, diagonal=True)
+            # The quadratic form of a sum, multiplied out: squares of each side and a cross term, each a
+            # matrix product.
             squares = (joint * natural**2).sum(axis=1)[:, None] + joint @ (right.natural**2).T
             squares += 2.0 * (joint * natural) @ right.natural.T
         else:
             whole = np.eye(len(other)) + precision
+            # The log-determinant of a positive definite matrix, from the diagonal of its Cholesky
+            # factor.
             log_joint = 2.0 * np.log(np.diagonal(np.linalg.cholesky(whole), axis1=1, axis2=2)).sum(axis=1)
             sums = natural[:, :, None] + right.natural.T
             squares = np.einsum("irj,irj->ij", sums, np.linalg.solve(whole, sums))
@@ -200,6 +213,7 @@ def _score_in_stacks(
 def _inverse_and_log_det(precision: FloatArray, diagonal: bool) -> tuple[FloatArray, FloatArray]:
     """Inverse and log-determinant of ``I + P``; of each, for a stack."""
     if diagonal:
+        # log1p, since precisions are small in directions that say little about the speaker.
         return 1.0 / (1.0 + precision), np.log1p(precision).sum(axis=-1)
     whole = np.eye(precision.shape[-1]) + precision
     return np.asarray(np.linalg.inv(whole), dtype=np.float64), np.linalg.slogdet(whole)[1]
@@ -247,8 +261,10 @@ class PLDA(SavedModel):
         for name in ("between", "within"):
             matrix = symmetric(getattr(self, name), len(mean), f"the {name}-speaker covariance")
             object.__setattr__(self, name, matrix)
+        # Before ``eigen``, which needs a positive definite matrix on the right.
         require_definite(self.within, "the within-speaker covariance")
         lowest, largest = (float(f(self.eigen[0])) for f in (np.min, np.max))
+        # Rounding makes eigenvalues of a low-rank matrix slightly negative.
         if lowest < -1e-8 * max(largest, 1e-300):
             raise InputError("the between-speaker covariance has negative eigenvalues")
         super().__post_init__()  # the matrices are new: they must not be written to either
@@ -256,6 +272,7 @@ class PLDA(SavedModel):
     @cached_property
     def eigen(self) -> tuple[FloatArray, FloatArray]:
         """Ratios and basis: ``V' within V = I``, ``V' between V = diag(ratios)``, largest ratio first."""
+        # eigh solves between v = ratio within v with v' within v = 1, smallest ratio first.
         ratios, basis = eigh(self.between, self.within)
         return ratios[::-1], np.ascontiguousarray(basis[:, ::-1])
 
@@ -268,6 +285,7 @@ class PLDA(SavedModel):
     def rank(self) -> int:
         """Number of dimensions in which speakers differ."""
         ratios = self.eigen[0]
+        # Ratios below this are rounding errors of the eigenvalue solver, not dimensions.
         return int(np.sum(ratios > 10 * self.dim * np.finfo(float).eps * max(float(ratios[0]), 0.0)))
 
     @property
@@ -412,11 +430,15 @@ class PLDA(SavedModel):
         sizes = np.ones(n) if counts is None else np.asarray(counts, dtype=np.float64)
         if sizes.shape != (n,) or not (sizes >= 1).all() or not np.isfinite(sizes).all():
             raise InputError(f"{what}: counts must be {n} numbers of at least 1")
+        # Without covariances, or with diagonal ones, directions without speaker variance drop out of the
+        # LLR.
         basis = self.basis if covariances is None or uncertainty == "diagonal" else self.eigen[1]
+        # The mean is subtracted after the product, which spares a centered copy of all vectors.
         y = np.asarray(vectors, dtype=np.float64) @ basis - self.mean @ basis
         natural = y[:, : self.rank] * np.sqrt(self.ratios)
         if covariances is None:  # rows with as many sessions share a precision
             distinct, group = np.unique(sizes, return_inverse=True)
+            # Single sessions on both sides are the usual case and need no second pass over the array.
             if not np.array_equal(distinct, [1.0]):
                 natural *= sizes[:, None]
             return PLDARows(natural, group, distinct[:, None] * self.ratios)
@@ -426,6 +448,7 @@ class PLDA(SavedModel):
                 f"{what}: covariances must have shape {(n, self.dim, self.dim)}, got {given.shape}"
             )
         if uncertainty == "diagonal":
+            # optimize: two products one after the other, instead of one loop over all four indices.
             variances = np.einsum("dr,nde,er->nr", basis, given, basis, optimize=True)
             noise = 1.0 / sizes[:, None] + variances
             if not (noise > 0.0).all():
@@ -505,8 +528,10 @@ def train_plda(
     if isinstance(start, PLDA):
         if start.dim != sums.dim:
             raise InputError(f"the start has {start.dim} dimensions, the embeddings {sums.dim}")
+        # A model that is given is taken as it is, also where it has directions of no variance.
         model, floor = start, 0.0
     elif start == "moments":
+        # Without iterations the result is the moment estimate itself, which has no floor.
         model, floor = _moments_of_speakers(sums), _FLOOR if iterations else 0.0
     else:
         raise UnknownNameError(f"start={start!r}: expected moments or a model")
@@ -549,6 +574,8 @@ def _moments_of_speakers(sums: SpeakerSums) -> PLDA:
     n, total, within = sums.counts, sums.sessions, sums.within
     degrees = len(n) - 1
     centered = sums.means - sums.mean
+    # The number of sessions that equally many of each speaker would have for the same expectation of
+    # S_b.
     n0 = (total - (n @ n) / total) / degrees
     between = ((centered * n[:, None]).T @ centered / degrees - within) / n0
     return _plda_with_ratios(PLDA(sums.mean, np.zeros_like(within), within), between, floor=0.0, rank=None)
@@ -557,8 +584,10 @@ def _moments_of_speakers(sums: SpeakerSums) -> PLDA:
 def _plda_with_ratios(base: PLDA, between: FloatArray, floor: float, rank: int | None) -> PLDA:
     """A model with this covariance between speakers, its ratios to the one within made at least ``floor``."""
     ratios, basis = eigh(between, base.within)
+    # Negative estimates of variances come from chance, where speakers hardly differ.
     ratios = np.maximum(ratios, floor)
     if rank is not None:
+        # Ratios are sorted upwards: the first are the smallest.
         ratios[: len(ratios) - rank] = 0.0
     back = base.within @ basis  # the inverse of the transposed basis
     return PLDA(base.mean, (back * ratios) @ back.T, base.within)
@@ -570,6 +599,8 @@ def log_likelihood(model: PLDA, sums: SpeakerSums) -> float:
     n = sums.counts
     y = (sums.means - model.mean) @ basis
     spread = 1.0 + n[:, None] * np.maximum(ratios, 0.0)
+    # The change to coordinates where the within-speaker covariance is the identity costs its
+    # log-determinant for every session.
     log_within = float(np.linalg.slogdet(model.within)[1])
     squares = float(np.sum(n[:, None] * y * y / spread)) + float(np.sum((sums.scatter @ basis) * basis))
     constant = sums.sessions * (sums.dim * np.log(2.0 * np.pi) + log_within)
@@ -584,17 +615,22 @@ def _plda_em_step(model: PLDA, sums: SpeakerSums, rank: int) -> PLDA:
     ratios = np.maximum(ratios[:rank], 0.0)
     uncertain = 1.0 / (1.0 + n * ratios)  # of the latent variables h, whose prior variance is one
     h = n * np.sqrt(ratios) * y[:, :rank] * uncertain
+    # A column of ones estimates the center together with the loadings, in one regression.
     known = np.column_stack([h, np.ones(k)])
     second, cross = (n * known).T @ known, (n * known).T @ y
+    # E[h h'] is the square of the mean plus the posterior variance, which is diagonal in these
+    # coordinates.
     second[np.arange(rank), np.arange(rank)] += (n * uncertain).sum(axis=0)
     regression = np.linalg.solve(second, cross).T
     loadings, center = regression[:, :rank], regression[:, rank]
+    # The sum of squares less what the regression explains.
     within = (basis.T @ sums.scatter @ basis + (n * y).T @ y - regression @ cross) / sums.sessions
     # minimum divergence: give the latent variables back their mean of zero and their unit covariance
     shift = h.mean(axis=0)
     covariance = (h - shift).T @ (h - shift) / k + np.diag(uncertain.mean(axis=0))
     between = loadings @ covariance @ loadings.T
     back = model.within @ basis  # the inverse of the transposed basis
+    # Rounding leaves it slightly unsymmetric, and eigh reads one triangle only.
     within = 0.5 * (within + within.T)
     return PLDA(
         model.mean + back @ (center + loadings @ shift), back @ between @ back.T, back @ within @ back.T
@@ -632,6 +668,8 @@ def recoloring(source: FloatArray, target: FloatArray, *, shrinkage: float = 1e-
     powers = []
     for covariance, power in ((source, -0.5), (target, 0.5)):
         values, directions = np.linalg.eigh(covariance)
+        # Covariances of fewer vectors than dimensions have eigenvalues of zero, which rounding makes
+        # negative.
         values = np.maximum(values, 0.0) + shrinkage * np.trace(covariance) / len(covariance)
         if values[0] <= 0.0:
             raise InputError("the covariance is singular; give a shrinkage")
@@ -669,6 +707,8 @@ def coral_plus(plda: PLDA, unlabeled: Trainable, *, between: float = 0.8, within
     arguments.share(between, "between")
     arguments.share(within, "within")
     mean, covariance = mean_and_covariance(unlabeled, plda.dim, "unlabeled embeddings")
+    # Just enough that the covariance of a few unlabeled embeddings is not refused as singular; the
+    # shrinkage of CORAL proper is a thousand times larger.
     a = recoloring(plda.between + plda.within, covariance, shrinkage=1e-6)
     raised = [
         _raised_variances(old, a.T @ old @ a, weight)
@@ -679,9 +719,12 @@ def coral_plus(plda: PLDA, unlabeled: Trainable, *, between: float = 0.8, within
 
 def _raised_variances(old: FloatArray, new: FloatArray, weight: float) -> FloatArray:
     """Variances of the new covariance where they are larger, with this weight; low-rank covariances too."""
+    # A between-speaker covariance of low rank cannot be the reference of eigh; the floor only makes it
+    # invertible.
     floor = 1e-8 * np.trace(old) / len(old)
     ratios, basis = eigh(new, old + floor * np.eye(len(old)))
     back = (old + floor * np.eye(len(old))) @ basis  # the inverse of the transposed basis
+    # Variances smaller than the old ones are left alone: the ratio counts from one up.
     gain = weight * np.maximum(ratios - 1.0, 0.0)
     result = old + (back * gain) @ back.T
     return np.asarray(0.5 * (result + result.T))
@@ -691,6 +734,7 @@ def kaldi_adapted(
     plda: PLDA,
     unlabeled: Trainable,
     *,
+    # The defaults are those of Kaldi's ivector-adapt-plda.
     between: float = 0.7,
     within: float = 0.3,
     mean_difference: float = 1.0,

@@ -1,4 +1,4 @@
-"""Support vector machines of speakers, and several sessions as one model."""
+"""One model of several sessions: their average for PLDA, or a support vector machine."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ def pool_sessions(
 
 def model_rows(embeddings: Embeddings, models: Models | None) -> dict[str, Positions]:
     """The rows of each model, in the order in which the models come first."""
+    # An average of averages would forget how many sessions each of them has.
     if SESSIONS in embeddings.columns and (embeddings.columns[SESSIONS] != 1).any():
         raise InputError("these embeddings are averages already; pool the sessions themselves")
     if isinstance(models, Mapping):
@@ -101,6 +102,7 @@ def session_rows_by_name(names: Array) -> dict[str, Positions]:
     {'b': array([0, 2]), 'a': array([1])}
     """
     distinct, first, codes = np.unique(names, return_index=True, return_inverse=True)
+    # Stable, so that the sessions of a model stay in the order of the file.
     order = np.argsort(codes, kind="stable")
     rows_by_code = np.split(order, np.cumsum(np.bincount(codes))[:-1])
     return {str(distinct[i]): rows_by_code[i] for i in np.argsort(first)}
@@ -113,11 +115,14 @@ def _precision_weighted_sessions(
     vectors = np.asarray(embeddings.vectors[rows], dtype=np.float64)
     covariances = np.asarray(embeddings.covariances[rows], dtype=np.float64)
     if plda is None:
+        # Sessions are independent: the covariance of an average is the average of covariances over n.
         return vectors.mean(axis=0), covariances.sum(axis=0) / len(rows) ** 2
     precisions = np.linalg.inv(plda.within + covariances)
     noise = np.linalg.inv(precisions.sum(axis=0))
     vector = noise @ np.einsum("nde,ne->d", precisions, vectors)
     # what is left over the covariance of the average of as many certain sessions; never negative
+    # PLDA.scores adds within / n for n sessions; with this rest the sum is ``noise``, the exact
+    # covariance.
     rest = noise - plda.within / len(rows)
     return vector, 0.5 * (rest + rest.T)
 
@@ -241,6 +246,7 @@ def train_svm(
         from sklearn.svm import LinearSVC
     except ImportError:
         raise MissingPackageError.of_extra("support vector machines need scikit-learn", "sklearn") from None
+    # liblinear works in 64 bits.
     others = vectors_of(background, enroll.dim, "background embeddings").astype(np.float64)
     if isinstance(background, Embeddings):
         refuse_background(enroll.ids, enroll.speakers, background)
@@ -248,6 +254,8 @@ def train_svm(
     weights, offsets = np.empty((len(groups), enroll.dim)), np.empty(len(groups))
     for i, rows in enumerate(groups.values()):
         own = enroll.vectors[rows].astype(np.float64)
+        # Balanced, since a model has a few sessions against a whole cohort. LinearSVC stops after 1,000
+        # iterations by default, where it may not have converged.
         machine = LinearSVC(C=cost, class_weight="balanced", dual="auto", random_state=seed, max_iter=20_000)
         machine.fit(np.concatenate([own, others]), np.repeat([1, 0], [len(own), len(others)]))
         weights[i], offsets[i] = machine.coef_[0], np.ravel(machine.intercept_)[0]

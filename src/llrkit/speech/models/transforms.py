@@ -89,6 +89,7 @@ class Affine(Transform):
             raise InputError(
                 f"embeddings have {vectors.shape[1]} dimensions, the {self.name} step {len(self.mean)}"
             )
+        # In 64 bits: embeddings are often stored in 32, and centering cancels digits.
         centered = vectors.astype(np.float64) - self.mean
         if self.matrix is None:
             return centered, covariances
@@ -184,6 +185,7 @@ class Chain(Transform, Saved):
 
     def arrays(self) -> dict[str, Array]:
         """The arrays of all steps, by the number of the step."""
+        # dtype=str, since an empty list would become an array of floats.
         arrays: dict[str, Array] = {"kinds": np.array([step.kind for step in self.steps], dtype=str)}
         for i, step in enumerate(self.steps):
             arrays.update({f"step{i}.{name}": array for name, array in step.arrays().items()})
@@ -243,6 +245,7 @@ def symmetric(values: object, dim: int, what: str) -> FloatArray:
         raise InputError(f"{what} must have shape {(dim, dim)}, got {matrix.shape}")
     if not np.isfinite(matrix).all():
         raise InputError(f"{what} holds NaN or an infinite value")
+    # Lets pass what rounding in 32 bits does to the two triangles, whose mean is returned.
     if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * float(np.abs(matrix).max())):
         raise InputError(f"{what} is not symmetric")
     return np.asarray(0.5 * (matrix + matrix.T))
@@ -257,6 +260,7 @@ def rank_of(covariance: FloatArray) -> int:
     2
     """
     values = np.linalg.eigvalsh(covariance)
+    # The threshold of np.linalg.matrix_rank.
     return int(np.sum(values > len(values) * np.finfo(float).eps * max(float(values[-1]), 0.0)))
 
 
@@ -282,6 +286,7 @@ def empty_scores(shape: tuple[int, int], dtype: npt.DTypeLike, out: Array | None
 
 def rows_per_block(columns: int) -> int:
     """How many rows of so many scores make a block."""
+    # Eight bytes a score, also where scores are of 32 bits: temporary arrays are of 64.
     return max(1, at_once(BLOCK_BYTES) // (8 * max(columns, 1)))
 
 
@@ -324,6 +329,7 @@ def oas_share(covariance: FloatArray, n: float) -> float:
     """
     p, t, q = len(covariance), float(np.trace(covariance)), float(np.sum(covariance * covariance))
     spread = q - t * t / p
+    # All variances are equal: the target of the shrinkage itself.
     if spread <= 0.0:
         return 1.0
     return float(min(1.0, ((1.0 - 2.0 / p) * q + t * t) / ((n + 1.0 - 2.0 / p) * spread)))
@@ -341,6 +347,7 @@ class SpeakerSums:
     def within(self) -> FloatArray:
         """Unbiased covariance within speakers, ``scatter / (sessions - speakers)``; never singular."""
         k = len(self.counts)
+        # Each speaker's mean takes a degree of freedom.
         covariance = self.scatter / (self.sessions - k)
         require_definite(
             covariance, f"the within-speaker covariance of {self.sessions:.0f} sessions of {k} speakers"
@@ -408,13 +415,16 @@ def speaker_sums(
         raise InputError(f"{counted(len(matrix), 'embedding')} but {counted(len(names), 'speaker')}")
     distinct, codes, counts = speaker_codes(names)
     totals = np.zeros((len(distinct), matrix.shape[1]))
+    # np.add.at adds every row; totals[codes] += matrix would add one row of each speaker.
     np.add.at(totals, codes, matrix)
     means = totals / counts[:, None]
     rest = matrix - means[codes]
     scatter = rest.T @ rest
     add_to_variances(scatter, shrinkage)
     rank, dim = rank_of(scatter), len(scatter)
+    # Of rank 0 there is nothing to shrink towards; ``within`` refuses it.
     if 0 < rank < dim:
+        # Degrees of freedom, not sessions: the speaker means were estimated from the same vectors.
         share = oas_share(scatter / (len(matrix) - len(distinct)), len(matrix) - len(distinct))
         scatter = (1.0 - share) * scatter + share * np.trace(scatter) / dim * np.eye(dim)
         warn_caller(
@@ -477,8 +487,10 @@ def train_whitening(vectors: Trainable, *, dim: int | None = None, shrinkage: fl
         )
     elif dim is None:
         require_definite(covariance, f"the covariance of {counted(n, 'embedding')}")
+    # eigh sorts upwards, and the directions of largest variance are kept.
     values, directions = np.linalg.eigh(covariance)
     values, directions = values[::-1][:kept], directions[:, ::-1][:, :kept]
+    # Dividing by a variance that is a rounding error would blow up noise.
     if values[-1] <= len(mean) * np.finfo(float).eps * values[0]:
         raise InputError(f"the embeddings do not vary in {kept} directions; ask for fewer dimensions")
     return Affine(mean, directions / np.sqrt(values), name="whitening")
@@ -514,11 +526,13 @@ def train_lda(
     LDA(2 to 1 dimensions)
     """
     sums = speaker_sums(vectors, speakers, shrinkage=shrinkage)
+    # The means of K speakers span K - 1 directions.
     most = min(sums.dim, len(sums.counts) - 1)
     if dim is not None and not 1 <= whole_number(dim, 1, "dim") <= most:
         raise InputError(f"dim must be from 1 to {most} (dimensions, speakers less one), got {dim!r}")
     centered = sums.means - sums.mean
     between = (centered * sums.counts[:, None]).T @ centered / sums.sessions
+    # The generalized problem scales directions so that the variance within speakers is one.
     _, directions = eigh(between, sums.within)
     return Affine(sums.mean, directions[:, ::-1][:, : dim or most], name="LDA")
 
@@ -587,6 +601,7 @@ def train_chain(embeddings: Embeddings, steps: Sequence[AnyStep]) -> Chain:
             transform = _NAMED[name](embeddings, size)
         else:
             transform = step if isinstance(step, Transform) else step(embeddings)
+        # The next step is trained on what this one makes of the background.
         embeddings = transform(embeddings)
         chain = chain.then(transform)
     return chain
