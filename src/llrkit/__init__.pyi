@@ -122,10 +122,10 @@ from .shift.shift_check import ShiftCheck as ShiftCheck
 from .shift.shift_check import check_shift as check_shift
 from .simulate.trials import sample_trials as sample_trials
 from .simulate.trials import simulate_trials as simulate_trials
-from .theory.odds import OperatingPoint as OperatingPoint
-from .theory.odds import operating_point as operating_point
-from .theory.odds import preset as preset
-from .theory.odds import verbal_scale as verbal_scale
+from .theory.operating_points import OperatingPoint as OperatingPoint
+from .theory.operating_points import operating_point as operating_point
+from .theory.operating_points import preset as preset
+from .theory.operating_points import verbal_scale as verbal_scale
 from .trust.bands import CurveBands as CurveBands
 from .trust.bands import curve_bands as curve_bands
 from .trust.bands import llr_band as llr_band

@@ -6,7 +6,7 @@ from scipy import stats
 
 from llrkit.errors import InputError
 from llrkit.theory import Hyperbolic, HyperbolicLLR
-from llrkit.theory.pairs import log_bessel_k
+from llrkit.theory.calibrated_pairs import log_bessel_k
 
 
 @pytest.mark.parametrize("order", [0.5, 30.0, 200.0, -7.3])

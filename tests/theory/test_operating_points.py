@@ -5,7 +5,7 @@ import pytest
 
 import llrkit as lk
 from llrkit.theory import GaussianLLR
-from llrkit.theory.odds import PRESETS
+from llrkit.theory.operating_points import PRESETS
 
 RNG = np.random.default_rng(5)
 LABELS = RNG.random(500) < 0.3

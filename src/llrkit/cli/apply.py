@@ -78,7 +78,7 @@ def apply_to_scores(files: TwoClassFiles, asked: ToApply) -> None:
     from llrkit.engine.apply_files import ApplyOptions, apply_map
     from llrkit.maps.files import load_map
     from llrkit.shift.shift_check import judge_for
-    from llrkit.theory.odds import operating_point
+    from llrkit.theory.operating_points import operating_point
 
     scores, given = files.paths, files.given
     fitted = load_map(asked.calibration, accept_changed=asked.accept_changed)

@@ -10,7 +10,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.scores.source import ScoreSource
-    from llrkit.theory.odds import OperatingPoint, Preset
+    from llrkit.theory.operating_points import OperatingPoint, Preset
 
 NEEDS_SHARE = (
     "--known needs a cost that mixes known and unknown non-targets (--point sre12), or their "
@@ -36,7 +36,7 @@ def known_costs(
     allow_unconfirmed: bool,
 ) -> list[KnownCost]:
     """Minimum and actual cost of every point with the two kinds of non-targets weighted."""
-    from llrkit.theory.odds import cost_of
+    from llrkit.theory.operating_points import cost_of
 
     costs = [cost_of(point, allow_unconfirmed=allow_unconfirmed) for point in points]
     mixing = [cost for cost in costs if p_known is not None or cost.p_known is not None]

@@ -16,7 +16,7 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from llrkit.theory.odds import OperatingPoint
+    from llrkit.theory.operating_points import OperatingPoint
 
 Command = TypeVar("Command", bound=Callable[..., object])
 Job = TypeVar("Job", bound=Options)
@@ -161,7 +161,7 @@ def parse_options(settings: Sequence[str]) -> dict[str, Json]:
 
 def parse_points(texts: Sequence[str]) -> list[OperatingPoint | str]:
     """Operating points as given on the command line."""
-    from llrkit.theory.odds import point_of_text
+    from llrkit.theory.operating_points import point_of_text
 
     try:
         return [point_of_text(text) or text for text in texts]

@@ -119,7 +119,7 @@ def prior_scan_command(
 
 def _scan_of_scores(asked: ToScan, scores: str, given: TrialInput, seed: int) -> PriorScanResult:
     from llrkit.experiments.prior_scan import EVALUATION, run_scan_of_scores
-    from llrkit.theory.odds import cost_of
+    from llrkit.theory.operating_points import cost_of
 
     points = parse_points([asked.point]) if asked.point else [EVALUATION]
     share = asked.p_known

@@ -19,7 +19,7 @@ from llrkit.errors import InputError
 if TYPE_CHECKING:
     from llrkit.base.text import Json
     from llrkit.simulate.trials import BlockSource, DurationPairs, ScorePair
-    from llrkit.theory.pairs import CalibratedPair
+    from llrkit.theory.calibrated_pairs import CalibratedPair
 
 
 @click.group("simulate")

@@ -15,7 +15,7 @@ from llrkit.errors import InputError
 
 if TYPE_CHECKING:
     from llrkit.theory import GaussianLLR
-    from llrkit.theory.odds import OperatingPoint
+    from llrkit.theory.operating_points import OperatingPoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class Described:
 def _pair_described(
     model: GaussianLLR, asked: Sequence[OperatingPoint | str], allow_unconfirmed: bool
 ) -> Described:
-    from llrkit.theory.odds import OperatingPoint, preset
+    from llrkit.theory.operating_points import OperatingPoint, preset
 
     points: list[PointCost] = []
     primaries: list[MeanCost] = []

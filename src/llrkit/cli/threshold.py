@@ -15,7 +15,7 @@ from llrkit.cli.shared_options import point_option, unconfirmed_option, vocabula
 from llrkit.cli.trial_input import TrialInput, cluster_options, reading_options
 
 if TYPE_CHECKING:
-    from llrkit.theory.odds import OperatingPoint
+    from llrkit.theory.operating_points import OperatingPoint
     from llrkit.verbs.threshold import Threshold
 
 
@@ -111,7 +111,7 @@ def threshold_command(
       llrkit threshold dev.tsv --eer --speakers enroll_speaker,test_speaker --json -
     """
     from llrkit.errors import InputError
-    from llrkit.theory.odds import PRESETS
+    from llrkit.theory.operating_points import PRESETS
     from llrkit.verbs.threshold import threshold_for
 
     if evaluation_key is not None and evaluation is None:

@@ -39,7 +39,7 @@ from llrkit.io.write import (
 from llrkit.maps.composite import SASV
 from llrkit.maps.files import map_to_dict
 from llrkit.maps.map import Columns, Map
-from llrkit.theory.odds import OperatingPoint, posterior
+from llrkit.theory.operating_points import OperatingPoint, posterior
 
 POSTERIOR, DECISION = "posterior", "decision"
 """Columns that are written beside LLRs on request."""

@@ -23,7 +23,7 @@ from llrkit.maps.map import AffineMap
 from llrkit.scores import ScoreSource
 from llrkit.theory.distributions import Normal
 from llrkit.theory.gaussian import UnequalGaussians
-from llrkit.theory.odds import OperatingPoint, preset
+from llrkit.theory.operating_points import OperatingPoint, preset
 from llrkit.verbs.compare import LOG_ODDS, NAMES, PriorScan, alpha_scan
 from llrkit.verbs.evaluate import evaluate
 from llrkit.verbs.evaluation_result import Evaluation

@@ -33,7 +33,7 @@ from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.source import POSITION
 from llrkit.theory import GaussianLLR
-from llrkit.theory.odds import AnyPoint, Preset, cost_of
+from llrkit.theory.operating_points import AnyPoint, Preset, cost_of
 
 # more sets leave less out of each fit; sums take SETS^2 cells, and lines as many at every weight tried
 SETS = 32
@@ -129,7 +129,7 @@ def choose_alpha(
     --------
     >>> rng = np.random.default_rng(1)
     >>> scores = Scores(rng.normal(5.0, 1.6, 4000), rng.normal(0.0, 1.0, 40_000))
-    >>> from llrkit.theory.odds import cost_of
+    >>> from llrkit.theory.operating_points import cost_of
     >>> choice = choose_alpha(scores, scores.reduce(Moments.of), cost_of("sre12"))
     >>> choice.alpha < 0.2, bool(choice.costs[choice.chosen] < 0.8 * choice.costs[choice.half])
     (True, True)
@@ -305,7 +305,7 @@ def predicted_cost(moments: Moments, a: float, b: float, cost: Preset | None = N
     Examples
     --------
     >>> from llrkit.scores import Scores
-    >>> from llrkit.theory.odds import cost_of
+    >>> from llrkit.theory.operating_points import cost_of
     >>> rng = np.random.default_rng(3)
     >>> scores = Scores(rng.normal(3.3, 1.0, 2000), rng.normal(0.0, 1.2, 50_000)).reduce(Moments.of)
     >>> print(predicted_cost(scores, 3.3 / 1.22, -3.3**2 / 2.44, cost_of("sre10")))

@@ -22,7 +22,7 @@ from llrkit.scores.arrays import first_nan, number_array
 from llrkit.scores.derived import DerivedSource, Labels, as_source, chosen_systems
 from llrkit.scores.labels import named_systems
 from llrkit.scores.source import Roles, rows_in_memory, unnamed_systems
-from llrkit.theory.odds import OperatingPoint, operating_point, posterior
+from llrkit.theory.operating_points import OperatingPoint, operating_point, posterior
 
 if TYPE_CHECKING:
     from llrkit.scores import Trials

@@ -23,7 +23,7 @@ from llrkit.errors import EmptyClassError, InputError
 from llrkit.metrics.discrimination import min_cllr, min_dcf_from_blocks
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.theory.odds import OperatingPoint, Point, Preset, cost_of, operating_point
+from llrkit.theory.operating_points import OperatingPoint, Point, Preset, cost_of, operating_point
 
 
 def losses_at(source: ScoreSource, log_odds: npt.ArrayLike = 0.0, thresholds: npt.ArrayLike = ()) -> LossSums:

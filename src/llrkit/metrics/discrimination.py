@@ -37,7 +37,7 @@ from llrkit.errors import InputError, ReversedScoresWarning
 from llrkit.results.result import Column, Result, html_table, plain
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.theory.odds import OperatingPoint, Point, operating_point
+from llrkit.theory.operating_points import OperatingPoint, Point, operating_point
 
 BEYOND_CHANCE = 2.576
 """Standard errors from 1/2, two-sided 1 %."""

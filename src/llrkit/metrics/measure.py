@@ -46,10 +46,10 @@ from llrkit.metrics.loss_parts import FAR, BestLine, LlrCells, LossSplit, best_l
 from llrkit.results.result import Result
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import as_source
-from llrkit.theory.odds import OperatingPoint, Points, costs_of
+from llrkit.theory.operating_points import OperatingPoint, Points, costs_of
 
 if TYPE_CHECKING:
-    from llrkit.theory.pairs import PairCurve
+    from llrkit.theory.calibrated_pairs import PairCurve
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,8 +300,8 @@ class Measurements(Result):
         """
         if not 0.0 < self.eer < 0.5:  # calibrated LLRs have an EER below 1/2
             return None
+        from llrkit.theory.calibrated_pairs import pair_curve
         from llrkit.theory.gaussian import GaussianLLR
-        from llrkit.theory.pairs import pair_curve
 
         edges = self.histogram.edges
         return pair_curve(GaussianLLR.from_eer(self.eer), np.linspace(edges[0], edges[-1], 513))

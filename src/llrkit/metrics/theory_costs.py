@@ -19,7 +19,7 @@ from llrkit.metrics.measure import Measurements
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import as_source
 from llrkit.theory import PLDALLR, CalibratedPair, GammaLLR, GaussianLLR, MixtureLLR
-from llrkit.theory.odds import AnyPoint, OperatingPoint, Preset, cost_of
+from llrkit.theory.operating_points import AnyPoint, OperatingPoint, Preset, cost_of
 
 CLLR = "Cllr"
 DIFFERENCE = "Cllr minus that of Gaussian LLRs"

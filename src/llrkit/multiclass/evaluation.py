@@ -33,7 +33,7 @@ from llrkit.multiclass.maps import ClassMap, ProbabilityRows
 from llrkit.multiclass.metrics import CavgPreset, ClassLosses, Confusion, Prior
 from llrkit.results.result import Column, Result, flat, html_table, text_table
 from llrkit.scores.classes import ClassSource
-from llrkit.theory.odds import Points
+from llrkit.theory.operating_points import Points
 
 REFINEMENTS = {
     "temperature": fit_temperature,

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from llrkit.plot import class_plots, cost_plots, error_plots, llr_plots
 from llrkit.plot.picture import Drawn, Picture
 from llrkit.results.result import Result
-from llrkit.theory.pairs import CalibratedPair
+from llrkit.theory.calibrated_pairs import CalibratedPair
 
 Shown: TypeAlias = Result | CalibratedPair
 """What plots draw: curves, results that have some, and calibrated pairs."""

@@ -46,7 +46,7 @@ from llrkit.plot.picture import (
 )
 from llrkit.results.vocabulary import Amount
 from llrkit.theory import CalibratedPair
-from llrkit.theory.pairs import PairCurve, pair_curve
+from llrkit.theory.calibrated_pairs import PairCurve, pair_curve
 from llrkit.trust.bands import EceBand
 from llrkit.verbs.compare import PriorScan
 from llrkit.verbs.conditions import HeatMap

@@ -47,7 +47,7 @@ from llrkit.plot.picture import (
     to_base_10,
 )
 from llrkit.results.vocabulary import LOG10, Amount
-from llrkit.theory.pairs import PairCurve
+from llrkit.theory.calibrated_pairs import PairCurve
 from llrkit.trust.bands import TippettBand
 from llrkit.trust.calibration_check import CalibrationCheck
 from llrkit.trust.null import LlrCurve

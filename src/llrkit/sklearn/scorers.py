@@ -31,7 +31,7 @@ from llrkit.errors import InputError, MissingPackageError, UnknownNameError
 from llrkit.metrics import costs, discrimination
 from llrkit.scores import ScoreSource
 from llrkit.scores.labels import classify_words
-from llrkit.theory.odds import AnyPoint
+from llrkit.theory.operating_points import AnyPoint
 
 try:  # the first module of this room to be imported, whatever is asked of it
     from sklearn.metrics import _scorer

@@ -18,8 +18,8 @@ from llrkit.base.process import cached_property
 from llrkit.base.text import counted
 from llrkit.core.numerics import LN2, bracketed_root, probit
 from llrkit.errors import InputError
+from llrkit.theory.calibrated_pairs import CalibratedPair, DetLine
 from llrkit.theory.distributions import Normal
-from llrkit.theory.pairs import CalibratedPair, DetLine
 
 # The trapezoid rule converges exponentially for smooth functions times a Gaussian. Gauss-Hermite quadrature
 # does not suit log(1 + e^-x): with 128 nodes it is still off by some 1e-8.

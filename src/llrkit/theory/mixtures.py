@@ -21,6 +21,7 @@ from llrkit.base.arguments import FloatArray, Numbers, number_or_array, of_kind
 from llrkit.base.process import cached_property
 from llrkit.core.numerics import bracketed_root
 from llrkit.errors import InputError
+from llrkit.theory.calibrated_pairs import CalibratedPair, GammaLLR, HasLogpdf, MirrorLLR, nontarget_is_given
 from llrkit.theory.distributions import (
     Axis,
     Distribution,
@@ -31,7 +32,6 @@ from llrkit.theory.distributions import (
     refine,
 )
 from llrkit.theory.gaussian import GaussianLLR, cllr_from_sigma
-from llrkit.theory.pairs import CalibratedPair, GammaLLR, HasLogpdf, MirrorLLR, nontarget_is_given
 
 
 class MuMixture(CalibratedPair):

@@ -14,7 +14,7 @@ from llrkit.base.process import warn_caller
 from llrkit.base.text import not_among
 from llrkit.errors import EmptyClassError, LlrkitWarning, MissingPackageError, UnknownNameError
 from llrkit.metrics.measure import resolve_points
-from llrkit.theory.odds import Points
+from llrkit.theory.operating_points import Points
 from llrkit.verbs.conditions import Meter, batch_by_class
 from llrkit.verbs.evaluation_result import Evaluation
 

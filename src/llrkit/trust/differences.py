@@ -28,7 +28,7 @@ from llrkit.results.result import Result, html_table, html_text, text_table
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
 from llrkit.scores.source import POSITION
-from llrkit.theory.odds import Points
+from llrkit.theory.operating_points import Points
 from llrkit.trust.bootstrap import (
     bootstrap_numbers,
     checked_replicates,

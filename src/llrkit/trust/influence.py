@@ -26,7 +26,7 @@ from llrkit.metrics import discrimination
 from llrkit.metrics.discrimination import det_slope_from_bins
 from llrkit.metrics.measure import Measurements
 from llrkit.scores import Scores, ScoreSource
-from llrkit.theory.odds import OperatingPoint
+from llrkit.theory.operating_points import OperatingPoint
 from llrkit.trust.speakers import Contributions, Covariance, Speakers, covariance
 
 MOST_CELLS = 2_000

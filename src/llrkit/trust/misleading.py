@@ -19,7 +19,7 @@ from llrkit.results.result import Result, plain
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.source import POSITION, WrappedSource
-from llrkit.theory.odds import verbal_scale
+from llrkit.theory.operating_points import verbal_scale
 from llrkit.trust.influence import Unweighted
 from llrkit.trust.speakers import clopper_pearson
 

@@ -42,7 +42,7 @@ from llrkit.trust.speakers import SpeakerCells
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from llrkit.theory.pairs import CalibratedPair
+    from llrkit.theory.calibrated_pairs import CalibratedPair
 
 
 CELLS = 1 << 15

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from llrkit.base.text import Json, clean, markdown_table, printable
 from llrkit.results.result import plain
 from llrkit.results.vocabulary import LN10, LOG10, NATS, LlrUnit
-from llrkit.theory.odds import verbal_word
+from llrkit.theory.operating_points import verbal_word
 from llrkit.verbs.case import CaseLLR, CaseReport, LLRInterval
 from llrkit.verbs.given_calibration import bounding_map, why_bounded
 

@@ -33,7 +33,7 @@ from llrkit.metrics.costs import c_primary
 from llrkit.metrics.discrimination import Curve, as_floats, named_arrays, same_length
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.theory.odds import AnyPoint, Points, cost_of
+from llrkit.theory.operating_points import AnyPoint, Points, cost_of
 from llrkit.verbs.evaluate import evaluate
 from llrkit.verbs.evaluation_result import Evaluation, named_rows
 

@@ -22,7 +22,7 @@ from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.scores.labels import as_numpy, expecting_scores_first, flat_labels, target_mask
 from llrkit.scores.source import require_column
 from llrkit.scores.trials import Trials
-from llrkit.theory.odds import Points
+from llrkit.theory.operating_points import Points
 from llrkit.verbs.evaluate import equalized, evaluate
 from llrkit.verbs.evaluation_result import Evaluation, group_name, group_rows, named_rows, over_groups
 

@@ -27,7 +27,7 @@ from llrkit.results.result import Result
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
 from llrkit.theory import GaussianLLR
-from llrkit.theory.odds import AnyPoint, Preset, cost_of
+from llrkit.theory.operating_points import AnyPoint, Preset, cost_of
 from llrkit.verbs.evaluate import evaluate
 from llrkit.verbs.evaluation_result import Evaluation, other_quantity
 

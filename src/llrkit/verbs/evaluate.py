@@ -24,7 +24,7 @@ from llrkit.metrics.measure import (
 )
 from llrkit.scores import ScoreSource
 from llrkit.scores.derived import AnyTrials, Labels, as_source
-from llrkit.theory.odds import Points
+from llrkit.theory.operating_points import Points
 from llrkit.trust.identity_tests import check_speakers, count_in_judged_cells, judged_edges
 from llrkit.trust.influence import LARGEST_LOSS, REASONS, functionals
 from llrkit.trust.jackknife import Uncertainty

@@ -18,7 +18,7 @@ from llrkit.metrics.discrimination import Separation, min_dcf_from_blocks, rever
 from llrkit.metrics.measure import Measurements, PointResult, PrimaryResult
 from llrkit.results.result import html_table, html_text, text_table
 from llrkit.results.vocabulary import NATS, LlrUnit
-from llrkit.theory.odds import AnyPoint, cost_of
+from llrkit.theory.operating_points import AnyPoint, cost_of
 from llrkit.trust.calibration_check import Verdict, judge, separation_of
 from llrkit.trust.identity_tests import CalibrationTest, check_cells
 from llrkit.trust.jackknife import Uncertainty

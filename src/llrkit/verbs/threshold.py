@@ -28,7 +28,7 @@ from llrkit.metrics.measure import Measurements, measure
 from llrkit.results.result import Result, plain
 from llrkit.scores import Scores, ScoreSource
 from llrkit.scores.derived import AnyTrials, DerivedSource, Labels, as_source
-from llrkit.theory.odds import OperatingPoint, operating_point
+from llrkit.theory.operating_points import OperatingPoint, operating_point
 from llrkit.trust.bootstrap import bootstrap, speaker_resampling
 from llrkit.trust.influence import FEWEST_ERRORS, score_cuts, trial_numbers
 from llrkit.trust.intervals import IF_INDEPENDENT, closed_form, curve_rates

@@ -14,7 +14,7 @@ from llrkit.report.page import write_report
 from llrkit.report.sections import conditions, said_of, verdicts
 from llrkit.report.tables import TextTable, format_table
 from llrkit.scores.trials import repeated_trials
-from llrkit.theory.odds import OperatingPoint, point_of_text
+from llrkit.theory.operating_points import OperatingPoint, point_of_text
 from llrkit.verbs import evaluation_result as words
 from llrkit.verbs.evaluate import evaluate
 from llrkit.verbs.evaluation_result import Evaluation

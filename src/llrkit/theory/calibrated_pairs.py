@@ -49,7 +49,7 @@ from llrkit.theory.distributions import (
     integrate,
     merge_below,
 )
-from llrkit.theory.odds import AnyPoint, Point, cost_of, operating_point
+from llrkit.theory.operating_points import AnyPoint, Point, cost_of, operating_point
 
 # beyond |t| = 45 what is left of the integrals is below e^-45, about 3e-20
 _REACH = 45.0
