@@ -180,6 +180,12 @@ def test_candidate_lists_with_several_mates_and_searches_that_return_nothing(tmp
         assert code == 2
 
 
+def test_a_search_that_returned_nothing_is_no_false_positive_at_any_fpir():
+    table = {"score": [3.0, 1.0, -np.inf], "label": [1, 0, 0], "probe": ["a", "b", "c"]}
+    (row,) = biometrics.identification(lk.Trials(table), "probe", fpir=(1.0,)).open_set
+    assert (row.fpir, row.n_false_positives, row.fnir) == (0.5, 1, 0.0)
+
+
 def test_models_of_bob_files_count_once_for_each_client(tmp_path):
     lines = ["c0 m0 c0 p0 2.0", "c1 m1 c0 p0 3.0", "c1 m2 c0 p0 4.0", "c2 m3 c0 p0 1.0"]
     lines += [f"c{j} m{j} x p1 {s}" for j, s in enumerate((0.5, 0.25, 0.0))]

@@ -301,3 +301,19 @@ def test_columns_of_every_numeric_type(tmp_path, monkeypatch, kind, ending):
     assert pl.read_parquet(tmp_path / "out.parquet")["llr"].to_list() == [
         2 * float(value) for value in values
     ]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
+def test_scores_that_are_text_become_numbers_in_every_format(tmp_path, ending):
+    pl.DataFrame({"score": ["1.5", "-2", "0.25"], "label": [1, 0, 1]}).write_parquet(tmp_path / "s.parquet")
+    lk.AffineMap(a=2.0, b=0.0).save(tmp_path / "cal.json")
+    out = tmp_path / f"out.{ending}"
+    for words in (
+        ["convert", tmp_path / "s.parquet", out],
+        ["apply", tmp_path / "cal.json", tmp_path / "s.parquet", "-o", out, "--outside", "warn"],
+    ):
+        code, _, err = run(*words)
+        assert code == 0, err
+        read = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "csv": pl.read_csv}[ending]
+        assert read(out)["score"].to_list() == [1.5, -2.0, 0.25]
+        out.unlink()

@@ -41,6 +41,14 @@ def test_every_plot_takes_title_legend_limits_and_names(name):
     plt.close("all")
 
 
+def test_limits_of_a_det_are_rates_on_logarithmic_axes_too():
+    axes = lk.plot.det(some_evaluation(), axes="log", xlim=(0.01, 0.5), ylim=(0.001, 1.0))
+    assert_allclose([*axes.get_xlim(), *axes.get_ylim()], np.log10([0.01, 0.5, 0.001, 1.0]), atol=1e-12)
+    with pytest.raises(lk.InputError, match="rates between 0 and 1"):
+        lk.plot.det(some_evaluation(), xlim=(0.01, 1.0))
+    plt.close("all")
+
+
 def test_names_of_classes_stand_in_the_legend_and_the_axes():
     axes = lk.plot.histogram(some_evaluation(), labels=NAMES)
     shown = axes.get_legend_handles_labels()[1]

@@ -153,3 +153,12 @@ def test_bpcer_at_an_apcer_against_resampled_subjects():
     assert (low, high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), rel=0.25)
     alone = spoof.attack_detection(spoof.SpoofTrials(table, attack="attack"), threshold=1.0, apcers=[0.1])
     assert np.ptp(alone.bpcer_at_intervals[0.1]) < 0.7 * (high - low)
+
+
+def test_an_apcer_of_zero_is_shown():
+    trials = spoof.SpoofTrials(table(), cm="cm")
+    rates = spoof.attack_detection(trials, apcers=(0.0, 0.1))
+    shown = {name: note for name, _, note in rates.rows()}
+    assert shown["BPCER at 0"].endswith("BPCER at APCER 0.00 %")
+    assert "BPCER10" in shown
+    assert "BPCER at 0" in repr(rates)

@@ -297,3 +297,12 @@ def test_a_free_asv_threshold_needs_costs_of_its_errors():
     trials = spoof.SpoofTrials(SETS[0], asv="asv", cm="cm")
     with pytest.raises(lk.InputError):
         spoof.min_t_dcf(trials, "asvspoof2019", asv_threshold="free")
+
+
+def test_costs_keep_their_intervals_where_an_earlier_one_cannot_be_computed():
+    table = small_set(51, n=(80, 90, 0), digits=1) | {"who": np.arange(170) % 20}
+    no_spoofs = spoof.SpoofCosts("no spoofs", 0.5, 0.5, 0.0, 1.0, 1.0, 1.0)
+    result = spoof.evaluate(spoof.SpoofTrials(table, sasv="sasv"), ("asvspoof5", no_spoofs), speakers="who")
+    (cost,) = result.to_dict()["a_dcf"]
+    assert cost["name"] == "no spoofs"
+    assert tuple(cost["intervals"]["min"]) == result.intervals["a_dcf.1.min"]

@@ -465,7 +465,9 @@ class _Searches:
         allowed = min(math.floor(rate * n + 1e-9), n)
         # just above the highest score that must not be returned, ties included
         threshold = -math.inf if allowed == n else float(np.nextafter(highest[n - allowed - 1], math.inf))
-        positive = ~self.mated & (self.top >= threshold)
+        # -inf is a search that returned nothing, no false positive even where everything is returned
+        # (docs/notes/decisions-models.md).
+        positive = ~self.mated & (self.top >= threshold) & (self.top > -math.inf)
         missed = self.mated & ((self.ranked > rank) | (self.score < threshold))
         if threshold == math.inf:  # infinite scores must be rejected too: nothing is returned
             positive, missed = np.zeros_like(positive), self.mated

@@ -103,8 +103,11 @@ def with_scores(trials: TrialTable, *, missing: bool = False, droppable: bool = 
     instead = "; --missing-scores drop (missing_scores=) leaves such trials out" if droppable else ""
     for name in trials.score:
         column = trials.table[name]
-        # The type of a column without rows says nothing about what it would hold.
+        # The type of a column without rows says nothing about what it would hold; with rows of text it
+        # would become numbers here, and a schema must announce them.
         if column.len() == 0:
+            if not column.dtype.is_numeric():
+                trials = replace(trials, table=trials.table.with_columns(pl.Series(name, [], pl.Float64)))
             continue
         # pl.Null is the type of a column without a single value; it goes on as text so that its rows are
         # reported as missing.

@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 
 from llrkit.base.text import number, percent
+from llrkit.core.numerics import probit
 from llrkit.multiclass.choose import Idempotence
 from llrkit.multiclass.evaluation import ClassCalibration, ClassDets, ClassEvaluation, PairHistogram
 from llrkit.multiclass.evaluation import class_calibration as calibration_of
@@ -82,6 +83,7 @@ def class_det(
         f"Misses against false alarms on probit axes, one curve for each class. {'; '.join(labels)}.",
         equal=True,
         legend=legend_of(dets.curves, "upper right"),
+        of_rate=probit,
     )
     return render(picture, ax, renderer, look)
 

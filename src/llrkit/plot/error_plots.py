@@ -244,6 +244,7 @@ def det(
         equal=True,
         # on logarithmic axes a curve keeps to the upper right
         legend="below" if apart or axes == "log" else legend_of(drawn, "upper right"),
+        of_rate=probit if axes == "probit" else np.log10,
     ).said_in(vocabulary(words), keep=[system.name for system in drawn])
     return render(picture, ax, renderer, look)
 

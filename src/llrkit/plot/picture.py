@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, cast, get_args
 
 import numpy as np
-from scipy.special import ndtri
 
 from llrkit.base.arguments import FloatArray
 from llrkit.base.text import not_among, number
@@ -35,6 +34,7 @@ Legend: TypeAlias = Literal["upper right", "upper left", "lower right", "lower l
 Dash: TypeAlias = Literal["solid", "dash", "dashdot", "longdash", "dot"]
 Marker: TypeAlias = Literal["circle", "square", "triangle", "diamond", "cross", "plus"]
 Role: TypeAlias = Literal["target", "nontarget", "reference", "guide"]
+OfRate: TypeAlias = Callable[[float], float]
 
 DASHES: tuple[Dash, ...] = ("solid", "dash", "dashdot", "longdash")
 """Of systems; dots are for what is not a system."""
@@ -219,6 +219,8 @@ class Picture:
     """Whether the ordinate is a density over the abscissa."""
     amounts: tuple[Amount, ...] = ()
     """The LLRs in the title and, in the same order, in the description."""
+    of_rate: OfRate | None = None
+    """Where a rate is on the axes, if limits are to be given as rates."""
 
     def labels(self) -> Iterator[str]:
         """What the legend lists."""
@@ -433,7 +435,6 @@ def render(picture: Picture, ax: Ax, renderer: Renderer, look: Look) -> Drawn:
     raise UnknownNameError(f"unknown renderer {renderer!r}; known are matplotlib, plotly and none")
 
 
-PROBIT_AXES = ("det", "class_det")
 # Whole words only: "targeted" is something else.
 CLASS_WORDS = re.compile(r"\b(non-?targets?|targets?)\b")
 
@@ -461,25 +462,24 @@ def with_look(picture: Picture, look: Look) -> Picture:
             known = ", ".join(get_args(Legend))
             raise UnknownNameError(f"unknown legend {legend!r}; known are {known} and False")
         picture = replace(picture, legend=cast(Legend, place))
-    # rates mean more to a user than their probits, which these axes count in
-    rates = picture.kind in PROBIT_AXES
-    x = _axis_limited(picture.x, look.get("xlim"), "xlim", rates=rates)
-    y = _axis_limited(picture.y, look.get("ylim"), "ylim", rates=rates)
+    x = _axis_limited(picture.x, look.get("xlim"), "xlim", picture.of_rate)
+    y = _axis_limited(picture.y, look.get("ylim"), "ylim", picture.of_rate)
     return replace(picture, x=x, y=y)
 
 
-def _axis_limited(axis: Axis, limits: Limits | None, name: str, *, rates: bool) -> Axis:
-    """An axis with these ends, as the axis counts, or rates on probit axes; a missing end stays as it is."""
+def _axis_limited(axis: Axis, limits: Limits | None, name: str, of_rate: OfRate | None) -> Axis:
+    """An axis with these ends, as the axis counts, or rates on a DET; a missing end stays as it is."""
     if limits is None:
         return axis
     if not (isinstance(limits, (tuple, list)) and len(limits) == 2):
         raise InputError(f"{name} is a pair of numbers, got {limits!r}")
     low, high = limits
-    if rates:
-        if not all(end is None or 0.0 < end < 1.0 for end in limits):
+    if of_rate is not None:
+        # A rate of 1 has a place on logarithmic axes, but no probit.
+        if not all(end is None or (0.0 < end <= 1.0 and np.isfinite(of_rate(end))) for end in limits):
             raise InputError(f"{name} on the axes of a DET are rates between 0 and 1, got {limits!r}")
-        # Limits are given as rates and drawn as probits.
-        low, high = (None if end is None else float(ndtri(end)) for end in limits)
+        # Rates mean more to a user than their probits or logarithms, which these axes count in.
+        low, high = (None if end is None else float(of_rate(end)) for end in limits)
     if axis.limits is not None:
         # A missing end is the one that the picture has.
         low, high = axis.limits[0] if low is None else low, axis.limits[1] if high is None else high

@@ -123,7 +123,7 @@ class AttackDetection(Result):
              f"{_interval_ends(self.acer_interval)}  mean of both; not in the standard since 2023"),
         ]  # fmt: skip
         table += [
-            (f"BPCER{round(1 / rate)}", percent(value),
+            (f"BPCER{1 / rate:.0f}" if rate else "BPCER at 0", percent(value),
              f"{self._bpcer_ends(rate)}  BPCER at APCER {percent(rate)}")
             for rate, value in self.bpcer_at.items()
         ]  # fmt: skip

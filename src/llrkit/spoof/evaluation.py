@@ -109,18 +109,19 @@ class SpoofEvaluation(Result):
     @property
     def a_dcf(self) -> tuple[NamedCost, ...]:
         """Architecture-agnostic costs."""
-        return self._costs("a_dcf", self.cost_names)
+        return tuple(self._costs("a_dcf", self.cost_names).values())
 
     @property
     def t_dcf(self) -> tuple[NamedCost, ...]:
         """Tandem costs."""
-        return self._costs("t_dcf", self.tandem_names)
+        return tuple(self._costs("t_dcf", self.tandem_names).values())
 
-    def _costs(self, prefix: str, names: tuple[str, ...]) -> tuple[NamedCost, ...]:
-        get = self.numbers.get
-        rows = [NamedCost(n, get(f"{prefix}.{i}.min"), get(f"{prefix}.{i}.act")) for i, n in enumerate(names)]
+    def _costs(self, kind: str, names: tuple[str, ...]) -> dict[str, NamedCost]:
+        """Costs by what the names of their numbers begin with, such as ``a_dcf.0.``."""
+        get, prefixes = self.numbers.get, [f"{kind}.{i}." for i in range(len(names))]
+        rows = {p: NamedCost(n, get(f"{p}min"), get(f"{p}act")) for p, n in zip(prefixes, names, strict=True)}
         # Costs that need a kind of trials that is not there have neither number.
-        return tuple(row for row in rows if row.min is not None or row.act is not None)
+        return {p: row for p, row in rows.items() if row.min is not None or row.act is not None}
 
     @property
     def intervals(self) -> Mapping[str, tuple[float, float]]:
@@ -167,10 +168,9 @@ class SpoofEvaluation(Result):
         plain: dict[str, Json] = {f"n_{kind}": round(n) for kind, n in self.n.items()}
         plain["score"] = self.score
         plain |= {name: self.numbers.get(name) for name in ("sv_eer", "spf_eer", "sasv_eer", "cm_eer")}
-        for prefix, costs in (("a_dcf", self.a_dcf), ("t_dcf", self.t_dcf)):
-            plain[prefix] = [
-                {**cost._asdict(), **self._uncertain(f"{prefix}.{i}.")} for i, cost in enumerate(costs)
-            ]
+        for kind, names in (("a_dcf", self.cost_names), ("t_dcf", self.tandem_names)):
+            costs = self._costs(kind, names).items()
+            plain[kind] = [{**cost._asdict(), **self._uncertain(prefix)} for prefix, cost in costs]
         plain["t_eer"] = self.t_eer
         plain |= self._uncertain("")
         if self.uncertainty is not None:
