@@ -328,7 +328,7 @@ def _cost_miss(a: float, b: float, z: FloatArray) -> FloatArray:
 def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
     """``int_q^1 Beta(eta | a, b) / eta`` for any a and b, from whichever end of the integral is near."""
     from scipy.special import beta as beta_function
-    from scipy.special import betainc, betaincc, hyp2f1
+    from scipy.special import betainc, betaincc, betaln, hyp2f1
 
     q, p = sigmoid(z), sigmoid(-z)
     if a > 1:
@@ -341,19 +341,20 @@ def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
     # finite, since 0 * inf is nan
     depth = np.minimum(np.maximum(softplus(-z) - LN2, 0.0), 1e300)  # log(1/2 / q)
     d = 1.0 - a
+    exponent = np.minimum(d * depth, 600.0)  # further left nothing but the growth counts, which may overflow
     with np.errstate(over="ignore"):  # beyond float64 the cost is inf
-        growth = np.exp(d * depth)
-        series = np.expm1(d * depth) / d if d else depth.copy()
+        far = np.exp(d * (depth + LN2) - math.log(d or 1.0) - betaln(a, b))
+        growth = np.exp(exponent)
+        series = np.expm1(exponent) / d if d else depth.copy()
         coefficient, half, power = 1.0, 1.0, np.ones_like(z)
         rest = np.minimum(q, 0.5)
         for k in range(1, 60):  # rest is at most 1/2: 59 terms reach 2^-59
             coefficient *= (k - b) / k
             half /= 2.0
             power = power * rest
-            # where q^k has underflowed to 0 the growth may be infinite, and 0 * inf would be nan
-            tail = np.where(power > 0, power, 0.0) * np.where(power > 0, growth, 0.0)
-            series = series + coefficient / (k - d) * (half - tail)
-    return np.asarray(total + np.where(z < 0, 2.0**d * series / beta_function(a, b), 0.0))
+            series = series + coefficient / (k - d) * (half - power * growth)
+    left = np.where(exponent < 600.0, 2.0**d * series / beta_function(a, b), far)
+    return np.asarray(total + np.where(z < 0, left, 0.0))
 
 
 def scoring_rule(rule: ScoringRule | str | tuple[float, float]) -> ScoringRule:
