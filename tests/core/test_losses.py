@@ -112,6 +112,7 @@ def test_special_functions_at_the_ends():
     assert_array_equal(probit([0.0, 0.5, 1.0]), [-np.inf, 0.0, np.inf])
     assert_array_equal(sigmoid([-np.inf, np.inf]), [0.0, 1.0])
     assert_array_equal(softplus([-np.inf, np.inf]), [0.0, np.inf])
+    assert_array_equal(binary_entropy([0.0, 1.0]), [0.0, 0.0])
 
 
 def test_probability_refuses():

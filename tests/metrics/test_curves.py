@@ -1,6 +1,7 @@
 import math
 
 import brute
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -225,3 +226,11 @@ def test_det_slope_of_separated_classes_is_nan():
         found = lk.det_slope(lk.Scores(target, nontarget))
         assert math.isnan(found.slope)
         assert math.isnan(found.intercept)
+
+
+def test_the_reference_of_the_cross_entropy_curve_has_its_digits_at_any_log_odds():
+    odds = [-700.0, -38.0, -2.0, 2.0, 36.0, 38.0, 700.0]
+    with mpmath.workdps(700):  # 1 - p is e^-700
+        priors = [1 / (1 + mpmath.exp(-mpmath.mpf(z))) for z in odds]
+        wanted = [float(-p * mpmath.log(p, 2) - (1 - p) * mpmath.log(1 - p, 2)) for p in priors]
+    assert_allclose(lk.cross_entropy_curve(TOY, log_odds=odds).reference, wanted, rtol=1e-12)
