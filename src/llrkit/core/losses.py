@@ -27,6 +27,7 @@ from llrkit.scores import Scores
 LINEAR_ABOVE = 37.0
 _FACTORS = 16
 _WITHOUT_PRODUCTS = 1 << 10  # so few logarithms take no longer than the calls for products
+_SHARED_UP_TO = 350.0  # for these shifts e^shift and e^x are within float64 wherever their product counts
 _NONE = np.zeros(0, dtype=np.int64)
 _NOWHERE = BelowCounts(np.zeros(0), _NONE, _NONE)
 
@@ -45,6 +46,8 @@ def softplus_sums(values: Array, shifts: npt.ArrayLike) -> FloatArray:
     shifts = np.atleast_1d(np.asarray(shifts, dtype=np.float64))
     if len(values) == 0:
         return np.zeros(len(shifts))
+    if np.abs(shifts).max() > _SHARED_UP_TO:
+        return np.array([softplus(values + shift).sum() for shift in shifts])
     limit = LINEAR_ABOVE - float(shifts.max())  # for the largest shift; the others are then safe
     large = np.empty(0)
     if values.max() > limit:
