@@ -26,6 +26,7 @@ class ToBrew(Options):
     sugar: bool = opt(False, "With sugar.", "flag", against=("milk",))
     milk: str | None = opt(None, "The kind of milk.")
     foam: float | None = opt(None, "Share of foam.", "share", needs=("milk",))
+    cups: int = opt(1, "How many cups.", "whole", high=12)
     guests: tuple[str, ...] = opt((), "Who drinks it.", "names")
 
 
@@ -78,6 +79,8 @@ def test_what_is_typed_means_what_python_says():
     [
         ({"strength": 1.5}, "strength must be", "--how-strong must be"),
         ({"grams": 0}, "grams must be at least 1", "--grams must be at least 1"),
+        ({"grams": float("inf")}, "grams: inf is not a whole number", "--grams: inf is not"),
+        ({"cups": 13}, "cups must be at most 12", "--cups must be at most 12"),
         ({"grams": "a{b}"}, "grams: 'a{b}'", "--grams: 'a{b}'"),
         ({"sugar": "no"}, "sugar must be true or false", "--sugar must be"),
         ({"beans": "tea"}, "beans='tea': expected one of arabica, robusta", "--beans='tea'"),

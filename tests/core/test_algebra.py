@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import llrkit as lk
 from llrkit.core.cells import BelowCounts, Grid, TrialCounts
-from llrkit.core.groups import DistinctNumbers, GroupCells, JoinedNumbers, ValueCounts
+from llrkit.core.groups import DistinctNumbers, GroupCells, JoinedNumbers, ValueCounts, positions_by_name
 from llrkit.core.histograms import CellSums, ClassHistogram, DensityGrid, ScoreHistogram
 from llrkit.core.losses import ClassNewtonSums, LossSums, NewtonSums, ScoringRule
 from llrkit.core.summaries import (
@@ -202,3 +202,14 @@ def test_grouped_in_the_order_of_the_values_with_their_names():
     assert_array_equal(parts["b"].target, [])
     assert_array_equal(parts["c"].target, [1.0, 3.0])
     assert_array_equal(parts["c"].nontarget, [])
+
+
+def test_none_and_nan_among_the_names_of_a_column_are_one_missing_value():
+    column, names = np.array([2, 1, 0, 2]), ("a", float("nan"), None)
+    found = positions_by_name(column, names)
+    assert {key: at.tolist() for key, at in found.items()} == {"a": [2], None: [0, 1, 3]}
+    chunk = lk.Scores([1.0, 2.0, 3.0, 4.0], [0.0], {"room": (column, [1])}, categories={"room": names})
+    parts = grouped(Grid.of, "room")(chunk).groups
+    assert_array_equal(parts[None].target, [1.0, 2.0, 4.0])
+    assert_array_equal(parts[None].nontarget, [0.0])
+    assert_array_equal(parts["a"].target, [3.0])

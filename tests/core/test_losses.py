@@ -57,6 +57,13 @@ def test_infinities():
     assert_array_equal(softplus_sums(np.array([]), [0.0, 1.0]), [0.0, 0.0])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shift", [-1000.0, -720.0, -400.0, 400.0, 720.0, 1000.0])
+def test_shifts_whose_odds_are_beyond_float64_against_mpmath(shift):
+    values = np.linspace(-60.0, 60.0, 25) - shift
+    assert_allclose(softplus_sums(values, [shift]), [exact_sum(values, shift)], rtol=1e-12)
+
+
 def test_sixteen_at_the_border_do_not_overflow():
     values = np.full(160, np.nextafter(37.0, 0))
     assert_allclose(softplus_sums(values, [0.0]), [exact_sum(values)], rtol=1e-14)
@@ -112,6 +119,7 @@ def test_special_functions_at_the_ends():
     assert_array_equal(probit([0.0, 0.5, 1.0]), [-np.inf, 0.0, np.inf])
     assert_array_equal(sigmoid([-np.inf, np.inf]), [0.0, 1.0])
     assert_array_equal(softplus([-np.inf, np.inf]), [0.0, np.inf])
+    assert_array_equal(binary_entropy([0.0, 1.0]), [0.0, 0.0])
 
 
 def test_probability_refuses():

@@ -163,6 +163,13 @@ def test_costs_far_out_against_asymptote(a, b):
         assert_allclose(rule.fa(-z), asymptote_miss(b, a, z), rtol=1e-10, err_msg=f"fa at {-z}")
 
 
+def test_costs_at_the_border_of_overflow_against_asymptote():
+    for a, b in ((0.01, 0.5), (0.1, 3)):
+        for z in np.arange(-830.0, -590.0, 3.0):  # q underflows to 0 at -745, and e^710 overflows
+            assert_allclose(ScoringRule(a, b).miss(z), asymptote_miss(a, b, z), rtol=1e-10, err_msg=f"{z}")
+    assert lk.rule_cost(lk.Scores([-730.0, 1.0], [0.0]), rule=(0.01, 0.5)) == np.inf
+
+
 def test_arrays_keep_their_shape():
     z = np.linspace(-5, 5, 12).reshape(3, 4)
     for rule in (ScoringRule(2, 2), ScoringRule(0.7, 0.6), ScoringRule(3, 4)):

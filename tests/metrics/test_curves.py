@@ -1,6 +1,7 @@
 import math
 
 import brute
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -10,6 +11,7 @@ from scipy.special import ndtri
 
 import llrkit as lk
 from llrkit.metrics.curves import BAYES_LOG_ODDS
+from llrkit.metrics.theory_costs import zoo_curve
 
 TOY = lk.Scores([-1, 0.5, 2, 3], [-3, -2, -1, 0, 1])
 RNG = np.random.default_rng(8)
@@ -225,3 +227,20 @@ def test_det_slope_of_separated_classes_is_nan():
         found = lk.det_slope(lk.Scores(target, nontarget))
         assert math.isnan(found.slope)
         assert math.isnan(found.intercept)
+
+
+def test_the_reference_of_the_cross_entropy_curve_has_its_digits_at_any_log_odds():
+    odds = [-700.0, -38.0, -2.0, 2.0, 36.0, 38.0, 700.0]
+    with mpmath.workdps(700):  # 1 - p is e^-700
+        priors = [1 / (1 + mpmath.exp(-mpmath.mpf(z))) for z in odds]
+        wanted = [float(-p * mpmath.log(p, 2) - (1 - p) * mpmath.log(1 - p, 2)) for p in priors]
+    assert_allclose(lk.cross_entropy_curve(TOY, log_odds=odds).reference, wanted, rtol=1e-12)
+
+
+def test_speakers_of_a_zoo_may_be_numbers_and_text():
+    who = {"who": ([2, 1, 0, 0], [0, 1, 2])}
+    scores = lk.Scores([4.0, 2.0, 3.0, 6.0], [-1.0, 0.0, -4.0], who, categories={"who": ("s10", "s9", 7)})
+    curve = zoo_curve(scores, "who")
+    assert curve.speakers == ("7", "s9", "s10")
+    assert_array_equal(curve.target_mean, [4.0, 2.0, 4.5])
+    assert_array_equal(curve.nontarget_mean, [-4.0, 0.0, -1.0])

@@ -177,6 +177,8 @@ def test_an_error_in_a_thread_reaches_the_caller():
 def test_words():
     assert all(classify_words(["target", "TGT", " tar", "Bona-Fide", "client", "same-source"]))
     assert classify_words(["non", "imposter", "SPOOF", "nonmated", "diff"]) == [False] * 5
+    assert lk.Scores.from_labels([1.0, 2.0, 3.0], ["spf", "bonafide", "spf"]).n_nontarget == 2
+    assert lk.Scores.from_labels([1.0, 2.0, 3.0], ["live", "replay", "live"]).n_nontarget == 1
     assert classify_words(["maybe", "", "2", "targets"]) == [None] * 4
     assert_array_equal(target_mask([1, 1]), [True, True])
     assert_array_equal(target_mask(np.array([], dtype=bool)), [])

@@ -105,9 +105,10 @@ def names_of(value: object, what: str) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         return (value,)
-    if not (isinstance(value, Iterable) and all(isinstance(name, str) for name in value)):
+    names = tuple(value) if isinstance(value, Iterable) else (None,)  # an iterator can be read only once
+    if not all(isinstance(name, str) for name in names):
         raise InputError(f"{what} must be the name of a column or several names, got {reprlib.repr(value)}")
-    return tuple(value)
+    return names
 
 
 def yes_or_no(value: object, name: str) -> bool:

@@ -200,12 +200,13 @@ class Options:
             number = math.nan
         whole = option.kind == "whole"
         # float(True) is a number
-        if math.isnan(number) or isinstance(value, bool) or (whole and number != int(number)):
+        if math.isnan(number) or isinstance(value, bool) or (whole and not number.is_integer()):
             raise cls.error(f"{{}}: {_literal(value)} is not a {'whole ' if whole else ''}number", name)
         low, high = (0.0, 1.0) if option.kind == "share" else (option.low, option.high)
         if (low is not None and number < low) or (high is not None and number > high):
-            between = f"between {low:g} and {high:g}" if None not in (low, high) else f"at least {low:g}"
-            raise cls.error(f"{{}} must be {between}, got {_literal(value)}", name)
+            one_end = f"at least {low:g}" if high is None else f"at most {high:g}"
+            accepted = one_end if None in (low, high) else f"between {low:g} and {high:g}"
+            raise cls.error(f"{{}} must be {accepted}, got {_literal(value)}", name)
         return int(number) if whole else number
 
 

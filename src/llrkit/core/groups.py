@@ -234,7 +234,11 @@ def positions_by_name(column: Array, names: tuple[Hashable, ...] | None) -> dict
     """
     if names is None:
         return positions_by_value(column)
-    return {plain_value(names[code]): at for code, at in positions_by_code(column).items()}
+    found: dict[Hashable, IntArray] = {}
+    for code, at in positions_by_code(column).items():
+        key = plain_value(names[code])  # None for both None and NaN
+        found[key] = np.sort(np.concatenate([found[key], at])) if key in found else at
+    return found
 
 
 def positions_by_code(codes: IntArray) -> dict[int, IntArray]:

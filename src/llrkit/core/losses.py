@@ -27,6 +27,7 @@ from llrkit.scores import Scores
 LINEAR_ABOVE = 37.0
 _FACTORS = 16
 _WITHOUT_PRODUCTS = 1 << 10  # so few logarithms take no longer than the calls for products
+_SHARED_UP_TO = 350.0  # for these shifts e^shift and e^x are within float64 wherever their product counts
 _NONE = np.zeros(0, dtype=np.int64)
 _NOWHERE = BelowCounts(np.zeros(0), _NONE, _NONE)
 
@@ -45,6 +46,8 @@ def softplus_sums(values: Array, shifts: npt.ArrayLike) -> FloatArray:
     shifts = np.atleast_1d(np.asarray(shifts, dtype=np.float64))
     if len(values) == 0:
         return np.zeros(len(shifts))
+    if np.abs(shifts).max() > _SHARED_UP_TO:
+        return np.array([softplus(values + shift).sum() for shift in shifts])
     limit = LINEAR_ABOVE - float(shifts.max())  # for the largest shift; the others are then safe
     large = np.empty(0)
     if values.max() > limit:
@@ -328,7 +331,7 @@ def _cost_miss(a: float, b: float, z: FloatArray) -> FloatArray:
 def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
     """``int_q^1 Beta(eta | a, b) / eta`` for any a and b, from whichever end of the integral is near."""
     from scipy.special import beta as beta_function
-    from scipy.special import betainc, betaincc, hyp2f1
+    from scipy.special import betainc, betaincc, betaln, hyp2f1
 
     q, p = sigmoid(z), sigmoid(-z)
     if a > 1:
@@ -341,19 +344,20 @@ def _any_miss(a: float, b: float, z: FloatArray) -> FloatArray:
     # finite, since 0 * inf is nan
     depth = np.minimum(np.maximum(softplus(-z) - LN2, 0.0), 1e300)  # log(1/2 / q)
     d = 1.0 - a
+    exponent = np.minimum(d * depth, 600.0)  # further left nothing but the growth counts, which may overflow
     with np.errstate(over="ignore"):  # beyond float64 the cost is inf
-        growth = np.exp(d * depth)
-        series = np.expm1(d * depth) / d if d else depth.copy()
+        far = np.exp(d * (depth + LN2) - math.log(d or 1.0) - betaln(a, b))
+        growth = np.exp(exponent)
+        series = np.expm1(exponent) / d if d else depth.copy()
         coefficient, half, power = 1.0, 1.0, np.ones_like(z)
         rest = np.minimum(q, 0.5)
         for k in range(1, 60):  # rest is at most 1/2: 59 terms reach 2^-59
             coefficient *= (k - b) / k
             half /= 2.0
             power = power * rest
-            # where q^k has underflowed to 0 the growth may be infinite, and 0 * inf would be nan
-            tail = np.where(power > 0, power, 0.0) * np.where(power > 0, growth, 0.0)
-            series = series + coefficient / (k - d) * (half - tail)
-    return np.asarray(total + np.where(z < 0, 2.0**d * series / beta_function(a, b), 0.0))
+            series = series + coefficient / (k - d) * (half - power * growth)
+    left = np.where(exponent < 600.0, 2.0**d * series / beta_function(a, b), far)
+    return np.asarray(total + np.where(z < 0, left, 0.0))
 
 
 def scoring_rule(rule: ScoringRule | str | tuple[float, float]) -> ScoringRule:

@@ -145,7 +145,7 @@ def binary_entropy(p: float | Numbers) -> float | FloatArray:
     """
     p = np.asarray(p, dtype=np.float64)
     # softplus(-z) is -log(p) and softplus(z) is -log(1 - p)
-    z = logit(p)
+    z = np.clip(logit(p), -800.0, 800.0)  # finite at 0 and 1 too, since 0 * inf is nan
     return p * softplus(-z) + (1.0 - p) * softplus(z)
 
 

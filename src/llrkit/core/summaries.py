@@ -163,15 +163,17 @@ def split_by(chunk: Scores, column: str | Sequence[str]) -> dict[Hashable, Score
     # each class by itself first: only the distinct values are put together
     values = np.unique(np.concatenate([np.unique(target), np.unique(nontarget)]))
     names = chunk.categories.get(column)
-    chunks: dict[Hashable, Scores] = {}
+    groups_at: dict[Hashable, tuple[IntArray, IntArray]] = {}
     if len(values) == 0:
-        return chunks
+        return {}
     t_positions, n_positions = _positions_of_groups(target, values), _positions_of_groups(nontarget, values)
     for value, t, n in zip(values, t_positions, n_positions, strict=True):
         key = names[value] if names is not None else value.item()
         key = None if key != key else key  # a missing number is a missing value, and equal to itself
-        chunks[key] = chunk.select(t, n)
-    return chunks
+        if key in groups_at:  # names hold both None and NaN
+            t, n = (np.sort(np.concatenate(both)) for both in zip(groups_at[key], (t, n), strict=True))
+        groups_at[key] = t, n
+    return {key: chunk.select(t, n) for key, (t, n) in groups_at.items()}
 
 
 def _positions_of_groups(column: Array, values: Array) -> list[IntArray]:

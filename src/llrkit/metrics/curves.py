@@ -11,7 +11,7 @@ import numpy.typing as npt
 from llrkit.base.arguments import Array, FloatArray
 from llrkit.core.counting import count_blocks
 from llrkit.core.losses import LossSums
-from llrkit.core.numerics import LN2, binary_entropy, probit, sigmoid
+from llrkit.core.numerics import LN2, probit, sigmoid, softplus
 from llrkit.core.pav import PavBlocks, ScoreBins, error_path
 from llrkit.core.summaries import Moments
 from llrkit.metrics.costs import cross_entropy_from_losses, losses_at
@@ -182,7 +182,8 @@ def cross_entropy_from_blocks(
         odds,
         cross_entropy_from_losses(losses_at(source, odds)) / LN2,
         (prior * target + other * nontarget) / LN2,
-        np.asarray(binary_entropy(prior)) / LN2,
+        # not of the prior alone, which rounds to 1 at log-odds of 37
+        (prior * softplus(-odds) + other * softplus(odds)) / LN2,
     )
 
 

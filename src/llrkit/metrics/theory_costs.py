@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llrkit.base.arguments import FloatArray
+from llrkit.core.groups import natural_order
 from llrkit.core.numerics import probit
 from llrkit.core.summaries import Moments, grouped
 from llrkit.errors import InputError
@@ -284,7 +285,7 @@ def zoo_curve(source: ScoreSource, by: str) -> ZooCurve:
     }
     if not usable:
         raise InputError(f"no value of {by!r} has both target and non-target trials")
-    keys = sorted(usable, key=lambda value: (value,))
+    keys = sorted(usable, key=natural_order)
     target = np.array([float(usable[key].target.mean[0]) for key in keys])
     nontarget = np.array([float(usable[key].nontarget.mean[0]) for key in keys])
     quartiles = [tuple(float(q) for q in np.quantile(means, (0.25, 0.75))) for means in (target, nontarget)]

@@ -104,13 +104,14 @@ TARGET_WORDS = frozenset(
      "same-source", "same-speaker", "ss", "mated", "positive", "known-target", "real", "live", "yes", "h1",
      "hp", "h-p", "km", "match", "mate", "human", "pos", "authentic"}
 )  # fmt: skip
-NONTARGET_WORDS = frozenset(
-    {"nontarget", "non-target", "non", "imp", "impostor", "imposter", "false", "f", "0", "0.0", "-1", "-1.0",
-     "spoof", "spoofed", "different", "diff", "different-source", "different-sources", "different-speaker",
-     "different-speakers", "ds", "non-mated", "nonmated", "negative", "known-nontarget", "unknown-nontarget",
-     "known-non-target", "unknown-non-target", "fake", "attack", "no", "h2", "hd", "knm",
-     "non-match", "nonmatch", "mismatch", "nonmate", "non-mate", "deepfake", "neg", "h-d"}
-)  # fmt: skip
+SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
+NONTARGET_WORDS = SPOOF_WORDS | {
+    "nontarget", "non-target", "non", "imp", "impostor", "imposter", "false", "f", "0", "0.0", "-1", "-1.0",
+    "different", "diff", "different-source", "different-sources", "different-speaker", "different-speakers",
+    "ds", "non-mated", "nonmated", "negative", "known-nontarget", "unknown-nontarget", "known-non-target",
+    "unknown-non-target", "no", "h2", "hd", "knm", "non-match", "nonmatch", "mismatch", "nonmate", "non-mate",
+    "neg", "h-d",
+}  # fmt: skip
 FIRST = 64
 """Values that are looked at first."""
 ACCEPTED = (
@@ -407,7 +408,6 @@ def _label_as_text(name: object) -> str:
 
 Kind = Literal["target", "nontarget", "spoof"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-SPOOF_WORDS = frozenset({"spoof", "spoofed", "spf", "fake", "attack", "deepfake", "replay"})
 KNOWN_KINDS = (
     "known are target (or bonafide, genuine, ...), nontarget (or impostor, ...) and spoof (or fake, "
     "attack, ...)"
