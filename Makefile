@@ -15,7 +15,7 @@ QUICK := -m "not slow" tests src README.md
 SITE := tests/test_site.py tests/test_examples.py tests/test_pages.py tests/test_worked_pages.py \
 	tests/test_documents_run.py
 
-.PHONY: help demo test test-all test-minimum test-newest release-check coverage lint types hooks bench attack docs keywords house-map clean
+.PHONY: help demo test test-all test-minimum test-newest release-check coverage lint types hooks bench attack docs keywords tree house-map clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -72,6 +72,9 @@ docs: $(VENV)/.test-all ## Build the documentation into site/
 
 keywords: $(VENV)/.test ## Write src/llrkit/keywords.pyi from the declarations of options
 	$(BIN)/python .ci/keywords.py
+
+tree: ## Print every module with its one idea
+	@$(PYTHON) .ci/tree.py
 
 house-map: $(VENV)/.test ## Draw docs/pictures/house.svg from the imports
 	$(BIN)/python docs/make_house_map.py
