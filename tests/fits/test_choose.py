@@ -281,3 +281,19 @@ def test_a_column_may_name_the_folds():
     assert_allclose(crossed.maps[1, 1]([0.5]), lk.fit_cmlg(kept)([0.5]), rtol=1e-12)
     with pytest.raises(lk.InputError):
         lk.cross_calibrate(scores, method="cmlg", folds="part", groups="part")
+
+
+@pytest.mark.parametrize(("option", "factor"), [("distance", -1.0), ("log10", 1.0 / np.log(10.0))])
+def test_scores_that_are_read_as_something_else_are_judged_like_the_others(tmp_path, option, factor):
+    rng = np.random.default_rng(0)
+    same = np.arange(600) % 3 == 0
+    scores = rng.normal(2.0 * same, 1.0)
+    for name, values in (("plain", scores), ("other", factor * scores)):
+        lines = [f"{value!r},{int(label)}" for value, label in zip(values.tolist(), same, strict=True)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["score,label", *lines]) + "\n")
+    methods = {"methods": "logistic,gaussian,pav", "repeats": 1}
+    plain = lk.fit_best(lk.read_trials(tmp_path / "plain.csv"), **methods)
+    other = lk.fit_best(lk.read_trials(tmp_path / "other.csv", **{option: True}), **methods)
+    for one, two in zip(*(made.details["cross_validation"] for made in (plain, other)), strict=True):
+        assert one["method"] == two["method"]
+        assert_allclose(one["cllr"], two["cllr"], rtol=1e-9)

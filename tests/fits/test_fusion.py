@@ -1,6 +1,7 @@
 """Fusion of several systems, and calibration with side information."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -309,3 +310,14 @@ def test_columns_that_pandas_numbers_are_matched_by_number(need):
     named = lk.fit_fusion(table.set_axis(["plda", "cosine"], axis=1), labels)
     with pytest.raises(lk.InputError):
         named(table[[1, 0]])
+
+
+def test_a_fusion_of_distances_is_shown_with_the_signs_of_distances(tmp_path):
+    rng = np.random.default_rng(3)
+    same = np.arange(400) % 2 == 0
+    table = {"one": -rng.normal(2.0 * same, 1.0), "two": -rng.normal(same, 1.0), "label": same}
+    pl.DataFrame(table).write_csv(tmp_path / "d.csv")
+    made = lk.fit_fusion(lk.read_trials(tmp_path / "d.csv", score=["one", "two"], distance=True))
+    shown = re.search(r"llr = (\S+) one (\S+) two (\S+)\)", repr(made))
+    one, two, offset = (float(text) for text in shown.groups())
+    assert_allclose(one * 0.5 + two * 0.25 + offset, made([[0.5, 0.25]]), rtol=1e-2)

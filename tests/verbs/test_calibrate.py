@@ -121,3 +121,10 @@ def test_the_command_makes_the_same_map(tmp_path):
     made, written = lk.calibrate(trials, method="cmlg", speakers=SIDES), lk.load_map(tmp_path / "cal.json")
     assert (written.low, written.high, written.map.a) == (made.map.low, made.map.high, made.map.map.a)
     assert written.map.densities == made.map.map.densities
+
+
+def test_an_option_that_a_method_does_not_have_is_refused_by_name():
+    trials = lk.Scores([2.0, 1.0, 3.0, 0.5], [0.0, 1.5, -1.0, -2.0])
+    for method in ("logistic", "best", lk.fit_cmlg):
+        with pytest.raises(lk.InputError, match="no option 'priro'"):
+            lk.calibrate(trials, method=method, priro=0.1)

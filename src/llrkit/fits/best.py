@@ -346,8 +346,11 @@ class WholeLosses(FieldwiseSums):
         """A summarizer: each trial goes through every map, and at the end through that of everything."""
 
         def make(chunk: Scores) -> WholeLosses:
-            full = full_map(chunk)
-            lost = [[side.sum() for side in losses_of_trials(fitted(chunk), prior)] for fitted in maps]
+            full = full_map.of_training_unit(chunk)
+            lost = [
+                [side.sum() for side in losses_of_trials(fitted.of_training_unit(chunk), prior)]
+                for fitted in maps
+            ]
             lost.append([side.sum() for side in losses_of_trials(full, prior)])
             ends = [
                 float(((llrs <= full_map.low) | (llrs >= full_map.high)).sum())

@@ -246,7 +246,7 @@ def crossed_llrs(
         rows = [np.flatnonzero(code == f * folds.n + g) for code in codes]
         trials = chunk.select(*rows)
         for column, maps in enumerate(methods):
-            mapped = maps[f, g](trials)
+            mapped = maps[f, g].of_training_unit(trials)
             llrs[0][rows[0], column], llrs[1][rows[1], column] = mapped.target, mapped.nontarget
     return llrs
 

@@ -409,8 +409,11 @@ class LinearMap(Map):
     def __repr__(self) -> str:
         made = Quality(tuple(self.columns), self.features, self.scaled)
         names = made.term_names(self.systems)
-        first = f"{self.weights[0]:.4g} {names[0]}"
-        more = "".join(f" {w:+.4g} {name}" for w, name in zip(self.weights[1:], names[1:], strict=True))
+        # scores are shown as the file holds them, like those of an affine map; features are not scores
+        factor = np.where(np.arange(len(names)) < self.n_systems, self.input_factor, 1.0)
+        weights = np.multiply(self.weights, factor)
+        first = f"{weights[0]:.4g} {names[0]}"
+        more = "".join(f" {w:+.4g} {name}" for w, name in zip(weights[1:], names[1:], strict=True))
         subsets = f", {len(self.subsets)} fusions of fewer systems" if self.subsets else ""
         return f"LinearMap({self.method}: llr = {first}{more} {self.offset:+.4g}{subsets})"
 

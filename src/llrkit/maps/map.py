@@ -420,6 +420,11 @@ class Map(SavedMap):
         chunk = scores if order is None else chosen_systems(scores, order)
         return self._of_chunk(chunk, self._read_factor(scores), watch)
 
+    def of_training_unit(self, chunk: Scores) -> Scores:
+        """LLRs of a chunk whose scores were read as the training scores were: what reading did is done."""
+        # a chunk does not know that it was read as distances or log10 LLRs; the map would do it once more
+        return self._of_chunk(chunk, self.input_factor, RangeWatch(None))
+
     def _of_rows(self, trials: Trials, watch: RangeWatch) -> FloatArray:
         order = self.system_order(trials.score)
         values = trials.score_array_or_nan if self.accepts_missing else trials.score_array

@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from inspect import signature
 
 from llrkit.base.arguments import names_of
 from llrkit.base.process import warn_caller
-from llrkit.base.text import Json
+from llrkit.base.text import Json, not_among
 from llrkit.errors import (
     InputError,
     LlrkitWarning,
@@ -136,6 +137,10 @@ def calibrate(
     trials = as_source(source, labels)
     kind, _ = parse_bound(bound)  # a word nobody knows is refused before anything is read
     fit: Callable[..., Map] = fit_best if method == "best" else fit_of(method, METHODS)
+    own = [name for name in signature(fit).parameters if name not in ("source", "labels")]
+    for name in settings:
+        if name not in own:
+            raise InputError(f"{fit.__name__} has no option {not_among(name, own, '; it takes ')}")
     people = None if speakers is None else names_of(speakers, "speakers")
     dealt = None if groups is None else names_of(groups, "groups")
     if people is not None and kind != "sources":

@@ -23,8 +23,8 @@ def score_files(
         return SeveralClassFiles(paths, given, classes, prior, posteriors)
     if prior is not None:
         raise InputError(
-            f"--prior is for several classes, but {paths[0]} holds scores of two; give --classes, or an "
-            "operating point (--point) or an option of the method (--option prior=...)"
+            f"--prior is for several classes, but {paths[0]} holds scores of two; give --classes, or "
+            "an option of the method (--option prior=...)"
         )
     if posteriors:
         raise InputError(f"--posteriors is for several classes, but {paths[0]} holds scores of two")
