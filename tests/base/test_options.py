@@ -95,6 +95,11 @@ def test_a_value_that_is_not_taken_is_spelled_for_python_and_for_commands(option
     assert refused.value.typed.startswith(typed)
 
 
+def test_the_spelling_of_a_command_is_recognized_in_python():
+    with pytest.raises(OptionError, match="did you mean 'strength'"):
+        ToBrew.of(None, {"how_strong": 0.2})
+
+
 def test_a_word_that_only_code_gives_cannot_be_asked_for():
     assert Reading(missing="subset").missing == "subset"
     with pytest.raises(OptionError):
