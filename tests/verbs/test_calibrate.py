@@ -128,3 +128,13 @@ def test_an_option_that_a_method_does_not_have_is_refused_by_name():
     for method in ("logistic", "best", lk.fit_cmlg):
         with pytest.raises(lk.InputError, match="no option 'priro'"):
             lk.calibrate(trials, method=method, priro=0.1)
+
+
+def test_a_map_for_each_value_refuses_scores_that_no_value_was_trained_on():
+    same = np.arange(400) % 2 == 0
+    score = np.random.default_rng(1).normal(1.5 * same, 1.0) - 0.75
+    trials = lk.Trials({"score": score, "label": same, "room": np.repeat(["a", "b"], 200)})
+    made = lk.calibrate(trials, method="cmlg", by="room").map
+    assert np.isfinite(made([0.5], columns={"room": ["a"]}, outside="error")).all()
+    with pytest.raises(lk.InputError, match="outside the training range"):
+        made([99.0], columns={"room": ["a"]}, outside="error")

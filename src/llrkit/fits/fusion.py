@@ -418,10 +418,16 @@ def fit_by(
     rest = method(source, **options) if fallback else None
     if len({fitted.n_systems for fitted in maps.values()}) > 1:
         raise SystemCountError("the maps of the groups take different numbers of systems")
+    # the range of all groups together: a score beyond it is outside of what any group was trained on
+    known = [fitted.provenance for fitted in maps.values()]
+    ends: dict[str, object] = {}
+    if all("low" in one for one in known):
+        lows, highs = (np.array([one[end] for one in known], dtype=np.float64) for end in ("low", "high"))
+        ends = {"low": lows.min(axis=0).tolist(), "high": highs.max(axis=0).tolist()}
     return ByMap(
         column=column, maps=maps, fallback=rest, method=f"{name.removeprefix('fit_')} by {column}",
         options={"column": column, "method": name, "fallback": fallback, **options},
         details={"n_target": {key: n[0] for key, n in values.counts.items()},
                  "n_nontarget": {key: n[1] for key, n in values.counts.items()}},
-        reading=reading_of(source.roles),
+        provenance=ends, reading=reading_of(source.roles),
     )  # fmt: skip
