@@ -421,7 +421,13 @@ class Map(SavedMap):
         return self._of_chunk(chunk, self._read_factor(scores), watch)
 
     def of_training_unit(self, chunk: Scores) -> Scores:
-        """LLRs of a chunk whose scores were read as the training scores were: what reading did is done."""
+        """LLRs of a chunk whose scores were read as the training scores were: what reading did is done.
+
+        Parameters
+        ----------
+        chunk
+            Scores in the unit that the parameters were fitted in.
+        """
         # a chunk does not know that it was read as distances or log10 LLRs; the map would do it once more
         return self._of_chunk(chunk, self.input_factor, RangeWatch(None))
 
