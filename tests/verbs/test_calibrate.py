@@ -138,3 +138,12 @@ def test_a_map_for_each_value_refuses_scores_that_no_value_was_trained_on():
     assert np.isfinite(made([0.5], columns={"room": ["a"]}, outside="error")).all()
     with pytest.raises(lk.InputError, match="outside the training range"):
         made([99.0], columns={"room": ["a"]}, outside="error")
+
+
+def test_a_fit_of_ones_own_may_pass_options_on():
+    def fit_mine(source, **options):
+        return lk.fit_cmlg(source, **options)
+
+    trials = lk.Scores([2.0, 1.0, 3.0, 0.5], [0.0, 1.5, -1.0, -2.0])
+    made = lk.calibrate(trials, method=fit_mine, alpha=0.3, bound="fixed:-9,9").map
+    assert made.map.a == lk.fit_cmlg(trials, alpha=0.3).a

@@ -18,7 +18,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from os import PathLike, fspath
 from textwrap import indent, wrap
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast
+from typing import Any, Literal, Self, TypeVar, cast
 
 from llrkit.base.text import Json
 from llrkit.errors import OptionError
@@ -62,8 +62,6 @@ class Option:
     """Other options of the job without which this one says nothing."""
     against: tuple[str, ...] = ()
     """Other options of the job that contradict this one."""
-    usual: bool = True
-    """Whether ``--help`` shows it; ``--help-all`` shows all."""
     default_text: str = ""
     """The default in words, where its value does not say it."""
     accepts: str = ""
@@ -115,9 +113,6 @@ def flag_of(job: type[Options], name: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """The options of a job, checked when they are made; see :func:`opt`."""
-
-    title: ClassVar[str] = ""
-    """The heading of these options in the help of a command."""
 
     def __post_init__(self) -> None:
         for name, option in declared(type(self)).items():

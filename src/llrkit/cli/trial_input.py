@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,8 +40,6 @@ names_option = click.option(
 @dataclass(frozen=True, kw_only=True)
 class ClusterChoice(Options):
     """Which Dask cluster a command was told to use, if any."""
-
-    title: ClassVar[str] = "Reading on a cluster"
 
     scheduler: str | None = opt(
         None, "Use a running Dask cluster, which is trusted (Parquet on paths it can read).",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from llrkit.base.options import Options, declared, flag_of, opt
 from llrkit.base.text import printable
@@ -35,8 +35,6 @@ class Reading(Options):
     Traceback (most recent call last):
     llrkit.errors.InputError: --quality-file does not go together with a cluster; convert to Parquet first
     """
-
-    title: ClassVar[str] = "How scores are read"
 
     key: PathArg | None = opt(None, "A file with the labels, joined on the ids of the trials.", "read")
     key_columns: tuple[str, ...] | None = opt(

@@ -137,9 +137,11 @@ def calibrate(
     trials = as_source(source, labels)
     kind, _ = parse_bound(bound)  # a word nobody knows is refused before anything is read
     fit: Callable[..., Map] = fit_best if method == "best" else fit_of(method, METHODS)
-    own = [name for name in signature(fit).parameters if name not in ("source", "labels")]
+    taken = signature(fit).parameters
+    own = [name for name in taken if name not in ("source", "labels")]
     for name in settings:
-        if name not in own:
+        # a fit of the user's own may pass options on, and then refuses them itself
+        if name not in own and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
             raise InputError(f"{fit.__name__} has no option {not_among(name, own, '; it takes ')}")
     people = None if speakers is None else names_of(speakers, "speakers")
     dealt = None if groups is None else names_of(groups, "groups")
